@@ -240,6 +240,7 @@ def _trace(seen: Examined) -> None:
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["returned"] = [(str(one.name), location(_defined(type(one).result))) for one in seen.recorder.returned]
+    evidence.facts["leaked"] = location(seen.recorder.leaked)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept

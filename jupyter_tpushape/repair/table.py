@@ -241,7 +241,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         causes.all_padded,
         operands.resized,
     ),
-    "rnn-states": (expressions.first_state, states.joined_states, layers.state_units),
+    "rnn-states": (expressions.first_state, states.joined_states, states.own_output, layers.state_units),
     "made-in-call": (layers.made_once,),
     "embedding-coded": (layers.word_numbers, entry.ids_of_rows),
     "layer-uncalled": (calls.call_layer,),

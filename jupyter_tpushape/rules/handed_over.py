@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardByPlace, HeardTooLarge
 from ..flow import Fact, Finding, Node
-from .facts.calls import ByPlace, NumberTooLarge, OverrideLacks, VariableReturned
+from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
 from .registry import check
 
 
@@ -45,3 +45,12 @@ def returned(evidence: Evidence) -> Iterator[Finding]:
     for metric, where in evidence.facts.get("returned", ()) if evidence.failure is None else ():
         nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "metric" and node.name == metric)[:1]
         yield Finding.of("variable-as-tensor", "error", VariableReturned(metric), nodes, location=where)
+
+
+@check(order=19, backend="jax")
+def leaked(evidence: Evidence) -> Iterator[Finding]:
+    """Tensors of a function that JAX traces by itself, used where its trace is over."""
+    where = evidence.facts.get("leaked")
+    # An attribute that keeps a tensor of another trace is told by its own line.
+    if where is not None and evidence.failure is None and not evidence.facts.get("kept"):
+        yield Finding.of("state-lost", "error", LeakedOut(), location=where)

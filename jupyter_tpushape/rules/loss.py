@@ -12,6 +12,7 @@ from ..examine.heard_contracts import HeardAssigned, HeardClassRows
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
+from ..trace.locations import location
 from .calls import VECTOR, misdeclared, vector_added
 from .compared import (
     as_they_are,
@@ -155,9 +156,9 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     rule_id, fact, blamed = _explain(evidence, node, loss or node, labels, predictions)
     nodes = tuple(dict.fromkeys((*blamed, node.id)))
     edges = tuple(edge.id for edge in (predictions, labels) if edge is not None)[:1]
-    yield Finding.of(
-        rule_id, "error", fact, nodes, edges, evidence.flow.node(nodes[0]).location or evidence.flow.node(nodes[0]).called or node.called
-    )
+    first, raised = evidence.flow.node(nodes[0]), evidence.raised
+    where = first.location or first.called or node.called or (location((raised.file, raised.line)) if raised is not None else None)
+    yield Finding.of(rule_id, "error", fact, nodes, edges, where)
 
 
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:

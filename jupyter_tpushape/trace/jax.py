@@ -337,6 +337,8 @@ def _listening(kind: Any) -> Any:
         def process(self: Any, primitive: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(self, primitive, *args, **kwargs)
             graph = _GRAPHS.get(id(getattr(self, "main", None) or self))
+            if graph is not None and graph.recorder.leaked is None and not graph._hidden:
+                graph.recorder.leaked = _leaked(self, args)
             if graph is not None and graph.listens():
                 flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
                 graph.note(primitive, flat, made, next((one for one in reversed(args) if isinstance(one, dict)), {}))
@@ -346,6 +348,14 @@ def _listening(kind: Any) -> Any:
 
     doors = {name for base in kind.__mro__ for name in vars(base) if name.startswith("process_")}
     return type(kind.__name__, (kind,), {"__slots__": (), **{name: around(getattr(kind, name)) for name in doors}})
+
+
+def _leaked(trace: Any, args: Any) -> Any:
+    """The user's line that runs, where an operand belongs to a trace that is over: of a loop's body, a branch, or a jit."""
+    kind = type(trace).__mro__[1]  # what listens is a class of its own
+    flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
+    owners = [getattr(one, "_trace", None) for one in flat if isinstance(one, jax.core.Tracer)]
+    return user_frame() if any(isinstance(one, kind) and one is not trace for one in owners) else None
 
 
 # -- tensors ---------------------------------------------------------------------------------------

@@ -48,22 +48,22 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
     backend = adapter.backend
     for obj, name, value, now in before.exchanged():
         counts = _counts(value)
+        ends = isinstance(obj, (adapter.Metric, adapter.Loss))
+        holder: Any = "layer" if not ends else "metric" if isinstance(obj, adapter.Metric) else "loss"
         if counts and _counts(now):
             # A number of Python's own that is counted while the step is compiled, and never again.
             if (place := _assigned(type(obj), name, read=True, used=True)) is not None:
-                found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, False, False, place))
+                found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, False, False, place, holder=holder))
             continue
         if not backend.is_traced(now) or not (counts or backend.is_tensor(value)):
             continue
         # Keras traces a layer when it is made, and a loss or metric before the first step: then only the code tells a state from a result
         # that is kept for a look.
-        ends = isinstance(obj, (adapter.Metric, adapter.Loss))
         leaked = ends or backend.is_traced(value)
         place = _assigned(type(obj), name, read=leaked or counts)
         if place is not None:
             spec = backend.spec(now)
             random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
-            holder: Any = "layer" if not ends else "metric" if isinstance(obj, adapter.Metric) else "loss"
             found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place, holder=holder))
     return found
 

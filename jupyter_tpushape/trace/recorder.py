@@ -124,6 +124,8 @@ class Recorder:
         self.tracked: tuple[Any, Any, Place | None] | None = None
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # The line that uses a tensor of a loop's body or a branch outside of it.
+        self.leaked: Place | None = None
         # Metrics whose result is a variable.
         self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.

@@ -121,6 +121,8 @@ class Overridden(msgspec.Struct, frozen=True):
     place: Place
 
 
+# A call and a loss of a layer or model are nodes of the flow, which tell by themselves what they do not take.
+_NODES = ("call", "compute_loss")
 _UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 
@@ -130,7 +132,7 @@ def overridden(error: BaseException) -> Overridden | None:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     said = re.match(r"([\w.]+)\.(\w+)\(\) ", str(error))
-    if trace is None or said is None or is_user_file(trace.tb_frame.f_code.co_filename):
+    if trace is None or said is None or said[2] in _NODES or is_user_file(trace.tb_frame.f_code.co_filename):
         return None
     for value in list(trace.tb_frame.f_locals.values()):
         owners = [cls for cls in type(value).__mro__ if said[2] in vars(cls)]

@@ -15,7 +15,11 @@ from .edits import Made
 from .line import Line, lines_of, short
 from .numbers import _index_of, _named, _shape_of
 
-_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
+_ROWS_IN = frozenset(
+    {"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "arange", "eye", "identity"}
+)
+# What takes the number of rows by itself and in no shape.
+_COUNTS = ("range", "arange", "eye", "identity")
 
 
 def rows(evidence: Evidence, finding: Finding) -> Made:
@@ -94,7 +98,7 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             continue
         for item in words_of(call):
             listed = item.elts if isinstance(item, (ast.List, ast.Tuple)) else []
-            first = listed[0] if listed else item if name == "range" else None
+            first = listed[0] if listed else item if name in _COUNTS else None
             if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
                 # Rows folded with another axis: the factor that is the batch.
                 found = [one for one in (first.left, first.right) if batch is not None and line.numbers.get(ast.unparse(one)) == batch]

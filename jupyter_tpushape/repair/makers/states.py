@@ -7,11 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import States
+from ...rules.facts.states import CellState, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT
 from ..edits.expression import MODULE
-from ..text.source import nodes
+from ..text.source import method_of, nodes
 from .edits import Made, configure, of
 from .line import Line, lines_at, lines_of
 
@@ -96,3 +96,22 @@ def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
             edits,
             "The forward and the backward layer return separate states." if both else "An LSTM returns two states.",
         )
+
+
+@of(CellState)
+def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
+    """The output of a cell as its one state, where it returns another tensor as such."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for cls in nodes(line.source.tree, ast.ClassDef):
+            sized = any(isinstance(item, ast.Attribute) and item.attr == "state_size" for item in nodes(cls, ast.Attribute))
+            call = method_of(cls, "call") if sized else None
+            for given in nodes(call, ast.Return) if call is not None else ():
+                parts = given.value.elts if isinstance(given.value, ast.Tuple) else []
+                kept = parts[1].elts if len(parts) == 2 and isinstance(parts[1], (ast.List, ast.Tuple)) else parts[1:2]
+                if len(kept) == 1 and isinstance(parts[0], ast.Name) and ast.dump(kept[0]) != ast.dump(parts[0]):
+                    name = parts[0].id
+                    yield (
+                        f"Return {name} as the state at line {given.lineno}",
+                        [line.edit(kept[0], name)],
+                        f"{name} has the shape of the state that the cell receives.",
+                    )

@@ -312,3 +312,19 @@ class VariableReturned(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("a tensor"), Side("a variable")
+
+
+class LeakedOut(Fact, frozen=True):
+    """A line uses a tensor of a loop's body, a branch or a compiled function outside of it."""
+
+    def message(self) -> str:
+        return "This line uses a tensor from inside a loop, a branch or a compiled function that JAX has already traced."
+
+    def why(self) -> str:
+        return (
+            "fit raises UnexpectedTracerError. A list or attribute that the function fills holds placeholders of that trace. "
+            "Return the values instead: jax.lax.scan stacks what each step returns."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a value that the function returns"), Side("a tensor of its trace")

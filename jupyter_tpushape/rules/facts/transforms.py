@@ -97,7 +97,7 @@ class CompiledApart(Fact, frozen=True):
         return f"{self.function} is compiled by jax.jit, but {self.parameter} is of type {self.kind} and not an array."
 
     def why(self) -> str:
-        return "jax.jit traces every argument as an array unless it is static. fit compiles the whole step, so a function inside needs no jit of its own."
+        return "jax.jit traces every argument as an array unless it is static. fit compiles the whole step, so a function inside needs no separate jit."
 
     def sides(self) -> Sides:
         return Side("arrays"), Side(self.parameter if self.method else self.kind)

@@ -1,0 +1,55 @@
+"""Tensors of a loop's body or a branch that are used outside of it."""
+
+from __future__ import annotations
+
+import pytest
+from strangers import AROUND, serious, traced
+
+OWN = """
+class Own(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = layers.Dense(6, activation="tanh")
+    def build(self, shape):
+        self.cell.build(shape)
+    def call(self, x):
+        {0}
+"""
+LEAKING = {
+    "a list in a loop": [
+        "kept = []", "def body(i, h):", "    h = self.cell(h)", "    kept.append(h)", "    return h",
+        "jax.lax.fori_loop(0, 3, body, x)", "return kept[-1] * 2.0",
+    ],
+    "a list in a branch": [
+        "kept = []", "def doubled(v):", "    kept.append(v * 2.0)", "    return v",
+        "y = jax.lax.cond(ops.max(x) > 0, doubled, lambda v: v, x)", "return y + kept[0]",
+    ],
+}  # fmt: skip
+RETURNED = {
+    "a scan that stacks": [
+        "def step(h, _):", "    h = self.cell(h)", "    return h, h",
+        "_, kept = jax.lax.scan(step, x, None, length=3)", "return ops.mean(kept, axis=0)",
+    ],
+    "a tensor of the call in a loop": [
+        "y = self.cell(x)", "return jax.lax.scan(lambda h, _: (h * 0.5 + y, None), x, None, length=3)[0]",
+    ],
+    "a gradient": ["return jax.grad(lambda v: ops.sum(self.cell(v) * x))(x)"],
+    "a map": ["return jax.vmap(lambda v: v * ops.mean(x))(x)"],
+    "a function that is computed again": ["return jax.checkpoint(lambda v: self.cell(v) + x)(x)"],
+}  # fmt: skip
+
+
+def code_of(lines):
+    return OWN.format("\n        ".join(lines)) + AROUND.format(shape=(6,), rows="")
+
+
+@pytest.mark.parametrize("lines", LEAKING.values(), ids=LEAKING)
+def test_the_line_that_uses_a_tensor_of_another_trace_is_told(tmp_path, lines):
+    (finding,) = serious(traced(tmp_path, code_of(lines)))
+    assert (finding.rule, finding.severity) == ("state-lost", "error")
+    assert finding.location.text == lines[-1]
+
+
+@pytest.mark.parametrize("lines", RETURNED.values(), ids=RETURNED)
+def test_what_a_function_returns_is_ok(tmp_path, lines):
+    assert traced(tmp_path, code_of(lines)).ok
