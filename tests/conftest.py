@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 # The files that take longest, longest first: workers take files whole and in this order, and none is left alone with one at the end.
 LONGEST = (
-    "mutants", "written", "forms", "weather", "attacks_terminal", "notebook", "replicas", "trace", "compilers_remedies", "patch", "own_code", "compilers",
-    "observed", "repair", "port", "ideas", "rules_examples", "catalogue_compiled", "rules_tpu_evidence", "packaging", "left_as_found", "compilers_memory",
-    "attacks_data", "agreement", "messages", "rules_tpu", "graph", "catalogue_evidence", "steps", "smoke", "compilers_process", "compilers_topologies",
+    "mutants", "written", "patch", "notebook", "replicas", "forms", "weather", "own_code", "compilers_remedies", "attacks_terminal", "trace", "compilers",
+    "rules_examples", "rules_tpu", "observed", "rules_tpu_evidence", "catalogue_compiled", "left_as_found", "ideas", "attacks_data", "repair", "packaging",
+    "compilers_memory", "agreement", "messages", "graph", "catalogue_evidence", "steps", "smoke", "compilers_process", "compilers_topologies",
 )  # fmt: skip
 
 

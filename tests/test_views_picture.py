@@ -110,5 +110,25 @@ def test_parts_that_share_a_numbered_name_stand_in_one_box() -> None:
     assert {f"b1{i}" for i in range(1, 8)} <= alone
 
 
+def blocks(**last: object) -> Report:
+    """Six blocks of two layers each; the last two are configured with something else."""
+    nodes, edges = [Node("x", "input", "input", "InputLayer")], []
+    for i in range(12):
+        config = {"units": 8, "activation": "relu"} if i % 2 else {"rate": 0.1}
+        changed = {key: value for key, value in last.items() if key in config} if i > 7 else {}
+        nodes.append(Node(f"n{i}", f"layer_{i}", "layer", "Dense" if i % 2 else "Dropout", config={**config, **changed}))
+        edges.append(Edge(f"e{i}", nodes[-2].id, nodes[-1].id, Spec((8, 8), "float32")))
+    return Report(Flow(nodes, edges), [])
+
+
+def test_blocks_are_identical_where_they_are_configured_alike_and_similar_where_a_rate_differs() -> None:
+    def folds(report: Report) -> list[str]:
+        return [label(box)[1] for box in picture(report, 8).boxes if box.times > 1]
+
+    assert folds(blocks()) == ["5 × 2 layers, identical"], "nothing reads the last"
+    assert folds(blocks(rate=0.2)) == ["5 × 2 layers, similar"]
+    assert folds(blocks(activation="tanh")) == ["4 × 2 layers, identical"], "another activation is another block"
+
+
 def test_blocks_that_differ_are_not_called_identical() -> None:
     assert not [box for box in picture(flows.chain(1000, folded=False), 24).boxes if box.times > 1]

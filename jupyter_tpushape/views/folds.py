@@ -24,6 +24,8 @@ class Unit:
     #: What is written on a group; empty for a single node.
     title: str = ""
     times: int = 1
+    #: Its blocks are configured alike to the last fraction.
+    same: bool = True
     #: A finding speaks of it: it stays as it is.
     kept: bool = False
     inner: list[Unit] = field(default_factory=list)
@@ -80,6 +82,7 @@ def _beginning(unit: Unit) -> str:
 
 def _repeats(flow: Flow, units: list[Unit]) -> list[Unit]:
     """Runs of the same block, once."""
+    exact = _insides(flow, fractions=True)
     signs = _signs(flow, units)
     result: list[Unit] = []
     i = 0
@@ -100,30 +103,47 @@ def _repeats(flow: Flow, units: list[Unit]) -> list[Unit]:
             continue
         run = units[i : i + period * times]
         first, last = (unit.title or unit.nodes[0].name for unit in (run[0], run[-1]))
-        result.append(Unit([node for unit in run for node in unit.nodes], title=f"{first} … {last}", times=times, inner=run))
+        blocks = [run[at : at + period] for at in range(0, len(run), period)]
+        same = len({tuple(exact[node.id] for unit in block for node in unit.nodes) for block in blocks}) == 1
+        nodes = [node for unit in run for node in unit.nodes]
+        result.append(Unit(nodes, title=f"{first} … {last}", times=times, same=same, inner=run))
         i += period * times
     return result
+
+
+def _insides(flow: Flow, *, fractions: bool = False) -> dict[str, int]:
+    """For each node a number: equal ones stand for equal nodes with equal insides. Rates and other fractions may differ unless they are asked for."""
+
+    def configured(value: object) -> object:
+        if isinstance(value, dict):
+            return tuple((key, configured(one)) for key, one in value.items() if key != "name")
+        if isinstance(value, (list, tuple)):
+            return tuple(map(configured, value))
+        return "" if isinstance(value, float) and not fractions and value % 1 else repr(value)
+
+    inside: dict[str, list[Node]] = {}
+    for node in flow.nodes:
+        inside.setdefault(node.parent, []).append(node)
+    depths = depths_of(flow.nodes)
+    numbers: dict[tuple[object, ...], int] = {}
+    within: dict[str, int] = {}
+    # The innermost come first.
+    for node in sorted(flow.nodes, key=lambda node: -depths[node.id]):
+        key = (node.op, node.params, configured(node.config), *(within.get(child.id, -1) for child in inside.get(node.id, ())))
+        within[node.id] = numbers.setdefault(key, len(numbers))
+    return within
 
 
 def _signs(flow: Flow, units: Sequence[Unit]) -> list[tuple[object, ...] | None]:
     """What makes two units identical; None where one stands apart."""
     place = {node.id: i for i, node in enumerate(node for unit in units for node in unit.nodes)}
-    inside: dict[str, list[Node]] = {}
-    for node in flow.nodes:
-        inside.setdefault(node.parent, []).append(node)
     sources: dict[str, list[str]] = {}
     gives: dict[str, object] = {}
     for edge in flow.edges:
         sources.setdefault(edge.target, []).append(edge.source)
         gives.setdefault(edge.source, (edge.spec.shape, edge.spec.dtype))
 
-    # Equal numbers stand for equal insides; the innermost come first.
-    depths = depths_of(flow.nodes)
-    numbers: dict[tuple[object, ...], int] = {}
-    within: dict[str, int] = {}
-    for node in sorted(flow.nodes, key=lambda node: -depths[node.id]):
-        key = (node.op, node.params, *(within.get(child.id, -1) for child in inside.get(node.id, ())))
-        within[node.id] = numbers.setdefault(key, len(numbers))
+    within = _insides(flow)
 
     def sign(node: Node, first: int) -> tuple[object, ...]:
         at = place[node.id]

@@ -34,6 +34,8 @@ class Box:
     title: str = ""
     times: int = 1
     size: int = 0
+    #: Its blocks are configured alike to the last fraction.
+    same: bool = True
 
     @property
     def left_out(self) -> bool:

@@ -47,7 +47,9 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
         "p.muted",
         {},
         item.times > 1
-          ? trans.__("%1 identical blocks, %2 in all", item.times, count(item.leaves, "layer"))
+          ? item.same
+            ? trans.__("%1 identical blocks, %2 in all", item.times, count(item.leaves, "layer"))
+            : trans.__("%1 similar blocks, %2 in all", item.times, count(item.leaves, "layer"))
           : trans.__("%1, grouped automatically", count(item.leaves, "layer")),
       ),
     );

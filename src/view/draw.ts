@@ -156,7 +156,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     }
   }
   if (item.times > 1 && !box.open) {
-    const words = trans.__("×%1 identical", item.times);
+    const words = item.same ? trans.__("×%1 identical", item.times) : trans.__("×%1 similar", item.times);
     const wide = words.length * 6.2 + 12;
     g.append(
       s("rect.times", { x: right - wide, y: 8, width: wide, height: 18, rx: 9 }),

@@ -1,9 +1,10 @@
-/** Runs of the same block, drawn once: `×12 identical`. */
+/** Runs of the same block, drawn once: `×12 identical`, or `×12 similar` where a rate or another fraction differs. */
 
 import { changeText } from "./differences";
 import type { FlowDoc } from "./doc";
 import { item, LONG, wired, type Item, type Pair } from "./groups";
 import { titleOf } from "./titles";
+import type { WireNode } from "./wire";
 
 /** The longest block that is looked for, in nodes. */
 const LONGEST = 160;
@@ -86,6 +87,7 @@ export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: rea
     const group = item(`${path}~fold@${whole[0]!.id}`, -1, run.period === 1 ? titleOf(doc, whole) : titleOf(doc, blocks));
     group.children = blocks;
     group.times = run.times;
+    group.same = same(doc, blocks);
     result.push(group);
     i += whole.length;
   }
@@ -142,7 +144,7 @@ function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string 
     const at = placeOf(wiring, one);
     const least = first < 0 ? at - REACH : first;
     const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
-    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${changeText(doc.marks[one.node])}/`;
+    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${changeText(doc.marks[one.node])}/${configured(node)}/`;
     if (one.children.length && !one.wraps) {
       return `${words}in[${one.children.map((child) => signature(doc, child, wiring)).join(";")}]`;
     }
@@ -161,6 +163,19 @@ function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string 
     inner.push(words);
   }
   return `group[${inner.join(";")}]`;
+}
+
+/** What a node was configured with, its name apart; fractions only where they are asked for. */
+function configured({ config }: WireNode, fractions = false): string {
+  return config
+    ? JSON.stringify(config, (key, value: unknown) => (key === "name" || (!fractions && Number(value) % 1) ? undefined : value))
+    : "";
+}
+
+/** Whether blocks that are alike are configured alike to the last fraction. */
+export function same(doc: FlowDoc, blocks: readonly Item[]): boolean {
+  const words = ({ node, children }: Item): string => (node < 0 ? "" : configured(doc.node(node), true)) + children.map(words).join(";");
+  return new Set(blocks.map(words)).size < 2;
 }
 
 /** Whether nothing can be like it. */

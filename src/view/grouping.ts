@@ -6,7 +6,7 @@
 
 import { apart, byEnding, byName, made, shared } from "./bynames";
 import { push, type FlowDoc } from "./doc";
-import { distinct, fold, timesRead } from "./folding";
+import { distinct, fold, same, timesRead } from "./folding";
 import { LONG, readers, topological, wired, type Item, type Pair } from "./groups";
 import { chosen, titleOf } from "./titles";
 
@@ -102,6 +102,7 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
       const names = alike.map((way) => list[way[0]!]!.label);
       const group = made(`${path}~beside@${list[join]!.id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
       group.times = alike.length;
+      group.same = same(doc, blocks);
       alike.flat().forEach((i) => taken.set(i, group));
     }
   });

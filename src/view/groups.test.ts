@@ -27,6 +27,25 @@ test("identical blocks are folded, and say how many they are", () => {
   expect(folds.map((item) => item.times)).toEqual([18]);
 });
 
+test("blocks are identical where they are configured alike, and similar where a rate differs", () => {
+  const folds = (last: Record<string, unknown>): [number, boolean][] => {
+    const nodes = [node("input", "InputLayer")];
+    const edges = [];
+    for (let i = 0; i < 48; i++) {
+      const config = i % 2 ? { units: 8, activation: "relu" } : { rate: 0.1 };
+      const changed = Object.fromEntries(Object.entries(last).filter(([key]) => i > 43 && key in config));
+      nodes.push(node(`dense_${i}`, i % 2 ? "Dense" : "Dropout", { config: { ...config, ...changed, name: `n${i}` } }));
+      edges.push(edge(nodes[i]!.id, nodes[i + 1]!.id));
+    }
+    const tree = buildTree(new FlowDoc(report(nodes, edges)));
+    return [...tree.items.values()].filter((item) => item.times > 1).map((item) => [item.times, item.same]);
+  };
+  // Nothing reads the last block.
+  expect(folds({})).toEqual([[23, true]]);
+  expect(folds({ rate: 0.2 })).toEqual([[23, false]]);
+  expect(folds({ activation: "tanh" })).toEqual([[22, true]]);
+});
+
 test("blocks that read one far source are still identical", () => {
   const nodes = [node("mask", "NotEqual")];
   const edges = [];

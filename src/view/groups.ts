@@ -15,8 +15,10 @@ export interface Item {
   parent: Item | null;
   depth: number;
   children: Item[];
-  /** For a fold: how many identical blocks it holds. */
+  /** For a fold: how many blocks it holds. */
   times: number;
+  /** For a fold: the blocks are configured alike to the last fraction. */
+  same: boolean;
   leaves: number;
   status: Status;
   severity: Severity | undefined;
@@ -54,6 +56,7 @@ export function item(id: string, node: number, label: string): Item {
     depth: 0,
     children: [],
     times: 1,
+    same: true,
     leaves: 0,
     status: "ok",
     severity: undefined,

@@ -41,7 +41,7 @@ export class Outline {
   private more(item: Item): string[] {
     const parts: string[] = [];
     if (item.times > 1) {
-      parts.push(trans.__("identical"));
+      parts.push(item.same ? trans.__("identical") : trans.__("similar"));
     }
     if (item.node >= 0) {
       const specs = (list: readonly number[]): string =>
