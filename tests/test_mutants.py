@@ -18,7 +18,7 @@ from mutants.outcomes import DIFFERS, HARMLESS, KEEPS, NO_FIX, RAISES, SILENT, f
 
 FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
-# Each mutant is judged in one of the frameworks, half of them in either; in both with TPUSHAPE_SOAK.
+# Trying fixes costs more than finding faults: each mutant is mended in one of the frameworks; in both with TPUSHAPE_SOAK.
 SOAK = "TPUSHAPE_SOAK" in os.environ
 MUTANTS = mutants(SEED, EACH)
 # Faults in code of one's own, traps, and several faults at once; a program with several may need more than a search finds.
@@ -27,22 +27,22 @@ HARDER = harder(SEED, 4)
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
 def outcomes(request, tmp_path_factory):
-    return judged(request.param, MUTANTS, tmp_path_factory)
+    halves = random.Random(SEED).sample(range(len(MUTANTS)), k=len(MUTANTS))
+    repaired = set(halves if SOAK else halves[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)])
+    return judged(request.param, [(mutant, i in repaired) for i, mutant in enumerate(MUTANTS)], tmp_path_factory)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
 def harder_outcomes(request, tmp_path_factory):
-    return judged(request.param, HARDER, tmp_path_factory)
+    return judged(request.param, [(mutant, True) for mutant in HARDER], tmp_path_factory)
 
 
-def judged(framework, drawn, folders):
-    shuffled = random.Random(SEED).sample(drawn, k=len(drawn))
-    chosen = drawn if SOAK else shuffled[FRAMEWORKS.index(framework) :: len(FRAMEWORKS)]
+def judged(framework, chosen, folders):
     keras, folder = importlib.import_module(framework), folders.mktemp("mutants")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         keras.utils.set_random_seed(SEED)  # outputs are compared for the weights and data that are drawn
-        return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=True) for i, mutant in enumerate(chosen)]
+        return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=fixes) for i, (mutant, fixes) in enumerate(chosen)]
 
 
 def told(wrong):
@@ -71,7 +71,7 @@ def test_every_program_is_correct_as_it_stands(architecture, framework):
 
 def test_all_three_kinds_occur(outcomes):
     kinds = [outcome.kind for outcome in outcomes]
-    assert min(kinds.count(RAISES), kinds.count(HARMLESS)) >= (50 if SOAK else 25) and kinds.count(SILENT) >= 5
+    assert kinds.count(RAISES) >= 50 and kinds.count(HARMLESS) >= 50 and kinds.count(SILENT) >= 5
 
 
 def test_every_mutant_that_raises_is_found(outcomes):
@@ -130,6 +130,6 @@ def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcom
     kept = sum(outcome.kept == KEEPS for outcome in faults)
     assert not raising, told(raising)
     # Labels that a loss of one's own broadcasts, and a sum over all samples: at most two in each half.
-    assert len(silent) <= (4 if SOAK else 2), told(silent)
-    # One in each half: a batch of 32 for axes in another order, and a turn that no shape tells.
-    assert kept >= (8 if SOAK else 2) and len(differ) <= (2 if SOAK else 1), told(differ)
+    assert all(sum(outcome in silent for outcome in harder_outcomes[half::2]) <= 2 for half in (0, 1)), told(silent)
+    # One in each half, as with five kept: a batch of 32 for axes in another order, and a turn that no shape tells.
+    assert kept >= 8 and len(differ) <= 2, told(differ)
