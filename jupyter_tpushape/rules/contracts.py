@@ -382,6 +382,7 @@ CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
+    lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip
 
 

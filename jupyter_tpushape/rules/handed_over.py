@@ -12,11 +12,12 @@ from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, Vari
 from .registry import check
 
 
-def handed_over(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """Arguments by place that are no tensors, or a number that does not fit into the integers of the backend."""
+def handed_over(evidence: Evidence, node: Node, known: bool = True) -> tuple[str, Fact] | None:
+    """Arguments by place that are no tensors, or a number that does not fit into the integers of the backend; ``known``: by a call in sight."""
     rule = "layer-raises" if node.kind == "layer" else "code-raises"
-    if hear(node.failure, HeardByPlace) is not None:
-        return rule, ByPlace(*(evidence.facts.get("by_place") or ("",)))
+    place = evidence.facts.get("by_place")
+    if hear(node.failure, HeardByPlace) is not None and (place or not known):
+        return rule, ByPlace(*(place or ("",)))
     large = hear(node.failure, HeardTooLarge)
     return (rule, NumberTooLarge(large.value)) if large is not None else None
 

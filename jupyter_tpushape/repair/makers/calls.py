@@ -15,7 +15,7 @@ from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import Source, called, class_of, method_of, nodes
+from ..text.source import Source, called, class_of, method_of, nodes, parents
 from .edits import Made, configure, of
 from .line import lines_at, lines_of, makers_of, own_layer, short, span_of
 
@@ -270,6 +270,9 @@ def another_instance(evidence: Evidence, finding: Finding) -> Made:
         uses.sort(key=lambda item: (item.lineno, item.col_offset))
         if isinstance(name, ast.Name) and isinstance(times, int) and times <= len(uses):
             use = uses[times - 1]
+            around = parents(line.source.tree)[use]
+            if not isinstance(around, (ast.List, ast.Tuple)) and not (isinstance(around, ast.Call) and around.func is use):
+                continue  # it is not this use that calls the layer
             yield (
                 f"Create another {node.op} at line {use.lineno} instead of using {name.id} again",
                 [line.edit(use, line.source.of(made[0]))],
