@@ -346,10 +346,10 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     if type(axis) is int and shape and 0 < axis < len(shape) - 1 and shape[axis] is None and shape[-1] is not None:
         return UNKNOWN.id, UnknownAxis(Who.of(node), shape, axis)
     said = hear(node.failure, HeardUnknown)
-    if said is not None and said.made and shape is not None and None in shape[1:]:
+    if said is not None and said.made and node.family == "own" and shape is not None and None in shape[1:]:
         return UNKNOWN.id, UnknownAxis(Who.of(node), shape, shape.index(None, 1), own=True)
     unknown = shape is not None and None in shape[1:] and node.op in ("Dense", "Flatten") and hear(node.failure, HeardNone) is not None
-    if said is None and not unknown:
+    if (said is None or said.made) and not unknown:
         return None
     return UNKNOWN.id, UnknownAxis(Who.of(node), shape)
 
