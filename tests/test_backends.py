@@ -30,6 +30,7 @@ HOMES = {
         "keras3",
         "keras3_graph",
         "tfkeras",
+        "registered",
         "frameworks",
     )
 }
@@ -46,6 +47,7 @@ REASONS = {
     "notebook/": "waits for a framework to be imported, and reads its frames in a traceback",
     "graph/": "a TensorFlow graph, operation by operation, its functions and its gradients",
     "trace/families.py": "which package a layer's class comes from",
+    "trace/update.py": "whose class an optimizer is of",
     "trace/whose.py": "whose module a function that a layer holds is of",
     "examine/heard.py": "what each framework says when it raises",
     "trace/locations.py": "the user's line behind what autograph generated",

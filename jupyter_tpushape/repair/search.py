@@ -25,7 +25,7 @@ from .ideas import ideas
 from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
-from .text.source import NoPlace
+from .text.source import NoPlace, Source
 from .trial import Trial, attempt, first, rebuild
 
 MOST_SHOWN = 5
@@ -218,7 +218,7 @@ class Search:
             and not _same_line(self.seen, trial.seen)
             and (
                 _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
-                or _later_line(self.seen, trial.seen)
+                or _later_line(self.seen, trial)
                 or all((other.rule, other.nodes) in known for other in trial.left)
             )
             and not self._asks(finding, candidate, trial)
@@ -325,10 +325,16 @@ def _same_line(before: Examined, after: Examined) -> bool:
     return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
 
 
-def _later_line(before: Examined, after: Examined) -> bool:
-    """Whether the program comes to a later line of the same function."""
-    one, other = before.evidence.raised, after.evidence.raised
-    return one is not None and other is not None and one.function == other.function and one.line < other.line
+def _later_line(before: Examined, trial: Trial) -> bool:
+    """Whether the program comes to a later line of the same function, lines that the edits add not counted."""
+    one, other = before.evidence.raised, trial.seen.evidence.raised if trial.seen is not None else None
+    if one is None or other is None or one.function != other.function or not trial.texts:
+        return False
+    try:
+        added = sum(text.count("\n") - Source.read(file).text.count("\n") for file, text in trial.texts.items())
+    except NoPlace:
+        return False
+    return one.line + max(added, 0) < other.line
 
 
 def further(trial: Trial) -> bool:

@@ -9,6 +9,7 @@ from types import FrameType
 
 import msgspec
 
+from ..flow.text import words
 from .framework import Framework
 from .locations import Place, is_user_file
 from .raised import innermost, values_of
@@ -131,7 +132,7 @@ def overridden(error: BaseException) -> Overridden | None:
     trace = error.__traceback__ if isinstance(error, TypeError) else None
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    said = re.match(r"([\w.]+)\.(\w+)\(\) ", str(error))
+    said = re.match(r"([\w.]+)\.(\w+)\(\) ", words(error))
     if trace is None or said is None or said[2] in _NODES or is_user_file(trace.tb_frame.f_code.co_filename):
         return None
     for value in list(trace.tb_frame.f_locals.values()):
@@ -141,7 +142,7 @@ def overridden(error: BaseException) -> Overridden | None:
         if own is None or code is None or not is_user_file(code.co_filename):
             continue
         taken = inspect.signature(own).parameters
-        named = _UNKNOWN.search(str(error))
+        named = _UNKNOWN.search(words(error))
         bases = [
             one.name
             for cls in owners[1:2]

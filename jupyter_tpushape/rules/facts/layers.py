@@ -163,7 +163,7 @@ class UnlikeBranches(Fact, frozen=True):
             return f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"
         rows = [one.giver.name for one in self.branches if one.shape and one.shape[0] == 1]
         if rows and any(one.shape and one.shape[0] is None for one in self.branches):
-            return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a layer of your own."
+            return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a custom layer."
         longer = self.longer
         if longer and len(longer) < len(self.branches):
             names = listed(tuple(one.giver.name for one in longer))
