@@ -104,7 +104,7 @@ def data():
     return (np.zeros((8, 3), "float32"), np.zeros((8, 3), "float32")), np.zeros((8, 1), "float32")
 """, (("    def call(self, first, second):", "    def call(self, inputs):"),
       ("        return self.out(self.one(first) * self.one(second))", "        first, second = inputs")))),
-    "an identity for one number of rows": ("op-shapes", Own(model_of("""
+    "a graph in batches": ("op-shapes", Own(model_of("""
 i = keras.Input((3,))
 x = Spread()(L.Dense(4)(i))
 model = keras.Model(i, L.Dense(1)(x))
@@ -113,7 +113,8 @@ class Spread(L.Layer):
     def call(self, x):
         return tf.matmul(tf.eye(8), x)
 """).replace(f"    return {rows(8, 3)}, {rows(8, 1)}", f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(4, drop_remainder=True)"), (
-        ("        return tf.matmul(tf.eye(8), x)", "        return tf.matmul(tf.eye(tf.shape(x)[0]), x)"),))),
+        (f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(4, drop_remainder=True)",
+         f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(8, drop_remainder=False)"),))),
     "the value of the action that was taken": ("samples-summed", Own(_STEP.format(units=4, data=_CHOSEN, body="""\
         state, action, reward = data
         with tf.GradientTape() as tape:

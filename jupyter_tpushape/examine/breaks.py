@@ -113,6 +113,11 @@ def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
     return None if recorder.anew is None else (recorder.anew, location(recorder.anew.place))
 
 
+def tracked(recorder: Recorder) -> tuple[Any, Any, Location | None] | None:
+    """What the metric of the mean loss was given as values and as weights, and the line."""
+    return None if recorder.tracked is None else (*recorder.tracked[:2], location(recorder.tracked[2]))
+
+
 def with_growth(seen: Examined, rerun: Rerun | None = None) -> None:
     """Notes which axes of what the operation that broke was given carry the batch, and what the program made just before."""
     made = seen.recorder.inside

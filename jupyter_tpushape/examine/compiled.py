@@ -40,8 +40,7 @@ class Compiled:
 def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
     """How ``model`` was compiled; ``None`` if unknown."""
     with contextlib.suppress(Exception):
-        arguments = adapter.compile_arguments(model)
-        given = arguments.get("loss"), arguments.get("metrics")
+        given = adapter.compile_given(model)
         weights = _told(adapter.loss_weights(model))
         return Compiled(
             _told(given[0]),

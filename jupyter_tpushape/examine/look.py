@@ -31,7 +31,7 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
-from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
+from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
 from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
 from .compiled import compiled
@@ -306,8 +306,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
-        given = seen.recorder.tracked
-        facts["tracked"] = (*given[:2], location(given[2])) if given is not None else None
+        facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly
         facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None

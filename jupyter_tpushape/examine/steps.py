@@ -15,7 +15,7 @@ from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import anew, data_failed, error_line, given_to, with_growth
+from .breaks import anew, data_failed, error_line, given_to, tracked, with_growth
 from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
@@ -144,8 +144,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if facts.looped:
         seen.limits.append("A loop over a tensor was traced for one iteration only")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
-    given = seen.recorder.tracked
-    evidence.facts["tracked"] = (*given[:2], location(given[2])) if given is not None else None
+    evidence.facts["tracked"] = tracked(seen.recorder)
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:
         evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])

@@ -9,7 +9,7 @@ from ..examine.claims import Claim
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
-from .examples import sequential
+from .examples import sequential, stepped
 from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, VectorLoss
 from .registry import check, rule
 from .upstream import ancestors
@@ -44,27 +44,9 @@ METERED = rule(
     "metric-in-call", "A metric is used inside call, where its state is not available", severity="error", backend="jax", frameworks=("keras",),
     source="keras/src/backend/jax/trainer.py: stateless_call gets no metrics", fails=_METER % "; self.mean.update_state(y)", passes=_METER % "",
 )  # fmt: skip
-_STEP = """
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__(); self.dense = L.Dense(1)
-    def call(self, x):
-        return self.dense(x)
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            p = self(x, training=True)
-            loss = tf.reduce_mean((y - p) ** 2)
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))%s
-        return {"loss": loss}
-def build():
-    m = Net(); m.compile("sgd", metrics=["mae"]); return m
-def data():
-    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
-"""
 UPDATED = rule(
     "metric-not-updated", "train_step never updates the metrics that compile receives", severity="error", frameworks=("keras",),
-    source="keras/src/trainers/trainer.py: get_metrics_result", fails=_STEP % "", passes=_STEP % "; self.compute_metrics(x, y, p)",
+    source="keras/src/trainers/trainer.py: get_metrics_result", fails=stepped(), passes=stepped("self.compute_metrics(x, y, p)"),
 )  # fmt: skip
 _NOISE = """
 class Noise(L.Layer):

@@ -6,32 +6,14 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding
+from .examples import stepped
 from .facts.loss_tracker import LossTracked
 from .registry import check, rule
 
-_STEP = """
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__(); self.dense = L.Dense(1)
-    def call(self, x):
-        return self.dense(x)
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            p = self(x, training=True); loss = self.compute_loss(x=x, y=y, y_pred=p)
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
-        for m in self.metrics:
-            %s
-        return {m.name: m.result() for m in self.metrics}
-def build():
-    m = Net(); m.compile("sgd", "mse", metrics=["mae"]); return m
-def data():
-    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
-"""
 TRACKER = rule(
     "loss-tracker", "train_step updates the loss metric with labels and predictions", severity="silent", frameworks=("keras",),
-    source="keras/src/trainers/trainer.py: metrics, _loss_tracker", fails=_STEP % "m.update_state(y, p)",
-    passes=_STEP % "m.update_state(loss) if m.name == 'loss' else m.update_state(y, p)",
+    source="keras/src/trainers/trainer.py: metrics, _loss_tracker", fails=stepped("for m in self.metrics: m.update_state(y, p)"),
+    passes=stepped("for m in self.metrics: m.update_state(loss) if m.name == 'loss' else m.update_state(y, p)"),
 )  # fmt: skip
 
 

@@ -279,6 +279,10 @@ class Framework(ABC):
         """``inputs``, which are flat, or the nesting of symbolic tensors that ``model`` declares."""
 
     @abstractmethod
+    def compile_given(self, model: Any) -> tuple[Any, Any]:
+        """The loss and the metrics that ``compile`` was given, as they are."""
+
+    @abstractmethod
     def compile_arguments(self, model: Any) -> dict[str, Any]:
         """The arguments of ``compile``, with a new optimizer and new metrics from their configurations."""
 

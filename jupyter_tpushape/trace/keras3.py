@@ -389,6 +389,10 @@ class Keras3(FunctionalGraph, Framework):
         """The base class of the optimizers."""
         return (BaseOptimizer,)
 
+    def compile_given(self, model: Any) -> tuple[Any, Any]:
+        loss, metrics = getattr(model, "_compile_loss", None), getattr(model, "_compile_metrics", None)
+        return getattr(loss, "_user_loss", None), getattr(metrics, "_user_metrics", None)
+
     def compile_arguments(self, model: Any) -> dict[str, Any]:
         """What the model was compiled with; the optimizer anew, from its configuration."""
         loss, metrics = getattr(model, "_compile_loss", None), getattr(model, "_compile_metrics", None)

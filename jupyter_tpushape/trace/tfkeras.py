@@ -211,6 +211,9 @@ class TfKeras(Framework):
     def input_structure(self, model: Any, inputs: list[Any]) -> Any:
         return getattr(model, "_nested_inputs", inputs)
 
+    def compile_given(self, model: Any) -> tuple[Any, Any]:
+        return model.compiled_loss._user_losses, model.compiled_metrics._user_metrics
+
     def compile_arguments(self, model: Any) -> dict[str, Any]:
         """What the model was compiled with; the optimizer anew, from its configuration."""
         loss, metrics = model.compiled_loss, model.compiled_metrics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,8 +69,9 @@ class Listed(Edit):
 
     def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
         run.done(self)
-        given = kwargs.get(self.argument)
-        return args, {**kwargs, self.argument: [given[name] for name in self.names]} if isinstance(given, dict) else kwargs
+        return exchanged(
+            args, kwargs, self.argument, lambda given: [given[name] for name in self.names] if isinstance(given, dict) else given
+        )
 
 
 @kind
@@ -117,9 +118,7 @@ class Keyed(Edit):
             parts = given if isinstance(given, (list, tuple)) else [given] * len(self.names)
             return dict(zip(self.names, parts, strict=True))
 
-        if self.argument in kwargs:
-            return args, {**kwargs, self.argument: keyed(kwargs[self.argument])}
-        return (*args[:1], *map(keyed, args[1:2]), *args[2:]), kwargs
+        return exchanged(args, kwargs, self.argument, keyed)
 
 
 @kind
@@ -156,8 +155,7 @@ class OneTrained(Edit):
         def alone(given: Any) -> Any:
             return None if given is None else [given if index == self.trained else None for index in range(self.count)]
 
-        named = {name: alone(kwargs[name]) for name in ("loss", "metrics") if name in kwargs}
-        return (*args[:1], *map(alone, args[1:2]), *args[2:]), {**kwargs, **named}
+        return exchanged(*exchanged(args, kwargs, "loss", alone), "metrics", alone)
 
 
 @kind
@@ -261,3 +259,12 @@ class CompiledAgain(Edit):
 def _freezes(item: ast.stmt) -> bool:
     """Whether a statement sets ``trainable`` of something, also in a loop."""
     return any(isinstance(node, ast.Attribute) and node.attr == "trainable" and isinstance(node.ctx, ast.Store) for node in ast.walk(item))
+
+
+def exchanged(args: Any, kwargs: Any, argument: str, change: Callable[[Any], Any]) -> Arguments:
+    """The arguments of ``compile`` with another value for one of them, where it is given; the loss may be the second by place."""
+    if argument in kwargs:
+        return args, {**kwargs, argument: change(kwargs[argument])}
+    if argument == "loss" and len(args) > 1:
+        return (args[0], change(args[1]), *args[2:]), kwargs
+    return args, kwargs

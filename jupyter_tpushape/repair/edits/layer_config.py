@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...trace.locations import Place
-from ..text.arguments import Change, argument, configured
+from ..text.arguments import Change, argument, configured, defaults_of
 from ..text.names import arguments_of, literal, positions_of
 from ..text.program import Text, parameter
 from ..text.source import Source, parents
@@ -57,7 +57,7 @@ class LayerConfig(LayerEdit):
             order = positions_of(names.value(call.func, call)) or [item.arg for item in found[0].args.args]  # type: ignore[attr-defined]
             given = argument(call, found[2], order)
             if given is None:
-                default = _default(found[0], found[2])
+                default = dict(defaults_of(found[0].args)).get(found[2])  # type: ignore[attr-defined]
                 if default is None or text.twins(obj) or any(item.arg is None for item in call.keywords):
                     return False
                 inside.splice([inside.change(default, value)])
@@ -79,14 +79,6 @@ class LayerConfig(LayerEdit):
 
     def instead(self, run: Run, layer: Any) -> Any:
         return reconfigured(run.adapter, layer, arguments(self.config))
-
-
-def _default(function: Any, name: str) -> ast.expr | None:
-    """What a parameter is where a call gives nothing for it."""
-    arguments = function.args
-    pairs = [*zip(reversed([*arguments.posonlyargs, *arguments.args]), reversed(arguments.defaults), strict=False)]
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return next((value for item, value in pairs if item.arg == name), None)
 
 
 def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..text.program import Text
-from ..text.source import NoPlace, Source, parents, statement_of
+from ..text.source import NoPlace, Source, parents, statement_of, whole_line
 from .base import LayerEdit, kind
 from .run import Run
 
@@ -31,11 +31,11 @@ class RemoveLayer(LayerEdit):
             given = source.of(parent.args[0])
             whole = above[parent]
             same = isinstance(whole, ast.Assign) and [source.of(target) for target in whole.targets] == [given]
-            source.splice([_line(source, whole) if same and isinstance(whole, ast.Assign) else source.change(parent, given)])
+            source.splice([whole_line(source, whole) if same and isinstance(whole, ast.Assign) else source.change(parent, given)])
         elif isinstance(parent, (ast.List, ast.Tuple)) and len(parent.elts) > 1:
             source.splice([_element(source, parent, call)])
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add":
-            source.splice([_line(source, statement_of(above, parent))])
+            source.splice([whole_line(source, statement_of(above, parent))])
         else:
             raise NoPlace
 
@@ -52,12 +52,3 @@ def _element(source: Source, owner: ast.List | ast.Tuple, call: ast.expr) -> tup
     if index:
         return source.end(owner.elts[index - 1]), source.end(call), ""
     return source.start(call), source.start(owner.elts[1]), ""
-
-
-def _line(source: Source, statement: ast.stmt) -> tuple[int, int, str]:
-    """A statement that has its line to itself."""
-    start, end = source.start(statement) - len(source.indent(statement)), source.end(statement)
-    stop = source.text.find("\n", end) + 1
-    if not source.first_in_line(statement) or not stop or source.text[end:stop].strip():
-        raise NoPlace
-    return start, stop, ""

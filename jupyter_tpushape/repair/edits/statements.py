@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..text.program import Text
-from ..text.source import NoPlace, Source
+from ..text.source import NoPlace, Source, whole_line
 from .base import SpanEdit, kind
 from .expression import MODULE
 
@@ -44,11 +44,7 @@ class Removed(SpanEdit):
 
     def write(self, text: Text) -> None:
         source, node = self.found(text, ast.stmt)
-        start, end = source.start(node) - len(source.indent(node)), source.end(node)
-        stop = source.text.find("\n", end) + 1
-        if not source.first_in_line(node) or not stop or source.text[end:stop].strip():
-            raise NoPlace
-        source.splice([(start, stop, "")])
+        source.splice([whole_line(source, node)])
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# line {self.span[0]}:"

@@ -12,7 +12,7 @@ from ...flow import Location, Node, Shape, Spec
 from ...trace.locations import file_of
 from ...trace.raised import Raised
 from ..edits.expression import IT, MODULE, Expression
-from ..text.arguments import argument
+from ..text.arguments import argument, defaults_of
 from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, words_of
 
 _SHORT = 32
@@ -209,9 +209,7 @@ def defaults(line: Line) -> dict[str, Any]:
     init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None)
     if init is None:
         return {}
-    pairs = [*zip(reversed(init.args.args), reversed(init.args.defaults), strict=False)]
-    pairs += [(name, value) for name, value in zip(init.args.kwonlyargs, init.args.kw_defaults, strict=True) if value is not None]
-    return {name.arg: value.value for name, value in pairs if isinstance(value, ast.Constant)}
+    return {name: value.value for name, value in defaults_of(init.args) if isinstance(value, ast.Constant)}
 
 
 def makers_of(line: Line, node: Node) -> list[ast.Call]:

@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import WholeOnly
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made
@@ -86,6 +87,12 @@ def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
     return any(size and size % written == 0 and rows % batch == 0 and rows != size for size, rows in both)
 
 
+def _all_rows(finding: Finding) -> int | None:
+    """The number of rows of the data, where an operand has so many on two axes."""
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    return reason.whole if isinstance(reason, WholeOnly) else None
+
+
 def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
     """Numbers that lead the shape of a new tensor, and the function that takes it."""
     batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
@@ -107,6 +114,8 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
             if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):
                 continue
+            if name in ("eye", "identity") and _all_rows(finding) == value:
+                continue  # a matrix of all rows of the data, not of those of a batch
             if batch is None or value % batch == 0 or value in told:
                 # Only one size can be computed: where another is, the rows are counted.
                 computed = name == "reshape" and any(ast.unparse(one) == "-1" for one in listed[1:])

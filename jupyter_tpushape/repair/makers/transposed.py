@@ -5,18 +5,15 @@ from __future__ import annotations
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, show_shape
+from ...flow import Edge, Finding, Shape, show_shape
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
-from .edits import Made, at, of, received, transform, way_to
+from .edits import Made, at, given, gives, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
 from .line import lines_of, short
-
-# What exchanges axes.
-TURNS = frozenset({"Transpose", "transpose", "Permute"})
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -117,8 +114,7 @@ def turned_back(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     for line in lines_of(evidence)[:1]:
         for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
             perm = _exchanged(shape, other)
-            edges = [edge for edge in evidence.failed_inputs() if edge.spec.shape == shape]
-            if perm and edges and any(item.op in TURNS for item in way_to(evidence, evidence.flow.node(edges[0].source))):
+            if perm and _turned(evidence, [edge for edge in evidence.failed_inputs() if edge.spec.shape == shape]):
                 yield (
                     f"Transpose {short(node)} back at {line.at}: {show_shape(other)}",
                     [line.apply(node, "transpose", tuple(perm))],
@@ -141,13 +137,22 @@ def _exchanged(shape: Shape, other: Shape) -> list[int]:
     return [two if axis == one else one if axis == two else axis for axis in range(len(shape))]
 
 
+def _turned(evidence: Evidence, edges: list[Edge]) -> bool:
+    """Whether a node on the way to a tensor gives its one input with two axes exchanged; a reshape to such a shape moves no axis."""
+    for node in way_to(evidence, evidence.flow.node(edges[0].source)) if edges else ():
+        before, after = given(evidence, node), gives(evidence, node)
+        if before and after and _exchanged(before, after) and node.op.lower() != "reshape":
+            return True
+    return False
+
+
 def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:
     """The same for a branch of a merge: a Permute at its input."""
     node, edges = evidence.failed, received(evidence)
     for mine, other in itertools.permutations(edges, 2) if node is not None and len(edges) == 2 else ():
         perm = _exchanged(mine.spec.shape or (), other.spec.shape or ())
         giver = evidence.flow.node(mine.source)
-        if node is not None and perm and any(item.op in TURNS for item in way_to(evidence, giver)):
+        if node is not None and perm and _turned(evidence, [mine]):
             yield (
                 f"Transpose {giver.name} back before {node.name}: Permute({tuple(perm[1:])})",
                 [at(node, edges.index(mine), "Permute", dims=perm[1:])],

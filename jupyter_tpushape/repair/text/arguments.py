@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 from .names import Names, arguments_of, literal, positions_of
@@ -23,6 +24,15 @@ def argument(call: ast.Call, name: str, order: list[str]) -> ast.expr | None:
         if index < len(call.args) and not any(isinstance(item, ast.Starred) for item in plain):
             return call.args[index]
     return None
+
+
+def defaults_of(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function that have a default, and what that is."""
+    for item, value in zip(reversed([*arguments.posonlyargs, *arguments.args]), reversed(arguments.defaults), strict=False):
+        yield item.arg, value
+    for item, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if given is not None:
+            yield item.arg, given
 
 
 def with_argument(source: Source, names: Names, call: ast.Call, key: str, value: str, order: list[str]) -> Change:

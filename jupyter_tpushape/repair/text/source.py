@@ -268,6 +268,19 @@ def made_in_init(source: Source, owner: ast.AST, attribute: str, made: str, besi
     return end, end, f"\n{source.indent(last)}{maker.args.args[0].arg}.{attribute} = {made}"
 
 
+def whole_line(source: Source, statement: ast.stmt) -> Change:
+    """The change that takes a statement out with its line.
+
+    Raises:
+        NoPlace: where something else stands on the line.
+    """
+    start, end = source.start(statement) - len(source.indent(statement)), source.end(statement)
+    stop = source.text.find("\n", end) + 1
+    if not source.first_in_line(statement) or not stop or source.text[end:stop].strip():
+        raise NoPlace
+    return start, stop, ""
+
+
 def _reaches(statement: ast.stmt, lines: tuple[int, int]) -> bool:
     first = min([statement.lineno, *(item.lineno for item in getattr(statement, "decorator_list", ()))])
     return first <= lines[1] and (statement.end_lineno or first) >= lines[0]
