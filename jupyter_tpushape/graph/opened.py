@@ -1,23 +1,24 @@
-"""A look with the batch axis open, as ``fit`` traces it where the last batch may be smaller.
+"""A look with the axes open that the data leaves unknown, as ``fit`` traces them.
 
-Code that asks such a tensor for its number of rows gets ``None``; a trace with whole batches alone would give it a number.
+Code that asks such a tensor for a size gets ``None``; a trace with the sizes of the first batch alone would give it a number.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from ..flow import Shape
+from ..flow import KeyPath, Shape
 from ..flow.paths import flatten
+from ..trace.by_rows import runs_by_rows
 from ..trace.locations import is_user_file
 from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
-from ..trace.recorder import Recorder
-from ..trace.run import run
+from ..trace.recorder import Call, Recorder
+from ..trace.run import Run, run
 
 # By these names code asks for sizes that are numbers.
 _SIZES = frozenset({"shape", "get_shape", "int_shape", "static_shape", "as_list"})
@@ -25,40 +26,87 @@ _SIZES = frozenset({"shape", "get_shape", "int_shape", "static_shape", "as_list"
 
 @dataclass(frozen=True)
 class Opened:
-    """What raises where the number of rows is not known: the failure and the user's line."""
+    """What raises where sizes are not known: the failure, the user's line, and the id of the node that raises.
+
+    ``axes``: the tensors with unknown sizes behind the batch axis, with the shape of a batch; none where it is the number of rows.
+    """
 
     failure: BaseException
-    raised: Raised
+    raised: Raised | None
+    axes: tuple[tuple[KeyPath, Shape, Shape], ...] = ()
+    node: str | None = None
 
 
 def opened(seen: Any) -> Opened | None:
-    """Runs the model with an unknown number of rows; ``None`` where the data always has the same, or nothing of the user's asks for it."""
-    first, program = seen.run, seen.program
+    """Runs the model with the sizes unknown that the data does not fix; ``None`` where nothing raises, or nothing can.
+
+    Layers that then run by the row instead of by the step end up in the evidence as ``by_rows``: the ids of their nodes.
+    """
+    first = seen.run
     if first is None or first.error is not None or seen.adapter is None or not seen.adapter.backend.replicated:
         return None
+    if seen.evidence.facts.get("run_eagerly"):
+        return None
+    shape = seen.shape_of()
     rows = [leaf.shape[0] for part in (seen.sample.x, seen.sample.y) for _, leaf in flatten(part, "x") if leaf.shape]
-    if not rows or None not in rows or seen.evidence.facts.get("run_eagerly") or not _asks(seen):
+    if None in rows and _asks(seen):
+
+        def unknown(leaf: Any) -> Shape | None:
+            found = shape(leaf)
+            return (None, *found[1:]) if found else found
+
+        again = _again(seen, unknown, fast=first.fast)
+        if again.error is not None and not timed_out(again.error):
+            raised = raised_at(again.error, seen.adapter)
+            return Opened(again.error, raised) if raised is not None else None
+    return _inner(seen)
+
+
+def _inner(seen: Any) -> Opened | None:
+    """The look with every size unknown that a pipeline leaves unknown, where one is behind the batch axis."""
+    axes = tuple(
+        (path, leaf.shape, leaf.concrete)
+        for role in ("x", "y", "weight")
+        for path, leaf in flatten(getattr(seen.sample, role), role)
+        if getattr(leaf, "kind", "dense") == "dense" and leaf.shape and leaf.concrete and None in leaf.shape[1:]
+    )
+    # Under a strategy, Keras builds a model with the sizes of the first batch.
+    if not axes or (seen.program.strategy is not None and not seen.model.built):
         return None
     shape = seen.shape_of()
 
     def unknown(leaf: Any) -> Shape | None:
-        found = shape(leaf)
-        return (None, *found[1:]) if found else found
+        found: Shape | None = shape(leaf)
+        if not found or not leaf.shape or len(found) != len(leaf.shape):
+            return found
+        return tuple(None if wide is None else size for wide, size in zip(leaf.shape, found, strict=True))
 
-    again = run(
-        seen.adapter,
-        seen.model,
-        seen.sample,
-        shape=unknown,
-        training=program.training,
-        loss=program.loss,
-        recorder=Recorder(),
-        fast=first.fast,
-    )
-    if again.error is None or timed_out(again.error):
+    again = _again(seen, unknown, fast=False)
+    if again.error is None:
+        seen.evidence.facts["by_rows"] = [
+            seen.call_ids[id(known)]
+            for call in again.recorder.calls
+            if call.inputs and (known := _same(seen, call)) is not None and runs_by_rows(seen.adapter, call.obj, call.inputs[0].spec)
+        ]
         return None
-    raised = raised_at(again.error, seen.adapter)
-    return Opened(again.error, raised) if raised is not None else None
+    if timed_out(again.error):
+        return None
+    failed = again.recorder.failed
+    known = _same(seen, failed) if failed is not None else None
+    return Opened(again.error, raised_at(again.error, seen.adapter), axes, seen.call_ids[id(known)] if known is not None else None)
+
+
+def _again(seen: Any, shape: Callable[[Any], Shape | None], *, fast: bool) -> Run:
+    program = seen.program
+    return run(
+        seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss, recorder=Recorder(), fast=fast
+    )  # fmt: skip
+
+
+def _same(seen: Any, call: Call) -> Call | None:
+    """The call of the first run that is this one of another."""
+    key = (call.kind, call.name, call.op, call.called)
+    return next((one for one in seen.recorder.calls if (one.kind, one.name, one.op, one.called) == key and id(one) in seen.call_ids), None)
 
 
 def _asks(seen: Any) -> bool:

@@ -73,7 +73,7 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
 def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
     """Code that works with batches of a known size and fails if the size is unknown."""
     opened: Any = evidence.facts.get("opened")
-    if opened is None:
+    if opened is None or opened.axes:
         return
     raised = opened.raised
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)

@@ -15,7 +15,7 @@ from .program import Case, rows
 ROWS = 8
 STARTS = ((6,), (8, 3), (8, 8, 1), (9, 7, 3))
 LOSSES = ("mse", "mae", "binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy", "huber", "own")
-FEEDS = ("arrays", "dataset", "dataset-drop", "unbatched", "generator", "dict")
+FEEDS = ("arrays", "dataset", "dataset-drop", "unbatched", "generator", "open-sizes", "dict")
 STEPS = ("fit", "fit", "fit", "own-step", "own-call")
 
 
@@ -124,6 +124,12 @@ def _fed(feed: str, x: Any, y: Any) -> Any:
             return tf.data.Dataset.from_generator(
                 lambda: iter([(x[:4], y[:4]), (x[4:], y[4:])]),
                 output_signature=(tf.TensorSpec((None, *x.shape[1:])), tf.TensorSpec((None, *y.shape[1:]), y.dtype)),
+            )
+        case "open-sizes":
+            wide = [(None,) * (value.ndim - 1) + value.shape[1:][-1:] for value in (x, y)]
+            return tf.data.Dataset.from_generator(
+                lambda: iter([(x[:4], y[:4]), (x[4:], y[4:])]),
+                output_signature=(tf.TensorSpec(wide[0]), tf.TensorSpec(wide[1], y.dtype)),
             )
     return data
 

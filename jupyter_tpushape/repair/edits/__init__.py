@@ -23,7 +23,7 @@ from .run import Run
 from .state_variables import SeedState, StateVariables
 from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
-from .wrap_layer import WrapLayer
+from .wrap_layer import UnwrapLayer, WrapLayer
 
 __all__ = [
     "AddBatch",
@@ -66,6 +66,7 @@ __all__ = [
     "Statement",
     "Transform",
     "Undecorated",
+    "UnwrapLayer",
     "WrapLayer",
     "code_calls",
     "code_numbers",

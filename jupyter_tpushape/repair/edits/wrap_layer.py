@@ -1,4 +1,4 @@
-"""A layer inside of another one, such as ``TimeDistributed``."""
+"""A layer inside of another one, such as ``TimeDistributed``, or without the one that it is inside of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..text.arguments import argument
 from ..text.program import Text
 from ..text.source import NoPlace, parents
 from .base import LayerEdit, kind
@@ -47,6 +48,32 @@ class WrapLayer(LayerEdit):
 
     def instead(self, run: Run, layer: Any) -> Any:
         return getattr(run.package.layers, self.wrapper)(layer)
+
+
+@kind
+@dataclass(frozen=True)
+class UnwrapLayer(LayerEdit):
+    """What the target was given to hold, in the target's place."""
+
+    kind = "replace-layer"
+    op = "unwrap"
+
+    def write(self, text: Text) -> None:
+        obj = text.object(self.target)
+        source, _, call = text.made(obj)
+        text.remark_shared(len(text.twins(obj)) + 1)
+        held = argument(call, "layer", ["layer"])
+        if held is None:
+            raise NoPlace
+        source.splice([source.change(call, source.of(held))])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# instead of {self.target}: the layer that it holds"
+
+    # -- while the program is built again ----------------------------------------------------------
+
+    def instead(self, run: Run, layer: Any) -> Any:
+        return layer.layer
 
 
 def _in_method(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:

@@ -48,25 +48,31 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
-    """The number of rows as the program runs, in place of a size that is ``None`` while it is traced."""
+    """Sizes as the program runs, in place of those that are ``None`` while it is traced."""
     opened = evidence.facts.get("opened")
-    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None else None
-    if line is None:
+    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None and opened.raised is not None else None
+    if opened is None or line is None:
         return
-    edits = []
+    edits, axes = [], {0, *(i for _, shape, _ in opened.axes for i, size in enumerate(shape) if size is None)}
     for node in nodes(line.scope, ast.Subscript):
         owner = _shape_of(node.value)
-        if owner is not None and _index_of(node) == 0 and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
-            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[0]", line.module()))
+        if (
+            owner is not None
+            and (i := _index_of(node)) in axes
+            and not (isinstance(node.value, ast.Call) and called(node.value) == "shape")
+        ):
+            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[{i}]", line.module()))
     for taken in nodes(line.scope, ast.Assign):
         owner = _shape_of(taken.value)
         if owner is not None and isinstance(taken.targets[0], (ast.Tuple, ast.List)) and isinstance(taken.value, ast.Attribute):
-            edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()))
+            first = [f"{MODULE}.shape({ast.unparse(owner)})[{i}]" if i in axes else f"{IT}[{i}]" for i in range(max(axes) + 1)]
+            edits.append(line.edit(taken.value, f"({', '.join(first)}, *{IT}[{len(first)}:])", line.module()))
     if edits:
+        what = "the size" if opened.axes else "the number of rows"
         yield (
-            f"Compute the number of rows at run time in {_named(evidence, line)}",
+            f"Compute {what} at run time in {_named(evidence, line)}",
             edits,
-            "Works for every batch size and any number of replicas.",
+            "Works for every batch size and any number of replicas." if not opened.axes else "Works for every size of the data.",
         )
 
 

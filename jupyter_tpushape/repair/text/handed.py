@@ -33,7 +33,7 @@ class Handed(Place):
         """Puts an operation around a leaf of the role."""
         self._visit(
             lambda leaf: self._leaf(leaf, path, expression),
-            lambda value: self._behind(value, self._mapped(path, expression)),
+            lambda value: self._mapped_behind(value, path, expression),
             lambda value: self._opened(value, path, expression),
         )
         self.finish()
@@ -170,6 +170,23 @@ class Handed(Place):
             raise NoPlace
         made = self._rebuilt(names[index], (), path, expression, self._spec(path), tensor=True)
         return mapped(self.role, made, self.parts)
+
+    def _mapped_behind(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
+        if not self._in_last_map(value, path, expression):
+            self._behind(value, self._mapped(path, expression))
+
+    def _in_last_map(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> bool:
+        """The change inside of the last stage, where that is a ``map`` which hands the same part on as it is."""
+        inside = self.resolved(value) if isinstance(value, ast.Name) else value
+        mapping = inside.args[0] if isinstance(inside, ast.Call) and called(inside) == "map" and inside.args else None
+        names, index = list(_NAMES[: self.parts]), _ROLES[self.role]
+        if not isinstance(mapping, ast.Lambda) or [item.arg for item in mapping.args.args] != names or index >= len(names):
+            return False
+        parts = mapping.body.elts if isinstance(mapping.body, ast.Tuple) else []
+        if len(parts) != len(names) or not (isinstance(part := parts[index], ast.Name) and part.id == names[index]):
+            return False
+        self.replace(part, self._rebuilt(names[index], (), path, expression, self._spec(path), tensor=True))
+        return True
 
     def behind(self, tail: str) -> None:
         """One more stage behind the pipeline."""

@@ -1,0 +1,51 @@
+"""Candidates where the data leaves a size unknown."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Shape, show_shape
+from ...flow.paths import flatten
+from ...rules.opened import same_sizes
+from ...rules.words import listed
+from ..edits import UnwrapLayer
+from .edits import Made, configure, transform
+
+# What works on the last axis alone gives each step the same as it gives to all of them.
+_BY_STEP = frozenset(
+    {"Dense", "EinsumDense", "Activation", "ReLU", "LeakyReLU", "ELU", "Dropout", "LayerNormalization", "RMSNormalization"}
+)
+
+
+def not_unrolled(evidence: Evidence, finding: Finding) -> Made:
+    """A recurrent layer as a loop, which needs no number of steps."""
+    node = evidence.flow.node(finding.nodes[0]) if finding.nodes else None
+    if node is not None and node.config.get("unroll"):
+        yield f"Set unroll=False in {node.name}", [configure(node.name, unroll=False)], "A loop runs for any number of steps."
+
+
+def unwrapped(evidence: Evidence, finding: Finding) -> Made:
+    """What is applied to each step, without the layer around it."""
+    nodes = [evidence.flow.node(id_) for id_ in finding.nodes]
+    if nodes and all(node.op == "TimeDistributed" and node.config.get("layer") in _BY_STEP for node in nodes):
+        names = listed(tuple(node.name for node in nodes))
+        title = f"Remove TimeDistributed from {names}, and keep what it holds"
+        yield title, [UnwrapLayer(node.name) for node in nodes], "It works on each step alike, so the result is the same for all steps."
+
+
+def declared_sizes(evidence: Evidence, finding: Finding) -> Made:
+    """The sizes of the batches in the pipeline, where all that were drawn have the same."""
+    sample = evidence.sample
+    edits, shown = [], []
+    for role in ("x", "y", "weight") if sample is not None else ():
+        for path, leaf in flatten(getattr(sample, role), role):
+            if not leaf.shape or not leaf.concrete or None not in leaf.shape[1:] or not same_sizes(evidence, path):
+                continue
+            shape: Shape = (leaf.shape[0], *leaf.concrete[1:])
+            edits.append(transform(path, "ensure_shape", shape=list(shape)))
+            shown.append(show_shape(shape))
+    if edits:
+        yield (
+            f"Set the shape in the pipeline: {', '.join(shown)}",
+            edits,
+            "All batches that were drawn have this shape; any other raises an error.",
+        )
