@@ -12,6 +12,7 @@ from typing import Any
 from .examine import HANDED, BadProgram, Examined, Program, examine, on_own_mesh, strategy_of_step
 from .flow import Finding, Flow, Target, Verdict
 from .flow.wire import About
+from .internal import contained
 from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
@@ -140,7 +141,7 @@ def _looked(
     seen.evidence.facts["lost"] = belongings.give_back()
     with uncollected():
         name_axes(seen.evidence.flow)
-        findings = run_rules(seen.evidence)
+        findings = run_rules(seen.evidence, seen.limits)
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
@@ -149,13 +150,15 @@ def _looked(
 
         token = _TRYING.set(True)
         try:
-            if any(finding.serious for finding in findings):
-                (suggest if is_step(program.model) else propose)(seen, findings)
-            mend(seen, findings)
+            with contained(seen.limits, "fixes"):
+                if any(finding.serious for finding in findings):
+                    (suggest if is_step(program.model) else propose)(seen, findings)
+                mend(seen, findings)
         finally:
             _TRYING.reset(token)
     if not _TRYING.get() and not is_step(program.model) and not timed_out(seen.error):
-        findings += _at_home(behind(seen, findings), seen.evidence.flow)
+        with contained(seen.limits, "faults that the first one hides"):
+            findings += _at_home(behind(seen, findings), seen.evidence.flow)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 
 from .flow.text import line as one_line
+
+_BECAUSE = "because of an internal error in tpushape"
 
 
 def ours(error: BaseException) -> str:
@@ -20,8 +24,8 @@ def ours(error: BaseException) -> str:
     return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
 
-def fix_lost(error: Exception) -> None:
-    """A search for a fix failed: the finding stands without that fix, and one line on stderr says why.
+def part_lost(error: Exception) -> None:
+    """A part of a report failed: the rest stands without it, and one line on stderr says why.
 
     Raises:
         Exception: the error itself where ``TPUSHAPE_STRICT`` is set, as it is for the tests of this package.
@@ -29,3 +33,22 @@ def fix_lost(error: Exception) -> None:
     if os.environ.get("TPUSHAPE_STRICT"):
         raise error
     print(ours(error), file=sys.stderr)
+
+
+@contextlib.contextmanager
+def contained(limits: list[str], part: str) -> Iterator[None]:
+    """Runs a part that a report can do without; where it fails, ``limits`` says that ``part`` is missing.
+
+    Raises:
+        Exception: the error itself where ``TPUSHAPE_STRICT`` is set.
+    """
+    try:
+        yield
+    except Exception as error:
+        part_lost(error)
+        limits.append(f"{part}, {_BECAUSE}")
+
+
+def missing(limits: list[str]) -> list[str]:
+    """The parts that failed."""
+    return [limit for limit in limits if limit.endswith(_BECAUSE)]

@@ -64,4 +64,4 @@ def report_of(recorder: Recorder, error: BaseException | None, data: Any = None)
         failed = seen.evidence.failed
         # Where no layer took part, the line is all that there is to name.
         title = str(failed.location) if failed is not None and failed.op == "python" and failed.location is not None else ""
-    return Report(seen.evidence.flow, run_rules(seen.evidence), title=title)
+    return Report(seen.evidence.flow, run_rules(seen.evidence, seen.limits), title=title, limits=tuple(seen.limits))

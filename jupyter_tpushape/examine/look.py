@@ -14,6 +14,7 @@ from ..flow.paths import flatten
 from ..graph.opened import opened
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
+from ..internal import contained
 from ..replicas import is_distribution, of_distribution
 from ..sources import DataRaises
 from ..trace.assemble import Assembler, door_names
@@ -230,9 +231,12 @@ def _trace(seen: Examined) -> None:
     elif adapter.is_model(seen.model) and (adapter.loss_weights(seen.model) is not None or (adapter.listed_losses(seen.model) or 0) > 1):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
     evidence.facts.update(_model_facts(seen))
-    evidence.facts["probe"] = probe(seen)
-    evidence.facts["opened"] = opened(seen)
-    evidence.facts["program"] = replica_program(seen)
+    with contained(seen.limits, "which axes carry the batch"):
+        evidence.facts["probe"] = probe(seen)
+    with contained(seen.limits, "the trace with unknown sizes"):
+        evidence.facts["opened"] = opened(seen)
+    with contained(seen.limits, "the program of a replica"):
+        evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
     if traced.cut is not None and program.training:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]

@@ -8,6 +8,7 @@ from ..flow import Location
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
 from ..graph.scaling import scales
+from ..internal import contained
 from ..trace.assemble import Assembler, failure
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
@@ -147,8 +148,10 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     evidence.facts["tracked"] = tracked(seen.recorder)
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:
-        evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])
-    evidence.facts["program"] = replica_program(seen)
+        with contained(seen.limits, "which axes carry the batch"):
+            evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])
+    with contained(seen.limits, "the program of a replica"):
+        evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
 
 

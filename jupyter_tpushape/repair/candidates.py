@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from ..internal import fix_lost
+from ..internal import part_lost
 from .makers.edits import Fix
 from .makers.layers import general
 from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
@@ -35,7 +35,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
         try:
             made.extend(make(evidence, finding))
         except Exception as error:
-            fix_lost(error)
+            part_lost(error)
         for title, edits, reason in made:
             key = repr(edits)
             if key not in seen:

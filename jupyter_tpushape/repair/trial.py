@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..examine import Examined, Program, examine, is_builder, on_own_mesh
 from ..flow import CannotRebuild, Finding
+from ..internal import missing
 from ..rules import run_rules
 from ..trace.assemble import clean_message
 from ..trace.build import build, kept_counters
@@ -105,7 +106,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         fresh=start.fresh
         | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
     )
-    return _looked_at(made, rerun.program)
+    return _looked_at(made, rerun.program, root.limits)
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
@@ -130,7 +131,8 @@ def _is_left(made: Trial, finding: Finding) -> bool:
     return finding.rule == "fixed-batch" and line in made.fresh and not whole
 
 
-def _looked_at(made: Trial, program: Any) -> Trial:
+def _looked_at(made: Trial, program: Any, known: list[str]) -> Trial:
+    """Looks at a changed program. ``known``: what could not be looked at before the change."""
     try:
         # Warnings from a program that is only tried are not for the user.
         with warnings.catch_warnings():
@@ -147,7 +149,10 @@ def _looked_at(made: Trial, program: Any) -> Trial:
     except Exception as error:
         made.failed = f"{type(error).__name__}: {_last(error)}"
         return made
-    made.left = [finding for finding in run_rules(again.evidence) if _is_left(made, finding)]
+    made.left = [finding for finding in run_rules(again.evidence, again.limits) if _is_left(made, finding)]
+    if lost := set(missing(again.limits)) - set(missing(known)):
+        made.failed = f"not checked: {min(lost)}"
+        return made
     if again.error is not None and not made.left:
         made.failed = _last(again.error) or type(again.error).__name__
         return made
@@ -168,7 +173,7 @@ def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     root = start.seen
     assert root is not None
     made = Trial(None, every, proof="live")
-    return _looked_at(made, lambda: edited(_root(root), every))
+    return _looked_at(made, lambda: edited(_root(root), every), _root(root).limits)
 
 
 def _root(seen: Examined) -> Examined:
@@ -233,7 +238,7 @@ def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
             assert start.root is not None
             rerun = Rerun(start.root, changed_text(start.root, start.texts), whole=True)
             made = replace(start, seen=None, aliases=(*start.aliases, *rerun.aliases.values()))
-            start.whole = _looked_at(made, rerun.program)
+            start.whole = _looked_at(made, rerun.program, start.root.limits)
         if start.whole.seen is not None:
             return _in_text(start.whole, edits)
     except NoPlace:

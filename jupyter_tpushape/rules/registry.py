@@ -7,11 +7,13 @@ produce a finding of the rule, ``passes`` must not. An example can use ``keras``
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Severity
+from ..internal import contained
 
 Check = Callable[[Evidence], Iterable[Finding]]
 
@@ -87,8 +89,12 @@ def fallback(function: Check) -> Check:
     return function
 
 
-def run_rules(evidence: Evidence) -> list[Finding]:
-    """Runs every registered check on the evidence. A later check does not repeat what an earlier one explains."""
+def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Finding]:
+    """Runs every registered check on the evidence. A later check does not repeat what an earlier one explains.
+
+    Args:
+        limits: where to say that a check failed; without it, its exception is raised.
+    """
     from ..flow import SEVERITIES
 
     findings: list[Finding] = []
@@ -97,7 +103,10 @@ def run_rules(evidence: Evidence) -> list[Finding]:
             continue
         if evidence.backend and BACKENDS.get(function, evidence.backend) != evidence.backend:
             continue
-        for finding in function(evidence):
+        found: list[Finding] = []
+        with contained(limits, f"what the check {function.__name__} looks for") if limits is not None else contextlib.nullcontext():
+            found += function(evidence)
+        for finding in found:
             if not finding.docs:
                 finding.docs = RULES[finding.rule].page
             if not any(known.same(finding) for known in findings):

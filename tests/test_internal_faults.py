@@ -1,0 +1,66 @@
+"""A fault of this package's own: the rest of the report stands, and says what is missing."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.rules import registry
+
+X, Y = np.zeros((8, 6, 6, 3), "float32"), np.zeros((8, 3), "float32")
+
+
+def broken():
+    model = keras.Sequential([keras.Input((6, 6, 3)), keras.layers.Conv2D(4, 3), keras.layers.Dense(3)])
+    model.compile("sgd", "categorical_crossentropy")
+    return model
+
+
+def data():
+    return X, Y
+
+
+def faulty(*_, **__):
+    raise KeyError("no such node")
+
+
+@pytest.fixture(params=["a check", "the second trace", "a fix", "the search for fixes", "later faults"])
+def fault(request, monkeypatch):
+    """One part that fails, and what the report then says is missing."""
+    match request.param:
+        case "a check":
+            monkeypatch.setattr(registry, "CHECKS", [(0, faulty), *registry.CHECKS])
+            return "what the check faulty looks for"
+        case "the second trace":
+            monkeypatch.setattr("jupyter_tpushape.examine.look.probe", faulty)
+            return "which axes carry the batch"
+        case "a fix":
+            monkeypatch.setattr("jupyter_tpushape.repair.candidates.FIRST", (faulty,))
+            return ""
+        case "the search for fixes":
+            monkeypatch.setattr("jupyter_tpushape.repair.search.candidates", faulty)
+            return "fixes"
+    monkeypatch.setattr("jupyter_tpushape.diagnose.behind", faulty)
+    return "faults that the first one hides"
+
+
+def test_the_rest_of_the_report_stands_and_says_what_is_missing(fault, monkeypatch, capsys):
+    monkeypatch.delenv("TPUSHAPE_STRICT", raising=False)
+    report = tpushape.trace(broken, data, tpu=None)
+    assert [finding.rule for finding in report.findings if finding.serious] == ["missing-flatten"]
+    said = capsys.readouterr().err
+    assert "Internal error in tpushape (your code is fine): KeyError: 'no such node'" in said
+    assert len(set(said.splitlines())) == 1, said
+    if fault != "fixes":
+        assert report.findings[0].fixes[0].verified
+    if fault:
+        assert report.limits == (f"{fault}, because of an internal error in tpushape",)
+        assert f"Not checked: {fault}, because of an internal error in tpushape" in " ".join(str(report).split())
+
+
+def test_the_tests_of_this_package_see_the_fault_itself(fault, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_STRICT", "1")
+    with pytest.raises(KeyError, match="no such node"):
+        tpushape.trace(broken, data, tpu=None)
