@@ -184,6 +184,37 @@ model = keras.Sequential([keras.Input((4,)), L.Dense(2, activation='softmax')])
 """, f"{rows(8, 4)}, np.eye(2, dtype='float32')[np.arange(8) % 2]", "'categorical_crossentropy', metrics=[right]", head=_METRIC), ((
         "    return tf.reduce_sum(y * found) / tf.reduce_sum(y)", '    y = tf.cast(tf.argmax(y, axis=-1), "float32")',
     ),))),
+    "a metric that multiplies one of three predicted classes": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])
+""", f"{rows(9, 4)}, np.eye(3, dtype='float32')[np.arange(9) % 3]", "'categorical_crossentropy', metrics=[right]", head=_METRIC), ((
+        "    found = tf.cast(tf.argmax(p, axis=-1), 'float32')", "    found = tf.cast(tf.one_hot(tf.argmax(p, axis=-1), 3), 'float32')",
+    ),))),
+    "a layer under the name of a tensor": ("layer-uncalled", Own(model_of("""
+i = keras.Input((4,))
+x = L.Dense(8)(i)
+x = L.Dropout(0.3)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 4)}, {rows(8, 1)}"), (("    x = L.Dropout(0.3)", "    x = L.Dropout(0.3)(x)"),))),
+    "a class under the name of a tensor": ("layer-uncalled", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.Conv2D(4, 3)(i)
+pooled = L.GlobalMaxPooling2D
+model = keras.Model(i, L.Dense(1)(pooled))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (("    pooled = L.GlobalMaxPooling2D", "    pooled = L.GlobalMaxPooling2D()(x)"),))),
+    "a held layer that is not called": ("layer-uncalled", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, Block()(i))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head="""
+class Block(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.dense = L.LayerNormalization(), L.Dense(1)
+        self.drop = L.Dropout(0.5)
+
+    def call(self, x):
+        x = self.drop
+        return self.dense(x)
+"""), (("        x = self.drop", "        x = self.drop(x)"),))),
     "two layers at the end, one behind the other": ("missing-flatten", Own(model_of("""
 i = keras.Input((8, 8, 3))
 x = L.Conv2D(4, 3)(i)

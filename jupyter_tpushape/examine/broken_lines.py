@@ -109,11 +109,15 @@ def _name(adapter: Framework, tensor: Any) -> str:
 
 @dataclass(frozen=True)
 class Uncalled:
-    """A layer that was made from tensors where it was to be called on them, and the user's line; ``later``: what then got the layer."""
+    """A layer that was made from tensors where it was to be called on them, and the user's line; ``later``: what then got the layer.
+
+    ``made``: ``False`` where it was the class itself.
+    """
 
     cls: str
     line: tuple[str, int] | None
     later: bool
+    made: bool = True
 
 
 def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Uncalled | None:
@@ -129,10 +133,10 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
             return Uncalled(type(given[0]).__name__, None, False)
         if code.co_name == "__call__":
             handed = [*given[1:2], *(frame.f_locals.get("args") or ())[:1]]
-            layers = [
-                item for one in handed for item in (one if isinstance(one, (list, tuple)) else [one]) if isinstance(item, adapter.Layer)
-            ]
-            found = next((Uncalled(type(item).__name__, _made_at(recorder, item), True) for item in layers), found)
+            every = [item for one in handed for item in (one if isinstance(one, (list, tuple)) else [one])]
+            layers = [Uncalled(type(item).__name__, _made_at(recorder, item), True) for item in every if isinstance(item, adapter.Layer)]
+            classes = [item.__name__ for item in every if isinstance(item, type) and issubclass(item, adapter.Layer)]
+            found = next(iter([*layers, *(Uncalled(name, None, True, False) for name in classes)]), found)
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from dataclasses import replace
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
@@ -33,7 +34,7 @@ from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
-from .broken_lines import first_row, last_call, paired, scanned, unpacked
+from .broken_lines import first_row, last_call, paired, scanned, uncalled, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
@@ -265,6 +266,9 @@ def _look_at_break(seen: Examined) -> None:
         for call, layer, spec, place in seen.recorder.added
     ]
     evidence.facts["claims"] = claims(seen)
+    if evidence.where == "call" and (found := uncalled(adapter, seen.recorder, seen.run.error)) is not None:
+        # The layer is made elsewhere: what raises is the line that hands it over.
+        evidence.facts["uncalled"] = replace(found, line=None)
     evidence.facts["last"] = last_call(seen.recorder, evidence.flow, seen.call_ids, error_line(seen.run.error))
     if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])

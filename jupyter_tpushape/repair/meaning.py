@@ -18,7 +18,7 @@ from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
 from ..rules.upstream import takes_one
 from ..rules.words import axes_of
-from .edits import Edit, InputShape, InsertLayer, LayerConfig, ReplaceLayer, Transform
+from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
 Question = str
 Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
@@ -95,6 +95,42 @@ def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
         yield "May each label be rounded to its most likely class? The labels are probabilities, not one-hot vectors."
     else:
         yield "Does each label have exactly one class? The labels are not one-hot: with no class or several, argmax gives a wrong one."
+
+
+def _calculated(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Numbers of classes that are calculated with, where the operation failed before."""
+    failed = before.failed
+    if (
+        not isinstance(edit, Expression)
+        or failed is None
+        or failed.called is None
+        or not failed.op.lower().startswith(("mul", "add", "sub"))
+    ):
+        return
+    for node in after.flow.nodes:
+        edges = after.flow.into(node.id)
+        if node.op == failed.op and node.called is not None and node.called.line == failed.called.line and len(edges) == 2:
+            picked = [_picks(after.flow, edge.source) for edge in edges]
+            if picked[0] != picked[1] and all(edge.spec.shape and edge.spec.shape[-1] != 2 for edge in edges):
+                yield "May the number of a class be calculated with? argmax gives numbers of classes, which are names and no quantities."
+                return
+
+
+# What hands the same numbers on, in another shape or dtype.
+_SAME_NUMBERS = frozenset({"Cast", "ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Identity", "Sub", "Tile"})
+
+
+def _picks(flow: Flow, name: str) -> bool:
+    """Whether a tensor holds the places of largest values."""
+    for _ in range(8):
+        node = flow.node(name)
+        if node.op.lower() == "argmax":
+            return True
+        edges = flow.into(name)
+        if node.op not in _SAME_NUMBERS or not edges:
+            return False
+        name = edges[0].source
+    return False
 
 
 # -- axes keep their roles -----------------------------------------------------------------------------
@@ -295,6 +331,7 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
 _CHECKS: tuple[Check, ...] = (
     _classes,
     _numbers,
+    _calculated,
     _merges,
     _scrambled,
     _projected,

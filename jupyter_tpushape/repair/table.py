@@ -452,6 +452,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     dtypes.cast,
     classes.class_of_each,
+    classes.one_hot_predicted,
     expressions.states,
     einsums.letters,
     einsums.result_letters,

@@ -67,7 +67,7 @@ Numbers that Python's random or NumPy draws in call or in the training step are 
 code sets the seed itself, or the model runs eagerly.""",
 )  # fmt: skip
 UNCALLED = rule(
-    "layer-uncalled", "A layer is created with a tensor instead of called on it", severity="error", source="the arguments of the layer's constructor",
+    "layer-uncalled", "A layer is not called on its input", severity="error", source="the arguments of the layer's constructor",
     fails="""
 def build():
     i = keras.Input((4, 4)); x = L.Flatten(i)
@@ -112,7 +112,7 @@ def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
     """A layer that was created with a tensor instead of called on it."""
     found: Any = evidence.facts.get("uncalled")
     if found is not None:
-        return UNCALLED.id, NotCalled(found.cls, found.later)
+        return UNCALLED.id, NotCalled(found.cls, found.later, found.made)
     refused: Refused | None = evidence.facts.get("refused")
     if refused is None or not refused.layer or not refused.tensors or not (refused.doubled or refused.many):
         return None

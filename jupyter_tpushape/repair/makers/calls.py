@@ -15,9 +15,9 @@ from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import Source, called, class_of, method_of, nodes, parents
+from ..text.source import Source, called, class_of, given_to, method_of, nodes, parents
 from .edits import Made, configure, of
-from .line import lines_at, lines_of, makers_of, own_layer, short, span_of
+from .line import Line, lines_at, lines_of, makers_of, own_layer, short, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -40,6 +40,40 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})")],
             "A layer is created with its settings and then called on its input.",
         )
+    for one in dict.fromkeys([line, *lines_of(evidence)]):
+        yield from _called_on_last(one, fact)
+
+
+def _called_on_last(line: Line, fact: NotCalled) -> Made:
+    """A layer that is assigned where its output was meant: called on what the name stood for, or else on the last tensor that nothing reads."""
+    above = [item for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1 and isinstance(item.targets[0], ast.Name)]
+    parameters = [item.arg for item in line.scope.args.args if item.arg != "self"] if isinstance(line.scope, ast.FunctionDef) else []
+    for made in above:
+        if not _is_layer(line, made, fact):
+            continue
+        name, layer = ast.unparse(made.targets[0]), ast.unparse(made.value)
+        before = [item for item in above if item.lineno < made.lineno and isinstance(item.value, ast.Call)]
+        names = [*parameters, *(ast.unparse(item.targets[0]) for item in before)]
+        read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load) and item.lineno > made.lineno}
+        tensor = name if name in names else names[-1] if names and names[-1] not in read else None
+        if tensor is not None:
+            yield (
+                f"Call {fact.cls} on {tensor} at line {made.lineno}",
+                [line.edit(made.value, f"{layer}({tensor})" if fact.made else f"{layer}()({tensor})")],
+                "A layer is created with its settings and then called on its input.",
+            )
+
+
+def _is_layer(line: Line, made: ast.Assign, fact: NotCalled) -> bool:
+    """Whether an assignment gives a name the layer, or the class, that was used as a tensor."""
+    value = made.value
+    if isinstance(value, ast.Call):
+        return made.lineno == line.raised.line and fact.made and called(value) == fact.cls
+    if made.lineno > line.raised.line or not isinstance(value, (ast.Name, ast.Attribute)):
+        return False
+    if not fact.made:
+        return ast.unparse(value).rpartition(".")[2] == fact.cls
+    return any(called(held) == fact.cls for held in given_to(line.owner(), value))
 
 
 @of(WrongWidth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -19,7 +20,7 @@ from ..edits.statements import Statement
 from ..text.source import called, nodes
 from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
-from .line import assigned_to, calls_at, lines_of, short, span_of
+from .line import Line, assigned_to, calls_at, lines_of, short, span_of
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -129,24 +130,53 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_of_each(evidence: Evidence, finding: Finding) -> Made:
-    """The class of each label in place of its one-hot vector, where it meets the predicted class."""
+    """The class of each label in place of its one-hot vector, where it meets the predicted class; the numbers of two classes may be multiplied."""
+    for line, name, classes, other, _ in _beside_predicted(evidence):
+        module, spec = line.module(), line.spec(other)
+        if spec is None or (_calculates(evidence) and classes != 2):
+            continue
+        assert isinstance(line.scope, ast.FunctionDef)
+        text = f'{name} = {MODULE}.cast({MODULE}.argmax({name}, axis=-1), "{spec.dtype}")'
+        yield (
+            f"Use the class of each label from line {line.scope.body[0].lineno}: argmax of {name}",
+            [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
+            f"{short(other)} holds the predicted classes, and {name} is one-hot.",
+        )
+
+
+def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
+    """A one-hot vector in place of the predicted class, where it is calculated with one-hot labels: the number of a class is no quantity."""
+    for line, name, classes, other, picked in _beside_predicted(evidence) if _calculates(evidence) else ():
+        yield (
+            f"Make the predicted classes one-hot at line {picked.lineno}: one_hot of {short(picked)}",
+            [line.edit(picked, f"{MODULE}.one_hot({IT}, {classes})", line.module())],
+            f"{name} is one-hot, and {short(other)} holds numbers of classes.",
+        )
+
+
+def _calculates(evidence: Evidence) -> bool:
+    """Whether what failed is a sum or a product of its operands."""
+    node = evidence.failed
+    return node is not None and node.op.lower().startswith(("mul", "add", "sub"))
+
+
+def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.expr, ast.Call]]:
+    """One-hot labels that meet predicted classes: the line, the labels' name and number of classes, the other operand, and its argmax."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
         return
     arguments = [one.arg for one in line.scope.args.args if one.arg != "self"]
-    for labels, other in itertools.permutations(line.operands(), 2):
-        made = assigned_to(line, other)
-        picked = [call for call in nodes(made, ast.Call) if called(call) == "argmax"]
-        spec, shape = line.spec(other), spec_of.shape if (spec_of := line.spec(labels)) is not None else None
-        if arguments[:1] == [ast.unparse(labels)] and picked and spec is not None and shape and shape[:-1] == spec.shape:
-            name, module = arguments[0], line.module()
-            text = f'{name} = {MODULE}.cast({MODULE}.argmax({name}, axis=-1), "{spec.dtype}")'
-            yield (
-                f"Use the class of each label from line {line.scope.body[0].lineno}: argmax of {name}",
-                [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
-                f"{short(other)} holds the predicted classes, and {name} is one-hot.",
-            )
+    for operand, other in itertools.permutations(line.operands(), 2):
+        names = [name for name in nodes(operand, ast.Name) if name.id == arguments[0]] if arguments else []
+        spec, shape = line.spec(other), known.shape if (known := line.spec(operand)) is not None else None
+        if not names or spec is None or not shape or not shape[-1] or shape[:-1] != spec.shape:
+            continue
+        for name in (other, *nodes(other, ast.Name)):
+            picked = [call for call in nodes(assigned_to(line, name), ast.Call) if called(call) == "argmax"]
+            if picked:
+                yield line, arguments[0], shape[-1], other, picked[0]
+                break
 
 
 @of(ScoresOfOne)

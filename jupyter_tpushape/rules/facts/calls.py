@@ -122,12 +122,18 @@ class HostDrawn(Fact, frozen=True):
 
 
 class NotCalled(Fact, frozen=True):
-    """A layer of class ``cls`` is created with tensors as its arguments. ``later``: noticed where it was used as a tensor."""
+    """A layer of class ``cls`` is created with tensors as its arguments. ``later``: noticed where it was used as a tensor.
+
+    ``made``: ``False`` where the class itself was used as one.
+    """
 
     cls: str
     later: bool
+    made: bool = True
 
     def message(self) -> str:
+        if not self.made:
+            return f"A layer received the class {self.cls} instead of a tensor."
         if self.later:
             return f"A layer received {self.cls} instead of a tensor: {self.cls} was created but not called."
         return f"{self.cls} is created with a tensor as its argument, but not called on it."
