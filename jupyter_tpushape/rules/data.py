@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
@@ -13,6 +14,7 @@ from .entry import stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
+    NoWeights,
     PipelineShapes,
     RankNeeded,
     Refused,
@@ -153,6 +155,41 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
+
+
+NUMBERED = rule(
+    "weights-numbered", "Sample weights that are the numbers of the samples", severity="note", source="the sampled weights",
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    x, y = np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y, np.arange(16))).batch(8)
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    x, y = np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y, np.arange(16) % 2)).batch(8)
+""",
+)  # fmt: skip
+
+
+@check(order=76)
+def weights_numbered(evidence: Evidence) -> Iterator[Finding]:
+    """Sample weights of which each is another whole number."""
+    stats: Any = getattr(evidence.sample, "stats", None) or {}
+    for path, spec in evidence.weight:
+        known = stats.get(path)
+        if (
+            known is not None
+            and known.integer
+            and spec.dtype.startswith(("int", "uint"))
+            and known.rows >= 8
+            and known.distinct == known.rows
+        ):
+            yield Finding.of(NUMBERED.id, "note", NoWeights(whole=True))
 
 
 def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights | None:

@@ -27,6 +27,7 @@ from .calls import misdeclared
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code, coded_ids
 from .entry import entry
+from .facts.distributed import StepRank
 from .facts.layers import (
     LayerRaised,
     OperationRaised,
@@ -220,7 +221,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         apart = contract(Break(evidence, node, edges, shape))
         if apart is not None:
             return Finding.of(apart[0], "error", apart[1])
-    for explain in (_wrong_rank, _wrong_axis, merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
+    for explain in (_step_rank, _wrong_rank, _wrong_axis, merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
         found = explain(evidence, node, edges, shape)
         if found is not None:
             return Finding.of(found[0], "error", found[1])
@@ -247,6 +248,16 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         "error",
         LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner, hear(node.failure, HeardTuple) is not None),
     )
+
+
+def _step_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
+    """A layer that needs more axes, or fewer, than one step of what it is distributed over."""
+    outer = node if node.op == "TimeDistributed" or not node.parent else evidence.flow.node(node.parent)
+    wanted = axes_of(str(outer.config.get("layer") or "")) if outer.op == "TimeDistributed" else ()
+    given = next((edge.spec.shape for edge in evidence.flow.into(outer.id)), None) or (shape if outer is node else None)
+    if not wanted or given is None or len(given) < 3 or len(wanted) == len(given) - 1:
+        return None
+    return RANK.id, StepRank(Who.of(outer), str(outer.config["layer"]), wanted, given)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

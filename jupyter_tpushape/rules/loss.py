@@ -33,7 +33,7 @@ from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
-from .facts.data import LabelsAsWeights
+from .facts.data import LabelsAsWeights, NoWeights
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import OperationRaised, WrongWidth
@@ -180,6 +180,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if labels is not None and labels.spec.dtype == "string":
         path = evidence.carried(labels)
         return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
+    if any(spec.dtype == "string" for _, spec in evidence.weight):
+        return WEIGHTS.id, NoWeights(), ()
     known: Compiled | None = evidence.facts.get("compile")
     if known is not None and all(known.enclosed):
         return "symbolic-tensor", Enclosed(*known.enclosed), ()

@@ -10,7 +10,8 @@ from ..flow import Finding, Node, Shape, Who
 from ..flow.paths import flatten, show
 from ..trace.assemble import clean_message
 from ..trace.locations import location
-from .facts.opened import SizeUnknown, StepsByRows
+from .facts.distributed import StepsByRows
+from .facts.opened import SizeUnknown
 from .registry import check, rule
 
 _LENGTHS = """

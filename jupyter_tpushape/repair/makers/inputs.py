@@ -11,7 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched
-from ...rules.facts.data import InputsStacked, LabelsAsWeights
+from ...rules.facts.data import InputsStacked, LabelsAsWeights, NoWeights
 from ...trace.doors import accepted
 from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
@@ -202,6 +202,18 @@ def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
         f"Split the array into the {len(fact.inputs)} inputs: a list of its rows",
         [transform(("x",), "apart")],
         "Each input is a separate array.",
+    )
+
+
+@of(NoWeights)
+def without_weights(evidence: Evidence, finding: Finding, fact: NoWeights) -> Made:
+    """Inputs and labels alone, without what no loss can be weighted with."""
+    sample = evidence.sample
+    function = sample.stages[0].function or "" if sample is not None and sample.kind != "dataset" and sample.stages else ""
+    yield (
+        "Remove the third part of each element",
+        [Regroup("x", 3, "(a, b)", "", function)],
+        "fit then gets (inputs, labels).",
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
+from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import UnlikeBranches
 from ...rules.facts.loss import GridApart
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
-from ..edits import WrapLayer
-from .edits import Made, append, configure, failing, given, received, upstream, way_to
+from ..edits import UnwrapLayer, WrapLayer
+from .edits import Made, append, configure, failing, given, of, received, upstream, way_to
 from .ends import ends_of
 
 
@@ -66,6 +67,17 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
         [WrapLayer(target.name, "TimeDistributed")],
         f"It expects one frame, but a sample has {shape[1] if shape[1] is not None else 'several'}.",
     )
+
+
+@of(StepRank)
+def whole_sequence(evidence: Evidence, finding: Finding, fact: StepRank) -> Made:
+    """What takes the whole sequence by itself, without the layer that gives it one step at a time."""
+    if len(fact.shape) == len(fact.wanted):
+        yield (
+            f"Remove TimeDistributed from {fact.layer.name}, and keep the {fact.inner}",
+            [UnwrapLayer(fact.layer.name)],
+            f"{fact.inner} takes all steps at once: ({', '.join(fact.wanted)}).",
+        )
 
 
 def _model_of_frames(evidence: Evidence, node: Node) -> Node:

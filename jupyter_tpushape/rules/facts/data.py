@@ -165,6 +165,22 @@ class TooManyParts(Fact, frozen=True):
         return Side("1 to 3 parts"), Side(f"{self.parts} parts")
 
 
+class NoWeights(Fact, frozen=True):
+    """fit reads the third part of each element as sample weights, but it is text, or one ``whole`` number of its own for each sample."""
+
+    whole: bool = False
+
+    def message(self) -> str:
+        what = "a different whole number for each sample" if self.whole else "text"
+        return f"The third part of each element is {what}, but fit reads it as sample weights."
+
+    def why(self) -> str:
+        return "fit expects (x, y) or (x, y, sample_weight). Leave names, paths and row numbers out of what it gets: ds.map(lambda x, y, name: (x, y))."
+
+    def sides(self) -> Sides:
+        return Side("one weight per sample"), Side("row numbers" if self.whole else "text")
+
+
 class LabelsAsWeights(Fact, frozen=True):
     """fit reads the third part of each element as sample weights, which leaves one label for several ``outputs``."""
 
