@@ -215,6 +215,44 @@ class Block(L.Layer):
         x = self.drop
         return self.dense(x)
 """), (("        x = self.drop", "        x = self.drop(x)"),))),
+    "a decoder with the units of one direction": ("rnn-states", Own("""
+class Translate(keras.Model):
+    def __init__(self, units=6):
+        super().__init__()
+        self.encoder = L.Bidirectional(L.GRU(units, return_state=True))
+        self.decoder = L.GRU(units, return_sequences=True)
+        self.out = L.Dense(3)
+
+    def call(self, inputs):
+        given, asked = inputs
+        _, forward, backward = self.encoder(given)
+        return self.out(self.decoder(asked, initial_state=tf.concat([forward, backward], -1)))
+
+
+def build():
+    model = Translate()
+    model.compile('sgd', 'mse')
+    return model
+
+
+def data():
+    return (np.zeros((8, 5, 4), 'float32'), np.zeros((8, 7, 4), 'float32')), np.zeros((8, 7, 3), 'float32')
+""", (("        self.decoder = L.GRU(units, return_sequences=True)", "        self.decoder = L.GRU(2 * units, return_sequences=True)"),))),
+    "whole sequences, one step at a time": ("layer-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((12,)), L.Embedding(20, 4)])
+model.add(L.TimeDistributed(L.Conv1D(3, 3)))
+model.add(L.TimeDistributed(layer=L.MaxPooling1D(2)))
+model.add(L.LSTM(1))
+""", f"np.zeros((8, 12), 'int32'), {rows(8, 1)}"), (
+        ("    model.add(L.TimeDistributed(L.Conv1D(3, 3)))", "    model.add(L.Conv1D(3, 3))"),
+        ("    model.add(L.TimeDistributed(layer=L.MaxPooling1D(2)))", "    model.add(L.MaxPooling1D(2))"),
+    ))),
+    "names of files behind the labels": ("sample-weights", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(1)])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, {rows(8, 1)}, ['a', 'b'] * 4)).batch(4)"), ((
+        f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, {rows(8, 1)}, ['a', 'b'] * 4)).batch(4)",
+        f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, {rows(8, 1)}, ['a', 'b'] * 4)).batch(4).map(lambda a, b, c: (a, b))",
+    ),))),
     "two layers at the end, one behind the other": ("missing-flatten", Own(model_of("""
 i = keras.Input((8, 8, 3))
 x = L.Conv2D(4, 3)(i)

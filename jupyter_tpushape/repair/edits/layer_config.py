@@ -19,11 +19,15 @@ from .run import Run
 @kind
 @dataclass(frozen=True)
 class LayerConfig(LayerEdit):
-    """Arguments of the target's constructor, or of the layer that it holds where it takes none of that name."""
+    """Arguments of the target's constructor, or of the layer that it holds where it takes none of that name.
+
+    ``alone``: a multiple of a size that a name stands for is written where the layer is made, as other layers may read the name.
+    """
 
     kind = "layer-config"
 
     config: dict[str, Any] = field(default_factory=dict)
+    alone: bool = False
 
     def write(self, text: Text) -> None:
         obj = text.object(self.target)
@@ -31,12 +35,28 @@ class LayerConfig(LayerEdit):
         twins = text.twins(obj)
         left = dict(self.config)
         for key in list(left):
-            if self._of_one(text, obj, key):
+            if (self.alone and self._multiple(text, obj, key)) or self._of_one(text, obj, key):
                 del left[key]
         if twins and left:
             text.remark_shared(len(twins) + 1)
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
+
+    def _multiple(self, text: Text, obj: Any, key: str) -> bool:
+        """A multiple of the size that a name stands for."""
+        source, names, call = text.made(obj)
+        given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
+        known, wanted = obj.get_config().get(key), self.config[key]
+        if (
+            not isinstance(given, (ast.Name, ast.Attribute))
+            or type(known) is not int
+            or type(wanted) is not int
+            or known < 1
+            or wanted % known
+        ):
+            return False
+        source.splice([source.change(given, f"{wanted // known} * {source.of(given)}")])
+        return True
 
     def _of_one(self, text: Text, obj: Any, key: str) -> bool:
         """Of several layers that one line makes: the value where this one's was given, in a loop's list or a function's call."""

@@ -16,7 +16,7 @@ from ...rules.upstream import takes_one, without_steps
 from ...rules.words import ATTENTIONS, axes_of
 from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
-from ..edits import ExchangeLayers, MadeOnce, RemoveLayer, ReplaceLayer
+from ..edits import ExchangeLayers, LayerConfig, MadeOnce, RemoveLayer, ReplaceLayer
 from .edits import (
     Made,
     append,
@@ -117,7 +117,9 @@ def state_units(evidence: Evidence, finding: Finding) -> Made:
         return
     widths = {edge.spec.shape[-1] for edge in received(evidence) if edge.spec.shape and len(edge.spec.shape) == 2}
     if len(widths) == 1 and (width := widths.pop()) and width != node.config["units"]:
-        yield setting(node, "units", width, ", the size of its initial state", "A state has one value per unit.")
+        title, _, why = setting(node, "units", width, ", the size of its initial state", "A state has one value per unit.")
+        # The encoder may have its units by the same name.
+        yield title, [LayerConfig(node.name, {"units": width}, alone=True)], why
 
 
 def states_too(evidence: Evidence, finding: Finding) -> Made:

@@ -10,6 +10,7 @@ from ...rules.facts.contracts import Unpacked
 from ...rules.facts.states import CellState, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT
+from ..edits import LayerConfig
 from ..edits.expression import MODULE
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
@@ -32,7 +33,7 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
         parts = [ast.unparse(item) for item in states.elts]
         joined = [f"{MODULE}.Concatenate()([{one}, {other}])" for one, other in zip(parts[:half], parts[half:], strict=True)]
         edits = [line.edit(states, f"[{', '.join(joined)}]", f"{evidence.framework}.layers")]
-        wider = [configure(node.name, units=units)] if node.config.get("units") != units else []
+        wider = [LayerConfig(node.name, {"units": units}, alone=True)] if node.config.get("units") != units else []
         yield (
             f"Concatenate the states of both directions{f', and set units={units} on {node.name}' if wider else ''}",
             [*edits, *wider],

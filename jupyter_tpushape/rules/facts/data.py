@@ -171,7 +171,7 @@ class NoWeights(Fact, frozen=True):
     whole: bool = False
 
     def message(self) -> str:
-        what = "a different whole number for each sample" if self.whole else "text"
+        what = "a different integer for each sample" if self.whole else "text"
         return f"The third part of each element is {what}, but fit reads it as sample weights."
 
     def why(self) -> str:
