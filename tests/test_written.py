@@ -15,11 +15,12 @@ from written_outputs import OUTPUTS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
+from written_sizes import SIZES
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS, **SIZES}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

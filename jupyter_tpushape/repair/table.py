@@ -163,6 +163,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-axis": (calls.other_layer, inner.declare_first, calls.another_instance, layers.project_before),
     "merge-shapes": (
         joined.dot_axes,
+        joined.projected_skip,
         joined.exchange_query,
         joined.exchange_skips,
         joined.as_map,
@@ -274,6 +275,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "variable-as-tensor": (operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
     "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
+    "label-widths": (data.counted_classes,),
     "output-names": (
         names.matched_weights,
         names.keyed_losses,

@@ -8,7 +8,8 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
-from ..flow import Finding
+from ..flow import Finding, KeyPath
+from ..flow.paths import flatten, show
 from ..trace.assemble import failure
 from .entry import stacked_inputs
 from .facts.data import (
@@ -23,6 +24,7 @@ from .facts.data import (
     SlicedApart,
     TooManyParts,
     Unfilled,
+    WidthsVary,
     YieldedShape,
 )
 from .registry import check, rule
@@ -155,6 +157,52 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
+
+
+WIDTHS = rule(
+    "label-widths", "One-hot labels have another width in other batches", severity="error", source="the sampled batches",
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "categorical_crossentropy"); return m
+def data():
+    parts = np.array([[0, 1, 2, 1], [0, 1, 1, 0], [2, 0, 1, 0]])
+    return ((np.zeros((4, 4), "float32"), keras.utils.to_categorical(part)) for part in parts)
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "categorical_crossentropy"); return m
+def data():
+    parts = np.array([[0, 1, 2, 1], [0, 1, 1, 0], [2, 0, 1, 0]])
+    return ((np.zeros((4, 4), "float32"), keras.utils.to_categorical(part, num_classes=3)) for part in parts)
+""",
+)  # fmt: skip
+
+
+@check(order=2)
+def label_widths(evidence: Evidence) -> Iterator[Finding]:
+    """One-hot labels that are wider in one batch than in another."""
+    for path, widths in varying_widths(evidence):
+        known = {spec.shape[-1] for _, spec in evidence.outputs if spec.shape and len(spec.shape) == 2}
+        classes = known.pop() if len(known) == 1 else None
+        fact = WidthsVary(show(path), widths, classes if classes is not None and classes >= max(widths) else None)
+        yield Finding.of(WIDTHS.id, "error", fact)
+
+
+def varying_widths(evidence: Evidence) -> list[tuple[KeyPath, tuple[int, ...]]]:
+    """The labels with a row of zeros and a one for each sample, and their widths where these differ."""
+    if "train_step" in (evidence.facts.get("overrides") or ()):
+        return []
+    found: dict[KeyPath, list[Any]] = {}
+    for _, labels, _ in evidence.sample.sampled if evidence.sample is not None else ():
+        for path, value in flatten(labels, "y") if labels is not None else ():
+            found.setdefault(path, []).append(value)
+    return [
+        (path, tuple(sorted({value.shape[1] for value in values})))
+        for path, values in found.items()
+        if all(getattr(value, "ndim", 0) == 2 and value.dtype.kind in "buif" for value in values)
+        and len({value.shape[1] for value in values}) > 1
+        and all(((value == 0) | (value == 1)).all() and (value.sum(-1) == 1).all() for value in values)
+    ]
 
 
 NUMBERED = rule(

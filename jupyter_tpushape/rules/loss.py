@@ -31,6 +31,7 @@ from .compared import (
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
+from .data import varying_widths
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
 from .facts.data import LabelsAsWeights, NoWeights
@@ -144,7 +145,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return
-    if getattr(evidence.sample, "problems", ()):
+    if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
     vector = vector_added(evidence, node)
     if vector is not None:

@@ -353,3 +353,26 @@ class MoveStage(DataCode):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in the pipeline: move {self.move}() up by {self.steps}"
+
+
+@kind
+@dataclass(frozen=True)
+class CountedClasses(DataCode):
+    """The number of classes for the one call that makes one-hot vectors without it."""
+
+    op = "counted-classes"
+
+    classes: int = field(default=0, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        for place in (scope, source.tree):
+            calls = [call for call in nodes(place, ast.Call) if called(call) == "to_categorical" and len(call.args) == 1]
+            calls = [call for call in calls if not any(word.arg in ("num_classes", None) for word in call.keywords)]
+            if len(calls) == 1:
+                end = source.end(calls[0].args[0])
+                return [(end, end, f", num_classes={self.classes}")]
+        return []
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the data code:"
+        yield f"+to_categorical(..., num_classes={self.classes})"

@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...rules.entry import batched_twice, matched
-from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
+from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
 from ...rules.facts.loss import GridApart
 from ..edits import data_code
 from ..text.source import called, nodes
@@ -105,6 +105,17 @@ def returned_dtype(evidence: Evidence, finding: Finding, fact: ReturnedDtype) ->
         [data_code.ReturnedDtype("data", fact.index, fact.wanted)],
         "The function then returns what Tout declares.",
     )
+
+
+@of(WidthsVary)
+def counted_classes(evidence: Evidence, finding: Finding, fact: WidthsVary) -> Made:
+    """As many classes in each batch as the model has outputs."""
+    if fact.classes is not None:
+        yield (
+            f"Set num_classes={fact.classes} in to_categorical",
+            [data_code.CountedClasses("data", fact.classes)],
+            "Every batch then has one column for each output of the model.",
+        )
 
 
 @of(Refused)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, show_shape
 from ...rules.facts.contracts import InnerDoor
 from ...rules.facts.layers import WrongWidth
 from ..text.arguments import argument
 from ..text.source import called, nodes
-from .edits import Made, configure, of
+from .edits import Made, configure, insert, of
 from .line import Line, assigned_to, lines_at
 
 
@@ -35,12 +35,34 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
             [configure(who, **{key: new})],
             "The value is changed where it is set.",
         )
+    yield from _input_shape(evidence, fact, apart)
+    if len(fact.wanted) == 4 and apart and set(apart) <= {1, 2} and None not in (sides := fact.wanted[1:3]):
+        yield (
+            f"Resize to {sides[0]} × {sides[1]} before {fact.layer.name}",
+            [insert(fact.layer.name, "Resizing", height=sides[0], width=sides[1])],
+            f"{fact.layer.name} declares images of this size.",
+        )
     node, axis = evidence.failed, apart[0] if len(apart) == 1 else 0
     old, size = fact.wanted[axis], fact.shape[axis]
     if node is None or not axis or old is None or size is None:
         return
     for line in lines_at(evidence, node.location)[:1]:
         yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+
+
+def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
+    """Other sizes where the function that makes the model is given its ``input_shape``, as those of a library are."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.location)[:1] if node is not None else ():
+        given = line.keyword("input_shape")
+        sizes = given.elts if isinstance(given, (ast.Tuple, ast.List)) and len(given.elts) == len(fact.wanted) - 1 else []
+        old = [sizes[axis - 1] for axis in apart if sizes]
+        if old and all(_number(line, item) == fact.wanted[axis] and fact.shape[axis] for item, axis in zip(old, apart, strict=True)):
+            yield (
+                f"Create {fact.layer.name} for {show_shape((None, *fact.shape[1:]))} at line {line.raised.line}",
+                [line.edit(item, str(fact.shape[axis])) for item, axis in zip(old, apart, strict=True)],
+                "It then accepts what it receives.",
+            )
 
 
 def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:

@@ -46,6 +46,36 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+@of(UnlikeBranches)
+def projected_skip(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """A skip's projection that stands under a condition which asks for the strides only: also where the channels differ."""
+    shapes = [one.shape or () for one in fact.branches]
+    if len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 2 or shapes[0][:-1] != shapes[1][:-1]:
+        return
+    for line in lines_at(evidence, fact.layer.called)[:1]:
+        pairs = [item for item in nodes(line.scope, (ast.List, ast.Tuple)) if len(item.elts) == 2]
+        given = [item for item in pairs if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+        names = [ast.unparse(item) for item in given[0].elts] if given else []
+        for choice in nodes(line.scope, ast.If):
+            made = [item for item in choice.body if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) in names]
+            if not made or choice.orelse or choice.lineno > line.raised.line or not _projects(made[0].value):
+                continue
+            skip = ast.unparse(made[0].targets[0])
+            other = names[1 - names.index(skip)]
+            test = line.source.of(choice.test)
+            asked = test if isinstance(choice.test, (ast.Compare, ast.Name, ast.Call)) else f"({test})"
+            yield (
+                f"Project {skip} at line {choice.lineno} also where its channels differ from those of {other}",
+                [line.edit(choice.test, f"{asked} or {skip}.shape[-1] != {other}.shape[-1]")],
+                "The condition asks for the strides only.",
+            )
+
+
+def _projects(value: ast.expr) -> bool:
+    """Whether an expression calls a layer that gives its input another number of channels."""
+    return any((called(call) or "").startswith(("Conv", "Dense", "SeparableConv")) for call in nodes(value, ast.Call))
+
+
 def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
     """The two tensors of a list exchanged, where a layer of the same class ran and this one receives them in another order."""
     owner = own_layer(evidence)

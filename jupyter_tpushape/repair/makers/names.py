@@ -110,7 +110,9 @@ def _labels_of(shape: Shape) -> set[Shape]:
 def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
     """The keys of labels, or of what compile takes, as the outputs are called that none of them names."""
     given = [str(path[1]) for path, _ in evidence.y if len(path) == 2]
-    order = _best(fact.unknown, [name for name in fact.outputs if fact.what != "labels" or name not in given])
+    told = evidence.facts.get("compile")
+    taken = getattr(getattr(told, fact.what, None), "names", None) or () if fact.what in ("loss", "metrics") else given
+    order = _best(fact.unknown, [name for name in fact.outputs if name not in taken])
     if not order:
         return
     renamed = " and ".join(f"{old} to {new}" for old, new in order.items())

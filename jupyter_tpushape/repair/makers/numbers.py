@@ -49,8 +49,17 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         owner = own_layer(evidence)
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
+        if len(arguments) > 1:
+            arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _sized_by(line: Line) -> set[str]:
+    """The names that give the weights on the line their sizes."""
+    held = {ast.unparse(item) for item in nodes(line.node or line.scope, ast.Attribute)}
+    made = [item.value for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) in held]
+    return {ast.unparse(name) for value in made for name in nodes(value, (ast.Name, ast.Attribute))}
 
 
 @of(OperationRaised)

@@ -56,7 +56,7 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
             isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS
         )
         made = {
-            ast.unparse(item.targets[0])
+            ast.unparse(item.targets[0]): item.value
             for item in nodes(line.owner(), ast.Assign)
             if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"
         }
@@ -66,11 +66,24 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                 if ast.unparse(other) != ast.unparse(mine) and all(
                     [ast.unparse(node) for node in used].count(ast.unparse(one)) == 1 for one in (mine, other)
                 ):
-                    yield (
-                        f"Swap {ast.unparse(mine)} and {ast.unparse(other)} at {line.at}",
-                        line.swap(mine, other),
-                        "Each product then fits.",
-                    )
+                    one, two = ast.unparse(mine), ast.unparse(other)
+                    apart = _sizes_apart(made[one], made[two])
+                    if len(apart) == 1:
+                        # As they are used and as they start, only their sizes are in each other's place.
+                        yield (
+                            f"Swap the sizes of {one} and {two} at line {apart[0][0].lineno}",
+                            line.swap(*apart[0]),
+                            "Each product then fits.",
+                        )
+                    yield f"Swap {one} and {two} at {line.at}", line.swap(mine, other), "Each product then fits."
+
+
+def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
+    """The sizes of two weights that are not written alike, place by place; none where the weights have other ranks."""
+    shapes = [argument(call, "shape", ["shape"]) for call in (one, other)]
+    first, second = [shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [] for shape in shapes]
+    pairs = zip(first, second, strict=True) if len(first) == len(second) else ()
+    return [(a, b) for a, b in pairs if ast.unparse(a) != ast.unparse(b)]
 
 
 @of(StatefulPair)

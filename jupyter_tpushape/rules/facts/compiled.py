@@ -27,7 +27,7 @@ class UnknownOutputs(Fact, frozen=True):
     outputs: tuple[str, ...]
 
     def message(self) -> str:
-        return f"{_NAMED[self.what]} has the keys {listed(self.unknown)}, but the model's outputs are {listed(self.outputs)}."
+        return f"{_NAMED[self.what]} has the {'keys' if len(self.unknown) > 1 else 'key'} {listed(self.unknown)}, but the model's outputs are {listed(self.outputs)}."
 
     def why(self) -> str:
         return "The name of an output is its key in the dict that the model returns, or the name of its layer (name=...)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
-from ..words import many
+from ..words import listed, many
 
 
 class Unfilled(Fact, frozen=True):
@@ -163,6 +163,24 @@ class TooManyParts(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("1 to 3 parts"), Side(f"{self.parts} parts")
+
+
+class WidthsVary(Fact, frozen=True):
+    """The one-hot labels at ``path`` are of other ``widths`` in other batches. ``classes``: what the model gives, where that is known."""
+
+    path: str
+    widths: tuple[int, ...]
+    classes: int | None = None
+
+    def message(self) -> str:
+        return f"The one-hot labels {self.path} have a different width in each batch: {listed(tuple(map(str, self.widths)))}."
+
+    def why(self) -> str:
+        wanted = f"num_classes={self.classes}" if self.classes is not None else "num_classes"
+        return f"to_categorical counts the classes of what it is given, and not every batch has them all. Pass {wanted}."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.classes} classes" if self.classes is not None else "one width"), Side(" or ".join(map(str, self.widths)))
 
 
 class NoWeights(Fact, frozen=True):
