@@ -220,6 +220,22 @@ test("a chain is straight", () => {
   expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(2);
 });
 
+test("a long way beside a wide box, and beside another way, runs straight", () => {
+  const names = ["a", "b", "a_name_that_makes_its_box_wide", "d", "e", "f", "g"];
+  const chained = names.slice(1).map((name, i) => edge(names[i]!, name));
+  const made = builder(
+    report(
+      names.map((name) => node(name)),
+      [...chained, edge("a", "g"), edge("d", "f")],
+    ),
+  );
+  const scene = made.build(new Set(), 800);
+  const long = scene.lines.find(({ key }) => key === "a>g")!;
+  const way = long.parts.filter((_, i) => i % 3 === 0);
+  expect(way.length).toBeGreaterThan(5);
+  expect(new Set(way.slice(1, -1)).size).toBe(1);
+});
+
 test("stages stand in a lane above, in rows where it is narrow", () => {
   const made = builder(broken());
   const wide = made.build(new Set(), 800);
