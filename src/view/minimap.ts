@@ -38,7 +38,7 @@ export class Minimap {
     });
   }
 
-  /** Hidden where most of it is in sight anyway, and where it would cover what it is an overview of. */
+  /** Hidden where most of it is in sight anyway, and where it would cover the buttons above it or what it is an overview of. */
   draw(): void {
     const { scene, view, width, height } = this.viewport;
     if (typeof CanvasRenderingContext2D === "undefined") {
@@ -49,7 +49,7 @@ export class Minimap {
       return;
     }
     const whole = scene.height * view.k < height * 1.5 && scene.width * view.k < width * 1.5;
-    this.canvas.hidden = whole || width < 4 * WIDE || height < 2 * TALL;
+    this.canvas.hidden = whole || width < 4 * WIDE || height < 2.7 * TALL;
     if (this.canvas.hidden) {
       return;
     }
