@@ -13,7 +13,7 @@ export function apart(doc: FlowDoc, one: Item): boolean {
 
 export function made(id: string, label: string, children: Item[]): Item {
   const group = item(id, -1, label);
-  group.children = children;
+  group.members = children;
   return group;
 }
 
@@ -81,7 +81,7 @@ export function byName(doc: FlowDoc, list: Item[], skip: number, path: string): 
       const inner = list.slice(i, j);
       const group = made(`${path}~${label}@${list[i]!.id}`, label, inner);
       if (inner.length > 14) {
-        group.children = byName(doc, inner, start.used, group.id);
+        group.members = byName(doc, inner, start.used, group.id);
       }
       result.push(group);
     }

@@ -14,7 +14,7 @@ function flow(nodes: WireNode[], edges: WireEdge[], more: Partial<WireReport> = 
   return new FlowDoc(made);
 }
 
-const shown = (tree: Tree): string[] => tree.root.children.map((item) => item.label);
+const shown = (tree: Tree): string[] => tree.root.members.map((item) => item.label);
 const folds = (tree: Tree): [string, number][] =>
   [...tree.items.values()].filter((item) => item.times > 1).map((item) => [item.label, item.times]);
 
@@ -43,8 +43,8 @@ describe("an operation that computes nothing", () => {
     const doc = flow(nodes, edges);
     const tree = buildTree(doc);
     expect(shown(tree)).toEqual(["ids", "mask", "attention", "a", "b"]);
-    const box = tree.root.children[2]!;
-    expect(box.children.map((item) => item.id)).toEqual(["slice", "cast", "attention", "back"]);
+    const box = tree.root.members[2]!;
+    expect(box.members.map((item) => item.id)).toEqual(["slice", "cast", "attention", "back"]);
     expect(noteOf(doc, box)).toBe("after slice, cast, then back");
     expect(subtitle(doc, box)).toBe("MultiHeadAttention");
   });
@@ -96,7 +96,7 @@ function blocks(times: number): [WireNode[], WireEdge[]] {
 test("blocks without names are folded, whatever light operations stand in some of them", () => {
   const tree = buildTree(flow(...blocks(8)));
   expect(folds(tree)).toEqual([["LayerNormalization → MultiHeadAttention → Add …", 8]]);
-  expect(tree.root.children.length).toBeLessThan(6);
+  expect(tree.root.members.length).toBeLessThan(6);
 });
 
 test("columns of a table are drawn once", () => {
@@ -141,6 +141,6 @@ test("names that share their last number make a group, in whatever order they ar
     });
   }
   const cells = (items: readonly Item[]): string[] =>
-    items.flatMap((item) => (/^block \d+$/.test(item.label) ? [item.label] : cells(item.children)));
-  expect(cells(buildTree(flow(nodes, edges)).root.children)).toEqual(Array.from({ length: 10 }, (_, i) => `block ${i}`));
+    items.flatMap((item) => (/^block \d+$/.test(item.label) ? [item.label] : cells(item.members)));
+  expect(cells(buildTree(flow(nodes, edges)).root.members)).toEqual(Array.from({ length: 10 }, (_, i) => `block ${i}`));
 });

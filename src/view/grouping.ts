@@ -189,8 +189,8 @@ function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly numbe
 /** The size of the picture, or volume, that a part gives: `56×56`; empty for other tensors. */
 function sizeOf(doc: FlowDoc, one: Item): string {
   let at = one;
-  while (at.children.length && !at.wraps) {
-    at = at.children[at.children.length - 1]!;
+  while (at.members.length && !at.wraps) {
+    at = at.members[at.members.length - 1]!;
   }
   const out = doc.outOf[at.node]![0];
   const shape = out === undefined ? null : doc.spec(doc.edges[out]!).shape;
@@ -219,7 +219,7 @@ function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
       const named = run.some((one) => chosen(doc, one));
       const label = named ? `${sizes[i]} · ${titleOf(doc, run)}` : sizes[i]!;
       const group = made(`${path}~at@${run[0]!.id}`, label, run);
-      group.children = chunk(doc, run, group.id);
+      group.members = chunk(doc, run, group.id);
       result.push(group);
     }
     i = j;

@@ -19,7 +19,7 @@ function someOpen(made: SceneBuilder, seed: number): Set<string> {
   const next = seeded(seed);
   const open = new Set<string>();
   for (const item of made.levels.tree.items.values()) {
-    if (item.children.length && next() < 0.7) {
+    if (item.members.length && next() < 0.7) {
       open.add(item.id);
     }
   }
@@ -152,7 +152,7 @@ test("opening one part keeps the order of everything beside it", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const made = builder(wild(seed, 70));
     const closed = made.build(new Set(), 800);
-    const composite = made.levels.tree.root.children.find((item) => item.children.length > 1);
+    const composite = made.levels.tree.root.members.find((item) => item.members.length > 1);
     if (!composite) {
       continue;
     }
