@@ -305,9 +305,9 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .curve .grid{stroke:$line}.curve .limit{stroke:$fg;stroke-dasharray:5 4}.curve .way{fill:none;stroke:$blue;stroke-width:1.8}
 .curve .way.full{stroke-dasharray:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;stroke-width:2.2;fill:none}
 .tree{list-style:none;font-size:12.5px}
-.tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;position:relative}
+.tree li{display:flex;flex-wrap:wrap;gap:0 6px;padding:2px 6px;border-radius:5px;cursor:pointer;position:relative}
 .tree [aria-selected=true]{background:$soft;box-shadow:inset 3px 0 0 $blue}
-.tree .what{color:$muted;flex:1 1 0;min-width:30%}
+.tree .what{color:$muted;flex:1 1 auto;margin-left:9px}
 .offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
 .about{color:$muted;font-size:12px}
@@ -327,7 +327,6 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .narrow .branches dt,.narrow .branches dd{grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
-.narrow .tree li{flex-wrap:wrap;gap:0 6px}.narrow .tree .what{flex:1 1 auto;margin-left:9px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}
