@@ -24,7 +24,8 @@ export function shared(names: readonly string[]): string {
     n++;
   }
   const head = names[0]!.slice(0, n).replace(/\d+$/, "");
-  return head.length > 2 ? `${head}…` : span(names[0]!, names[names.length - 1]!);
+  const sorted = [...names].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  return head.length > 2 ? `${head}…` : span(sorted[0]!, sorted[names.length - 1]!);
 }
 
 function tokens(doc: FlowDoc, one: Item): string[] {

@@ -113,6 +113,32 @@ test("columns of a table are drawn once", () => {
   expect(folds(tree)).toEqual([["number_…", 24]]);
 });
 
+test("columns that two parts of a model read are drawn once in each", () => {
+  const nodes = [node("split", "", { kind: "split" })];
+  const edges: WireEdge[] = [];
+  // In the order of their names, as Keras sorts the keys of a dict; each has a vocabulary of its own.
+  const names = Array.from({ length: 24 }, (_, i) => `C${i + 1}`).sort();
+  names.forEach((name, i) => {
+    nodes.push(node(name, "Input", { kind: "input" }));
+    edges.push(edge("split", name));
+    const vocabulary = { params: 100 + i, config: { input_dim: 100 + i } };
+    nodes.push(node(`deep_${i}`, "Embedding", vocabulary), node(`flat_${i}`, "Flatten"), node(`wide_${i}`, "Embedding", vocabulary));
+    edges.push(edge(name, `deep_${i}`), edge(`deep_${i}`, `flat_${i}`), edge(`flat_${i}`, "deep_join"));
+    edges.push(edge(name, `wide_${i}`), edge(`wide_${i}`, "wide_join"));
+  });
+  nodes.push(node("deep_join", "Concatenate"), node("wide_join", "Add"), node("sum", "Add"));
+  edges.push(edge("deep_join", "sum"), edge("wide_join", "sum"));
+  const tree = buildTree(flow(nodes, edges));
+  expect(shown(tree).sort()).toEqual(["C1 … 24", "deep_join", "deep_…", "split", "sum", "wide_join", "wide_…"].sort());
+  expect([...tree.items.values()].filter((one) => one.times > 1).map((one) => [one.label, one.times, one.same])).toEqual(
+    expect.arrayContaining([
+      ["C1 … 24", 24, true],
+      ["deep_…", 24, false],
+      ["wide_…", 24, false],
+    ]),
+  );
+});
+
 test("a long chain without names is grouped by the size of its pictures", () => {
   const nodes: WireNode[] = [];
   const edges: WireEdge[] = [];
