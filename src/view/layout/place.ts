@@ -96,7 +96,7 @@ function beside(column: Int32Array, columns: number, half: Float64Array, x: Floa
 }
 
 /** A way that goes further aside than this from one row to the next goes round something. */
-const KINK = 90;
+const KINK = 160;
 
 /** Takes small kinks out of long ways as far as what stands beside them leaves room; twice, for ways that stand beside each other. */
 function straighten({ items, rankOf, column, bend, span }: LevelOrder, half: Float64Array, apart: number, x: Float64Array): void {
