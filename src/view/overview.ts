@@ -60,11 +60,12 @@ export class Overview {
     const dots = Math.min(2, globalThis.devicePixelRatio || 1);
     this.canvas.hidden = false;
     const held = this.painted;
+    // What was to be painted of an earlier scene is of no use.
+    clearTimeout(this.resting);
     if (held?.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
       this.painted = this.paint(context, scene, view, width, height, dots);
     } else if (held.k !== view.k) {
       // Between two frames, so that no step of a zoom waits for it.
-      clearTimeout(this.resting);
       this.resting = window.setTimeout(
         () => {
           this.painted = this.paint(context, scene, view, width, height, dots);
