@@ -1,6 +1,6 @@
 """First paint and frames of the view in headless Chromium.
 
-    python benchmarks/view/paint.py [--real]
+    python benchmarks/view/paint.py [--real] [--script FILE]
 
 Of each flow: the time from the report to the end of its first painted frame, and what of it is script; from a click
 to everything opened, laid out and painted; the frames of a pan at reading size, of pans at several scales down to the
@@ -126,8 +126,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--scales", action="store_true", help="also each scale by itself")
+    parser.add_argument("--script", type=Path, help="the script of another build")
     parser.add_argument("--only", default="", help="flows whose names hold this")
     arguments = parser.parse_args()
+    view = arguments.script.read_text(encoding="utf-8") if arguments.script else script()
     found = next((path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None)
     print(f"| flow | {' | '.join(HEAD)} |\n|---|{'---|' * len(HEAD)}", flush=True)
     with sync_playwright() as playwright:
@@ -142,7 +144,7 @@ def main() -> None:
                 continue
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_content("<!doctype html><style>html,body,#view{height:100%;margin:0}</style><div id=view></div>")
-            page.add_script_tag(content=script())
+            page.add_script_tag(content=view)
             rows = [page.evaluate(MEASURE, report) for _ in range(4)][1:]
             best = {key: min(row[key] for row in rows) for key in ("mounted", "first", "opened", "elements")}
             worst = max(([t for row in rows for t in dict(row["afar"])[k]] for k, _ in rows[0]["afar"]), key=_slow)

@@ -128,6 +128,9 @@ class Controls extends Widget {
     const { state, inventory, request, running, message, place, watching, report, explained, old } = this._tracer;
     this._place.textContent = place;
     this._place.title = place;
+    // Without a kernel there is nothing to list anew, and without a report nothing below to part from.
+    this._refresh.hidden = state === "none";
+    this.toggleClass("tpushape-mod-alone", !report);
     this._message.textContent = message;
     // What the report's own first line says need not be read twice.
     this._message.classList.toggle("tpushape-mod-heard", message === report?.summary);
@@ -153,7 +156,7 @@ class Controls extends Widget {
     this._trace.hidden = this._watch.hidden = aside;
     this._bar.textContent =
       aside && request.model
-        ? this._trans.__("Trace another model: %1 …", request.model)
+        ? this._trans.__("Trace another model: %1", request.model)
         : request.model
           ? `${request.model} · ${data} · ${target}`
           : this._trans.__("no model yet · %1", target);

@@ -45,6 +45,8 @@ export class Tracer implements ITracer {
 
   private readonly _views = new Set<object>();
   private readonly _memory = new WeakMap<ISessionContext, Memory>();
+  /** What was said of each report when it came. */
+  private readonly _told = new WeakMap<WireReport, string>();
   private _session: ISessionContext | null = null;
   private readonly _kernel = new Connection(() => {
     this.changed.emit();
@@ -90,6 +92,7 @@ export class Tracer implements ITracer {
     session?.statusChanged.connect(this._onStatus, this);
     this._onKernel();
     this.message = known?.message ?? "";
+    this._unsay();
     this.changed.emit();
   }
 
@@ -330,13 +333,22 @@ export class Tracer implements ITracer {
     if (report && this._age) {
       this._stopAge = this._age(report, (reason) => {
         this.old = reason;
+        this._unsay();
         this.changed.emit();
       });
     }
   }
 
+  /** What was said of a report is not said of one that is old. */
+  private _unsay(): void {
+    if (this.old && this.report && this.message === this._told.get(this.report)) {
+      this.message = "";
+    }
+  }
+
   /** A report belongs to the notebook that it was asked in, also where another one has come to the front. */
   private _keep(session: ISessionContext | null, report: WireReport, explained: boolean, message: string): void {
+    this._told.set(report, message);
     if (session === this._session) {
       this.message = message;
       this._set(report, explained);

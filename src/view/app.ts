@@ -360,7 +360,7 @@ export class App {
   }
 
   toggle(item: Item | null): void {
-    if (!item?.children.length) {
+    if (!item?.members.length) {
       return;
     }
     this.say(this.picture.toggle(item) ? trans.__("%1 expanded", item.label) : trans.__("%1 collapsed", item.label));

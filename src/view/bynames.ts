@@ -13,7 +13,7 @@ export function apart(doc: FlowDoc, one: Item): boolean {
 
 export function made(id: string, label: string, children: Item[]): Item {
   const group = item(id, -1, label);
-  group.children = children;
+  group.members = children;
   return group;
 }
 
@@ -24,7 +24,8 @@ export function shared(names: readonly string[]): string {
     n++;
   }
   const head = names[0]!.slice(0, n).replace(/\d+$/, "");
-  return head.length > 2 ? `${head}…` : span(names[0]!, names[names.length - 1]!);
+  const sorted = [...names].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  return head.length > 2 ? `${head}…` : span(sorted[0]!, sorted[names.length - 1]!);
 }
 
 function tokens(doc: FlowDoc, one: Item): string[] {
@@ -81,7 +82,7 @@ export function byName(doc: FlowDoc, list: Item[], skip: number, path: string): 
       const inner = list.slice(i, j);
       const group = made(`${path}~${label}@${list[i]!.id}`, label, inner);
       if (inner.length > 14) {
-        group.children = byName(doc, inner, start.used, group.id);
+        group.members = byName(doc, inner, start.used, group.id);
       }
       result.push(group);
     }

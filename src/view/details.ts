@@ -54,7 +54,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       ),
     );
   }
-  if (item.children.length) {
+  if (item.members.length) {
     pane.append(
       h(
         "div.row way",

@@ -19,7 +19,7 @@ export function stateWord(state: State): string {
 /** The mark of what an item stands for; of a closed group, what is within. */
 export function stateOf(doc: FlowDoc, item: Item): State | undefined {
   const own = item.node >= 0 ? doc.marks[item.node]?.state : undefined;
-  if (own || !item.children.length) {
+  if (own || !item.members.length) {
     return own;
   }
   return wholly(item) ?? (item.marked.some(Boolean) ? "changed" : undefined);

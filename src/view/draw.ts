@@ -108,7 +108,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     "data-id": item.id,
   });
   const round = kind === "split" ? 25 : 7;
-  if (!box.open && item.children.length && !item.wraps) {
+  if (!box.open && item.members.length && !item.wraps) {
     g.append(s("rect.behind", { x: 4, y: 4, width: w, height: h, rx: round }));
   }
   g.append(s("rect.body", { width: w, height: h, rx: round }));
@@ -122,9 +122,9 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   if (kind !== "split" && !family && !box.open) {
     g.append(s("rect.kind", { x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
   }
-  const begin = item.children.length ? 30 : kind === "split" ? 22 : family ? 10 : 14;
+  const begin = item.members.length ? 30 : kind === "split" ? 22 : family ? 10 : 14;
   const left = begin + (family ? CHIP : 0);
-  if (item.children.length) {
+  if (item.members.length) {
     g.append(
       s(
         "g.toggle",
@@ -181,10 +181,10 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     g.append(
       s(
         "text.sub",
-        { x: item.children.length ? left : begin, y: 39 },
+        { x: item.members.length ? left : begin, y: 39 },
         clip(
           sub,
-          w - (item.children.length ? left : begin) - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0),
+          w - (item.members.length ? left : begin) - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0),
           WORD_GLYPH,
         ),
       ),

@@ -125,12 +125,14 @@ export class Elements {
       element.setAttribute("aria-label", element.querySelector(":scope>title")?.textContent ?? box.item.label);
       this.boxes.set(id, entry);
       (box.open ? this.layers.frames : this.layers.nodes).append(element);
-      if (old) {
+      if (old && old.box !== box) {
         element.style.transform = old.element.style.transform;
         old.element.remove();
         moved.push([element, box]);
         return element;
       }
+      // With more or fewer words in the same place it has nowhere to come from.
+      old?.element.remove();
     }
     place(entry.element, box);
     return entry.element;

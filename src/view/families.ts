@@ -52,8 +52,8 @@ export function lookOf(family: Family): Exclude<Family, "light"> {
 export function mixOf(doc: FlowDoc, item: Item): [Family, number][] {
   const counts = new Map<Family, number>();
   const walk = (one: Item): void => {
-    if (one.children.length) {
-      one.children.forEach(walk);
+    if (one.members.length) {
+      one.members.forEach(walk);
     } else if (one.node >= 0) {
       const family = lookOf(doc.family(one.node));
       counts.set(family, (counts.get(family) ?? 0) + 1);

@@ -80,12 +80,12 @@ export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: rea
         blocks.push(part[0]!);
       } else {
         const block = item(`${path}~part@${part[0]!.id}`, -1, titleOf(doc, part));
-        block.children = part;
+        block.members = part;
         blocks.push(block);
       }
     }
     const group = item(`${path}~fold@${whole[0]!.id}`, -1, run.period === 1 ? titleOf(doc, whole) : titleOf(doc, blocks));
-    group.children = blocks;
+    group.members = blocks;
     group.times = run.times;
     group.same = same(doc, blocks);
     result.push(group);
@@ -110,7 +110,7 @@ function runs(list: readonly Item[], sign: Int32Array): (i: number) => Run {
         continue;
       }
       const times = Math.floor(++alike / period) + 1;
-      const whole = period > 1 || (list[i]!.children.length > 0 && !list[i]!.wraps);
+      const whole = period > 1 || (list[i]!.members.length > 0 && !list[i]!.wraps);
       if (whole && times >= least && times * period > best(i).times * best(i).period) {
         found.set(i, { period, times });
       }
@@ -145,8 +145,8 @@ function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string 
     const least = first < 0 ? at - REACH : first;
     const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
     let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${changeText(doc.marks[one.node])}/${configured(node)}/`;
-    if (one.children.length && !one.wraps) {
-      return `${words}in[${one.children.map((child) => signature(doc, child, wiring)).join(";")}]`;
+    if (one.members.length && !one.wraps) {
+      return `${words}in[${one.members.map((child) => signature(doc, child, wiring)).join(";")}]`;
     }
     for (const i of at < 0 ? [] : before[at]!) {
       words += i < least || far(i) ? "outside," : `${at - i},`;
@@ -155,7 +155,7 @@ function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string 
   }
   const start = first < 0 ? firstOf(one, wiring) : first;
   const inner: string[] = [];
-  for (const child of one.children) {
+  for (const child of one.members) {
     const words = alone(doc, child) ? "" : signature(doc, child, wiring, start);
     if (!words) {
       return "";
@@ -174,7 +174,8 @@ function configured({ config }: WireNode, fractions = false): string {
 
 /** Whether blocks that are alike are configured alike to the last fraction. */
 export function same(doc: FlowDoc, blocks: readonly Item[]): boolean {
-  const words = ({ node, children }: Item): string => (node < 0 ? "" : configured(doc.node(node), true)) + children.map(words).join(";");
+  const words = ({ node, members: children }: Item): string =>
+    (node < 0 ? "" : configured(doc.node(node), true)) + children.map(words).join(";");
   return new Set(blocks.map(words)).size < 2;
 }
 
@@ -189,5 +190,5 @@ function placeOf({ of }: Wiring, one: Item): number {
 
 function firstOf(one: Item, wiring: Wiring): number {
   const at = placeOf(wiring, one);
-  return at < 0 ? firstOf(one.children[0]!, wiring) : at;
+  return at < 0 ? firstOf(one.members[0]!, wiring) : at;
 }

@@ -140,7 +140,7 @@ export function step(scene: Scene, from: Item, key: string): Item | null {
   };
   if (way === "ArrowDown") {
     const readers = scene.lines.filter((line) => line.source === from).map((line) => line.target);
-    return nearest(readers) ?? (box.open ? nearest(from.children) : null);
+    return nearest(readers) ?? (box.open ? nearest(from.members) : null);
   }
   if (way === "ArrowUp") {
     return (

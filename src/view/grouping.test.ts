@@ -14,7 +14,7 @@ function flow(nodes: WireNode[], edges: WireEdge[], more: Partial<WireReport> = 
   return new FlowDoc(made);
 }
 
-const shown = (tree: Tree): string[] => tree.root.children.map((item) => item.label);
+const shown = (tree: Tree): string[] => tree.root.members.map((item) => item.label);
 const folds = (tree: Tree): [string, number][] =>
   [...tree.items.values()].filter((item) => item.times > 1).map((item) => [item.label, item.times]);
 
@@ -43,8 +43,8 @@ describe("an operation that computes nothing", () => {
     const doc = flow(nodes, edges);
     const tree = buildTree(doc);
     expect(shown(tree)).toEqual(["ids", "mask", "attention", "a", "b"]);
-    const box = tree.root.children[2]!;
-    expect(box.children.map((item) => item.id)).toEqual(["slice", "cast", "attention", "back"]);
+    const box = tree.root.members[2]!;
+    expect(box.members.map((item) => item.id)).toEqual(["slice", "cast", "attention", "back"]);
     expect(noteOf(doc, box)).toBe("after slice, cast, then back");
     expect(subtitle(doc, box)).toBe("MultiHeadAttention");
   });
@@ -96,7 +96,7 @@ function blocks(times: number): [WireNode[], WireEdge[]] {
 test("blocks without names are folded, whatever light operations stand in some of them", () => {
   const tree = buildTree(flow(...blocks(8)));
   expect(folds(tree)).toEqual([["LayerNormalization → MultiHeadAttention → Add …", 8]]);
-  expect(tree.root.children.length).toBeLessThan(6);
+  expect(tree.root.members.length).toBeLessThan(6);
 });
 
 test("columns of a table are drawn once", () => {
@@ -111,6 +111,32 @@ test("columns of a table are drawn once", () => {
   const tree = buildTree(flow(nodes, edges));
   expect(shown(tree)).toEqual(["split", "number_…", "join", "dense"]);
   expect(folds(tree)).toEqual([["number_…", 24]]);
+});
+
+test("columns that two parts of a model read are drawn once in each", () => {
+  const nodes = [node("split", "", { kind: "split" })];
+  const edges: WireEdge[] = [];
+  // In the order of their names, as Keras sorts the keys of a dict; each has a vocabulary of its own.
+  const names = Array.from({ length: 24 }, (_, i) => `C${i + 1}`).sort();
+  names.forEach((name, i) => {
+    nodes.push(node(name, "Input", { kind: "input" }));
+    edges.push(edge("split", name));
+    const vocabulary = { params: 100 + i, config: { input_dim: 100 + i } };
+    nodes.push(node(`deep_${i}`, "Embedding", vocabulary), node(`flat_${i}`, "Flatten"), node(`wide_${i}`, "Embedding", vocabulary));
+    edges.push(edge(name, `deep_${i}`), edge(`deep_${i}`, `flat_${i}`), edge(`flat_${i}`, "deep_join"));
+    edges.push(edge(name, `wide_${i}`), edge(`wide_${i}`, "wide_join"));
+  });
+  nodes.push(node("deep_join", "Concatenate"), node("wide_join", "Add"), node("sum", "Add"));
+  edges.push(edge("deep_join", "sum"), edge("wide_join", "sum"));
+  const tree = buildTree(flow(nodes, edges));
+  expect(shown(tree).sort()).toEqual(["C1 … 24", "deep_join", "deep_…", "split", "sum", "wide_join", "wide_…"].sort());
+  expect([...tree.items.values()].filter((one) => one.times > 1).map((one) => [one.label, one.times, one.same])).toEqual(
+    expect.arrayContaining([
+      ["C1 … 24", 24, true],
+      ["deep_…", 24, false],
+      ["wide_…", 24, false],
+    ]),
+  );
 });
 
 test("a long chain without names is grouped by the size of its pictures", () => {
@@ -141,6 +167,6 @@ test("names that share their last number make a group, in whatever order they ar
     });
   }
   const cells = (items: readonly Item[]): string[] =>
-    items.flatMap((item) => (/^block \d+$/.test(item.label) ? [item.label] : cells(item.children)));
-  expect(cells(buildTree(flow(nodes, edges)).root.children)).toEqual(Array.from({ length: 10 }, (_, i) => `block ${i}`));
+    items.flatMap((item) => (/^block \d+$/.test(item.label) ? [item.label] : cells(item.members)));
+  expect(cells(buildTree(flow(nodes, edges)).root.members)).toEqual(Array.from({ length: 10 }, (_, i) => `block ${i}`));
 });

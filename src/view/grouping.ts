@@ -51,7 +51,10 @@ const READABLE = 30;
 /** From how many alike ways into one node on they are drawn once. */
 const MANY = 6;
 
-/** Ways of the same kind from one source into one reader, such as the columns of a table. */
+/**
+ * Ways of the same kind from one source into one reader, such as the columns of a table. Where each column's input has several readers,
+ * as in a wide and deep model, the inputs stand together, and so do the ways from them into each join.
+ */
 function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: string): Item[] {
   const before = wired(list, pairs).map(distinct);
   if (!before.some((sources) => sources.length >= MANY)) {
@@ -63,12 +66,30 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
     const one = list[i]!;
     const node = doc.node(one.node);
     const specs = [...new Set(doc.outOf[one.node]!.map((e) => doc.alike[doc.edges[e]!.spec]))];
-    return `${node.kind}/${node.op}/${node.params ?? 0}/${specs.join()}`;
+    return `${node.kind}/${node.op}/${specs.join()}`;
   };
+  const isInput = (i: number): boolean => doc.node(list[i]!.node).kind === "input";
   const own = (i: number): boolean => {
     const one = list[i]!;
     const { kind } = doc.node(one.node);
     return ["input", "layer", "op"].includes(kind) && !doc.nodeSeverity[one.node] && doc.status(one.node) === "ok" && !taken.has(i);
+  };
+  const gather = (id: string, ways: Map<string, number[][]>): void => {
+    for (const alike of ways.values()) {
+      if (alike.length < MANY) {
+        continue;
+      }
+      alike.sort((a, b) => a[0]! - b[0]!);
+      const blocks = alike.map((way) => {
+        const inner = way.map((i) => list[i]!);
+        return inner.length > 1 ? made(`${path}~way@${inner[0]!.id}`, inner[0]!.label, inner) : inner[0]!;
+      });
+      const names = alike.map((way) => list[way[0]!]!.label);
+      const group = made(`${path}~beside@${id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
+      group.times = alike.length;
+      group.same = same(doc, blocks);
+      alike.flat().forEach((i) => taken.set(i, group));
+    }
   };
   before.forEach((sources, join) => {
     if (sources.length < MANY) {
@@ -87,25 +108,22 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
         at = above;
       }
       if (way.length) {
-        push(ways, `${way.map(sign).join(";")}<${before[way[0]!]!.join()}`, way);
+        // An input of its own counts as the source that it reads.
+        const from = before[way[0]!]!;
+        const source = from.length === 1 && isInput(from[0]!) ? `${sign(from[0]!)}<${before[from[0]!]!.join()}` : from.join();
+        push(ways, `${way.map(sign).join(";")}<${source}`, way);
       }
     }
-    for (const alike of ways.values()) {
-      if (alike.length < MANY) {
-        continue;
-      }
-      alike.sort((a, b) => a[0]! - b[0]!);
-      const blocks = alike.map((way) => {
-        const inner = way.map((i) => list[i]!);
-        return inner.length > 1 ? made(`${path}~way@${inner[0]!.id}`, inner[0]!.label, inner) : inner[0]!;
-      });
-      const names = alike.map((way) => list[way[0]!]!.label);
-      const group = made(`${path}~beside@${list[join]!.id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
-      group.times = alike.length;
-      group.same = same(doc, blocks);
-      alike.flat().forEach((i) => taken.set(i, group));
+    gather(list[join]!.id, ways);
+  });
+  const inputs = new Map<string, number[][]>();
+  after.forEach((joins, i) => {
+    const groups = joins.map((j) => taken.get(j)?.id);
+    if (isInput(i) && own(i) && groups.every(Boolean) && groups.length === doc.outOf[list[i]!.node]!.length) {
+      push(inputs, `${sign(i)}<${before[i]!.join()}>${groups.join()}`, [i]);
     }
   });
+  gather("", inputs);
   if (!taken.size) {
     return list;
   }
@@ -189,8 +207,8 @@ function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly numbe
 /** The size of the picture, or volume, that a part gives: `56×56`; empty for other tensors. */
 function sizeOf(doc: FlowDoc, one: Item): string {
   let at = one;
-  while (at.children.length && !at.wraps) {
-    at = at.children[at.children.length - 1]!;
+  while (at.members.length && !at.wraps) {
+    at = at.members[at.members.length - 1]!;
   }
   const out = doc.outOf[at.node]![0];
   const shape = out === undefined ? null : doc.spec(doc.edges[out]!).shape;
@@ -219,7 +237,7 @@ function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
       const named = run.some((one) => chosen(doc, one));
       const label = named ? `${sizes[i]} · ${titleOf(doc, run)}` : sizes[i]!;
       const group = made(`${path}~at@${run[0]!.id}`, label, run);
-      group.children = chunk(doc, run, group.id);
+      group.members = chunk(doc, run, group.id);
       result.push(group);
     }
     i = j;

@@ -6,7 +6,7 @@ import { openingOf, pathOf } from "./opening";
 import { broken, chain, edge, node, report, wild } from "./testing/flows";
 
 function leaves(item: Item): string[] {
-  return item.children.length ? item.children.flatMap(leaves) : [item.id];
+  return item.members.length ? item.members.flatMap(leaves) : [item.id];
 }
 
 test("every node has one place in the hierarchy, whatever is grouped", () => {
@@ -85,7 +85,7 @@ test("operations that make a mask alone stand with what reads it", () => {
   );
   flow.flow.specs.push({ shape: [8, 28], dtype: "bool" });
   const { root } = buildTree(new FlowDoc(flow));
-  expect(root.children.map((one) => [one.label, leaves(one)])).toEqual([
+  expect(root.members.map((one) => [one.label, leaves(one)])).toEqual([
     ["x", ["x"]],
     ["embedding", ["embedding"]],
     ["lstm", ["same", "either", "lstm"]],
@@ -110,7 +110,7 @@ describe("names", () => {
       node(name, i % 2 ? "Conv2D" : "BatchNormalization", { name, params: name.startsWith("block3") ? 1 : 0 }),
     );
     const edges = names.slice(1).map((name, i) => edge(names[i]!, name));
-    return buildTree(new FlowDoc(report(nodes, edges))).root.children;
+    return buildTree(new FlowDoc(report(nodes, edges))).root.members;
   };
 
   test("that share a numbered beginning make a group, in two steps", () => {
@@ -120,7 +120,7 @@ describe("names", () => {
     }
     const top = named([...names, "head"]);
     expect(top.map((item) => item.label)).toEqual(["stem", "block2", "block3", "head"]);
-    expect(top[1]!.children.flatMap((item) => (item.times > 1 ? item.children : [item])).map((item) => item.label)).toEqual([
+    expect(top[1]!.members.flatMap((item) => (item.times > 1 ? item.members : [item])).map((item) => item.label)).toEqual([
       "block2a",
       "block2b",
     ]);
@@ -129,14 +129,14 @@ describe("names", () => {
   test("that the framework gave by itself make none", () => {
     const nodes = Array.from({ length: 30 }, (_, i) => node(`conv2d_${i}`, "Conv2D", { params: i }));
     const edges = nodes.slice(1).map((one, i) => edge(nodes[i]!.id, one.id));
-    const top = buildTree(new FlowDoc(report(nodes, edges))).root.children;
+    const top = buildTree(new FlowDoc(report(nodes, edges))).root.members;
     expect(top).toHaveLength(30);
   });
 });
 
 test("a level in the wrong order is sorted by its edges, and a cycle is told", () => {
   const tree = buildTree(new FlowDoc(report([node("b"), node("a")], [])));
-  const [b, a] = tree.root.children as [Item, Item];
+  const [b, a] = tree.root.members as [Item, Item];
   expect(topological([b, a], [[a, b, 0]])?.map((item) => item.id)).toEqual(["a", "b"]);
   expect(
     topological(

@@ -14,7 +14,7 @@ export interface Item {
   label: string;
   parent: Item | null;
   depth: number;
-  children: Item[];
+  members: Item[];
   /** For a fold: how many blocks it holds. */
   times: number;
   /** For a fold: the blocks are configured alike to the last fraction. */
@@ -54,7 +54,7 @@ export function item(id: string, node: number, label: string): Item {
     label,
     parent: null,
     depth: 0,
-    children: [],
+    members: [],
     times: 1,
     same: true,
     leaves: 0,
@@ -80,11 +80,11 @@ export function buildTree(doc: FlowDoc): Tree {
       }
     }
     one.parent = parent;
-    parent.children.push(one);
+    parent.members.push(one);
   });
   const items = new Map<string, Item>();
   const deepen = (one: Item): void => {
-    for (const child of one.children) {
+    for (const child of one.members) {
       child.depth = one.depth + 1;
       deepen(child);
     }
@@ -92,7 +92,7 @@ export function buildTree(doc: FlowDoc): Tree {
   deepen(root);
   const links = between(doc, of);
   const shape = (level: Item): void => {
-    const inner = level.children;
+    const inner = level.members;
     if (!inner.length) {
       return;
     }
@@ -100,10 +100,10 @@ export function buildTree(doc: FlowDoc): Tree {
     const lane = inner.filter(stage);
     const rest = lane.length ? inner.filter((one) => !stage(one)) : inner;
     const sunk = sink(doc, rest, links.get(level) ?? []);
-    if (sunk.children.length > LONG || sunk.children.some((child) => child.children.length)) {
-      sunk.children = regroup(doc, sunk.pairs, level.id, sunk.children);
+    if (sunk.members.length > LONG || sunk.members.some((child) => child.members.length)) {
+      sunk.members = regroup(doc, sunk.pairs, level.id, sunk.members);
     }
-    level.children = lane.concat(sunk.children);
+    level.members = lane.concat(sunk.members);
     inner.forEach(shape);
   };
   shape(root);
@@ -113,7 +113,7 @@ export function buildTree(doc: FlowDoc): Tree {
     if (one.id) {
       items.set(one.id, one);
     }
-    one.children.forEach((child) => {
+    one.members.forEach((child) => {
       finish(child, one);
     });
     summarise(doc, one);
@@ -127,13 +127,13 @@ function summarise(doc: FlowDoc, one: Item): void {
   one.severity = own ? doc.nodeSeverity[one.node] : undefined;
   one.problems = own ? (doc.nodeFindings.get(one.node)?.length ?? 0) : 0;
   one.status = own ? doc.status(one.node) : "ok";
-  one.leaves = one.children.length ? 0 : 1;
+  one.leaves = one.members.length ? 0 : 1;
   const state = own && !one.wraps ? doc.marks[one.node]?.state : undefined;
   if (doc.report.difference) {
     one.marked = STATES.map((s) => Number(s === state)) as Item["marked"];
   }
-  let unreached = one.children.length > 0;
-  for (const child of one.children) {
+  let unreached = one.members.length > 0;
+  for (const child of one.members) {
     one.severity = worse(one.severity, child.severity);
     one.problems += one.wraps && child.node === one.node ? 0 : child.problems;
     one.leaves += child.leaves;
@@ -152,8 +152,8 @@ function summarise(doc: FlowDoc, one: Item): void {
   }
   one.raw =
     !one.wraps &&
-    one.children.length > 0 &&
-    one.children.every((child) => child.raw || (child.node >= 0 && doc.node(child.node).kind === "op"));
+    one.members.length > 0 &&
+    one.members.every((child) => child.raw || (child.node >= 0 && doc.node(child.node).kind === "op"));
 }
 
 /** Edges of the flow between the children of each level, by the level that both ends share. */
@@ -184,7 +184,7 @@ export function wired(list: readonly Item[], pairs: readonly Pair[]): readonly (
   const stand = (one: Item, i: number): void => {
     one.at = i;
     if (one.node < 0) {
-      one.children.forEach((child) => {
+      one.members.forEach((child) => {
         stand(child, i);
       });
     }

@@ -72,7 +72,7 @@ export function graphKeys(viewport: Viewport, tree: Tree, host: KeyHost): Keys {
   return {
     walk: (key) => {
       const { selected, scene } = viewport;
-      const next = selected && scene ? step(scene, selected, key) : tree.root.children[0];
+      const next = selected && scene ? step(scene, selected, key) : tree.root.members[0];
       if (next) {
         host.select(next);
       }

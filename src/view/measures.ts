@@ -150,11 +150,11 @@ function padding(one: { bytes: number; logical: number } | undefined): number | 
 
 /** A node's number, or the sum of what is in a group. */
 export function valueOf(measure: Measure, item: Item): number | undefined {
-  if (!item.children.length) {
+  if (!item.members.length) {
     return measure.of[item.node];
   }
   let total: number | undefined = item.node >= 0 && !item.wraps ? measure.of[item.node] : undefined;
-  for (const child of item.children) {
+  for (const child of item.members) {
     const value = valueOf(measure, child);
     if (value !== undefined) {
       total = (total ?? 0) + value;

@@ -13,6 +13,7 @@ export class Minimap {
   private pictureOf: Scene | null = null;
   private scale = 1;
   private left = 0;
+  private blue = "";
 
   constructor(private readonly viewport: Viewport) {
     const go = (event: PointerEvent): void => {
@@ -38,7 +39,7 @@ export class Minimap {
     });
   }
 
-  /** Hidden where most of it is in sight anyway, and where it would cover what it is an overview of. */
+  /** Hidden where most of it is in sight anyway, and where it would cover the buttons above it or what it is an overview of. */
   draw(): void {
     const { scene, view, width, height } = this.viewport;
     if (typeof CanvasRenderingContext2D === "undefined") {
@@ -49,17 +50,16 @@ export class Minimap {
       return;
     }
     const whole = scene.height * view.k < height * 1.5 && scene.width * view.k < width * 1.5;
-    this.canvas.hidden = whole || width < 4 * WIDE || height < 2 * TALL;
+    this.canvas.hidden = whole || width < 4 * WIDE || height < 2.7 * TALL;
     if (this.canvas.hidden) {
       return;
     }
-    const style = getComputedStyle(this.canvas);
     if (this.pictureOf !== scene || !this.picture) {
-      this.paint(context, scene, style);
+      this.paint(context, scene);
     } else {
       context.putImageData(this.picture, 0, 0);
     }
-    context.strokeStyle = style.getPropertyValue("--blue").trim() || "#0072b2";
+    context.strokeStyle = this.blue;
     context.lineWidth = 1.5;
     const x = this.left + (-view.x / view.k) * this.scale;
     const y = 4 + (-view.y / view.k) * this.scale;
@@ -72,11 +72,14 @@ export class Minimap {
     this.pictureOf = null;
   }
 
-  private paint(context: CanvasRenderingContext2D, scene: Scene, style: CSSStyleDeclaration): void {
+  private paint(context: CanvasRenderingContext2D, scene: Scene): void {
+    const style = getComputedStyle(this.canvas);
     this.scale = Math.min((WIDE - 8) / Math.max(1, scene.width), (TALL - 8) / Math.max(1, scene.height));
     this.left = (WIDE - scene.width * this.scale) / 2;
     context.clearRect(0, 0, WIDE, TALL);
     const colour = (name: string, other: string): string => style.getPropertyValue(name).trim() || other;
+    // Not asked for with each frame: the answer would need the styles of all that has come into sight.
+    this.blue = colour("--blue", "#0072b2");
     for (const bad of [false, true]) {
       context.fillStyle = bad ? colour("--wrong", "#d55e00") : colour("--strong", "#8c959f");
       for (const box of scene.boxes) {

@@ -25,7 +25,7 @@ export function firstOf(doc: FlowDoc): number | undefined {
 
 /** The ids of all that can be opened. */
 export function groupsOf(tree: Tree): string[] {
-  return [...tree.items.values()].flatMap((item) => (item.children.length ? [item.id] : []));
+  return [...tree.items.values()].flatMap((item) => (item.members.length ? [item.id] : []));
 }
 
 /** `most`: how many boxes can be read at once. */
@@ -41,24 +41,24 @@ export function openingOf(doc: FlowDoc, tree: Tree, most = 30): Set<string> {
   if (mixed.size <= most) {
     mixed.forEach((up) => open.add(up.id));
   }
-  let level = tree.root.children;
-  const only = level.filter((item) => item.node >= 0 && item.children.length);
-  if (only.length === 1 && !only[0]!.raw && !only[0]!.wraps && only[0]!.children.length <= 2 * most) {
+  let level = tree.root.members;
+  const only = level.filter((item) => item.node >= 0 && item.members.length);
+  if (only.length === 1 && !only[0]!.raw && !only[0]!.wraps && only[0]!.members.length <= 2 * most) {
     open.add(only[0]!.id);
   }
-  const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.children) : 1), 0);
+  const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.members) : 1), 0);
   while (level.length) {
     const next: Item[] = [];
     for (const item of level) {
       // What stands with light operations opens where the node itself would.
-      const main = item.wraps ? item.children.find((child) => child.node === item.node)! : item;
-      if (!item.children.length) {
+      const main = item.wraps ? item.members.find((child) => child.node === item.node)! : item;
+      if (!item.members.length) {
         continue;
       }
-      const wanted = item.node >= 0 && main.children.length > 0 && !main.raw && seen(tree.root.children) + item.children.length <= most;
+      const wanted = item.node >= 0 && main.members.length > 0 && !main.raw && seen(tree.root.members) + item.members.length <= most;
       if (wanted || open.has(item.id)) {
         open.add(item.id);
-        next.push(...item.children);
+        next.push(...item.members);
       }
     }
     level = next;

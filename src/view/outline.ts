@@ -57,7 +57,7 @@ export class Outline {
     }
     const state = stateOf(this.doc, item);
     if (state) {
-      parts.push(item.node >= 0 && !item.children.length ? stateWord(state) : tally(item));
+      parts.push(item.node >= 0 && !item.members.length ? stateWord(state) : tally(item));
     }
     if (item.status === "failed") {
       parts.push(trans.__("raises here"));
@@ -84,7 +84,7 @@ export class Outline {
   }
 
   private level(owner: Item, depth: number): void {
-    const { children } = owner;
+    const { members: children } = owner;
     let at = this.current;
     while (at && at.parent !== owner) {
       at = at.parent;
@@ -96,14 +96,14 @@ export class Outline {
         return;
       }
       this.rows.set(item, this.row(item, depth, children.length, from + i + 1));
-      if (item.children.length && this.act.isOpen(item)) {
+      if (item.members.length && this.act.isOpen(item)) {
         this.level(item, depth + 1);
       }
     });
   }
 
   private row(item: Item, depth: number, size: number, place: number): HTMLElement {
-    const open = item.children.length > 0 && this.act.isOpen(item);
+    const open = item.members.length > 0 && this.act.isOpen(item);
     const wrong = item.severity !== undefined && serious(item.severity);
     const more = this.more(item);
     const row = h(
@@ -115,9 +115,9 @@ export class Outline {
         "aria-setsize": size,
         "aria-posinset": place,
         "aria-selected": item === this.current ? "true" : "false",
-        "aria-expanded": item.children.length ? String(open) : undefined,
+        "aria-expanded": item.members.length ? String(open) : undefined,
       },
-      h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"),
+      h("span", { "aria-hidden": "true" }, item.members.length ? (open ? "▾" : "▸") : "·"),
       wrong || item.status === "failed" ? h("span", { "aria-hidden": "true" }, "✖") : null,
       h("span", {}, item.label),
       h("span.what", {}, subtitle(this.doc, item)),
@@ -133,7 +133,7 @@ export class Outline {
   }
 
   private key(event: KeyboardEvent): void {
-    const item = this.current ?? this.root.children[0];
+    const item = this.current ?? this.root.members[0];
     if (!item) {
       return;
     }
@@ -155,14 +155,14 @@ export class Outline {
         next = order[order.length - 1];
         break;
       case "ArrowRight":
-        if (item.children.length && !open) {
+        if (item.members.length && !open) {
           this.act.toggle(item);
         } else {
-          next = item.children[0];
+          next = item.members[0];
         }
         break;
       case "ArrowLeft":
-        if (item.children.length && open) {
+        if (item.members.length && open) {
           this.act.toggle(item);
         } else if (item.parent?.parent) {
           next = item.parent;

@@ -29,7 +29,8 @@ interface Painted {
 const BEYOND = 0.28;
 /** Pixels around a picture for what is written at its edge. */
 const PAD = 100;
-/** By how much an image may be stretched until it is painted anew. */
+/** By how much an image may be stretched until it is painted anew: as soon as the frame is shown, and before that. */
+const SOFT = 1.25;
 const STRETCH = 1.5;
 const WORDS = 11;
 /** After so many milliseconds without another step of a zoom the image is made sharp. */
@@ -40,10 +41,7 @@ export class Overview {
   private painted: Painted | null = null;
   private resting = 0;
 
-  constructor(
-    private readonly doc: FlowDoc,
-    private readonly again: () => void,
-  ) {}
+  constructor(private readonly doc: FlowDoc) {}
 
   forget(): void {
     this.painted = null;
@@ -62,14 +60,19 @@ export class Overview {
     const dots = Math.min(2, globalThis.devicePixelRatio || 1);
     this.canvas.hidden = false;
     const held = this.painted;
+    // What was to be painted of an earlier scene is of no use.
+    clearTimeout(this.resting);
     if (held?.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
       this.painted = this.paint(context, scene, view, width, height, dots);
     } else if (held.k !== view.k) {
-      clearTimeout(this.resting);
-      this.resting = window.setTimeout(() => {
-        this.painted = null;
-        this.again();
-      }, REST);
+      // Between two frames, so that no step of a zoom waits for it.
+      this.resting = window.setTimeout(
+        () => {
+          this.painted = this.paint(context, scene, view, width, height, dots);
+          this.follow(view);
+        },
+        sharp(held, view, SOFT) ? REST : 0,
+      );
     }
     this.follow(view);
   }
@@ -116,16 +119,16 @@ export class Overview {
       }
     }
     context.stroke();
-    let last = "";
+    let [last, lastX, lastY] = ["", 0, 0];
     for (const box of boxes) {
       if (!box.open) {
         const look = this.lookOf(box);
         // Of many within one pixel one is seen.
-        const spot = `${look} ${Math.round(box.x * k)} ${Math.round(box.y * k)}`;
-        if (spot === last && Math.max(box.w, box.h) * k < 0.5) {
+        const [x, y] = [Math.round(box.x * k), Math.round(box.y * k)];
+        if (look === last && x === lastX && y === lastY && Math.max(box.w, box.h) * k < 0.5) {
           continue;
         }
-        last = spot;
+        [last, lastX, lastY] = [look, x, y];
         context.fillStyle = colour(look);
         const least = (box.item.severity ? 4 : 1) / k;
         context.fillRect(box.x, box.y, Math.max(least, box.w), Math.max(least, box.h));
@@ -155,12 +158,16 @@ export class Overview {
   }
 }
 
+function sharp(held: Painted, { k }: View, most: number): boolean {
+  return k < held.k * most && k * most > held.k;
+}
+
 /** Whether an image can stand for what is in sight: as far as there is a picture. */
-function covers({ scene, left, top, wide, tall, k: was }: Painted, { x, y, k }: View, width: number, height: number): boolean {
-  const stretch = k / was;
-  const sharp = stretch < STRETCH && stretch > 1 / STRETCH;
+function covers(held: Painted, view: View, width: number, height: number): boolean {
+  const { scene, left, top, wide, tall } = held;
+  const { x, y, k } = view;
   return (
-    sharp &&
+    sharp(held, view, STRETCH) &&
     (left < 0 || x + left * k <= 0) &&
     (top < 0 || y + top * k <= 0) &&
     (left + wide > scene.width || x + (left + wide) * k >= width) &&

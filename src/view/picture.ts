@@ -81,7 +81,7 @@ export class Picture {
 
   goTo({ open, flat }: Place): void {
     this.lie(flat);
-    this.open = new Set(open.filter((id) => this.tree.items.get(id)?.children.length));
+    this.open = new Set(open.filter((id) => this.tree.items.get(id)?.members.length));
   }
 
   /** Opens or closes a part; whether it is open then. */
@@ -104,7 +104,7 @@ export class Picture {
   private large(): Level[] {
     const { builder, tree } = this;
     return [tree.root, ...[...this.open].flatMap((id) => tree.items.get(id) ?? [])]
-      .filter((item) => item.children.length > LARGE)
+      .filter((item) => item.members.length > LARGE)
       .map((item) => builder.levels.of(item))
       .filter((level) => !level.ordered);
   }

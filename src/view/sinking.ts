@@ -4,7 +4,7 @@ import { push, type FlowDoc } from "./doc";
 import { item, readers, topological, wired, type Item, type Pair } from "./groups";
 
 export interface Sunk {
-  children: Item[];
+  members: Item[];
   pairs: readonly Pair[];
 }
 
@@ -27,7 +27,7 @@ function masks(doc: FlowDoc, i: number): boolean {
 /** Whether a light operation may go out of sight. */
 function light(doc: FlowDoc, one: Item): boolean {
   const i = one.node;
-  return i >= 0 && !one.children.length && (doc.family(i) === "light" || masks(doc, i)) && sound(doc, i);
+  return i >= 0 && !one.members.length && (doc.family(i) === "light" || masks(doc, i)) && sound(doc, i);
 }
 
 function host(doc: FlowDoc, one: Item): boolean {
@@ -35,7 +35,7 @@ function host(doc: FlowDoc, one: Item): boolean {
 }
 
 export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Sunk {
-  const unchanged = { children, pairs };
+  const unchanged: Sunk = { members: children, pairs };
   if (children.length < 3 || !children.some((one) => light(doc, one))) {
     return unchanged;
   }
@@ -80,12 +80,12 @@ export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Su
     if (inside.length > 1) {
       one = item(`${main.id}~with`, main.node, main.label);
       one.wraps = true;
-      one.children = inside;
+      one.members = inside;
     }
     inside.forEach((member) => shown.set(member, one));
   }
   return {
-    children: [...new Set(list.map((one) => shown.get(one)!))],
+    members: [...new Set(list.map((one) => shown.get(one)!))],
     pairs: pairs.flatMap(([a, b, e]): Pair[] => {
       const [from, to] = [shown.get(a) ?? a, shown.get(b) ?? b];
       return from === to ? [] : [[from, to, e]];
@@ -95,7 +95,7 @@ export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Su
 
 /** The operations around a wrapped node, in words. */
 export function around(one: Item): [before: string[], after: string[]] {
-  const at = one.children.findIndex((child) => child.node === one.node);
+  const at = one.members.findIndex((child) => child.node === one.node);
   const names = (list: readonly Item[]): string[] => list.map((child) => child.label);
-  return [names(one.children.slice(0, at)), names(one.children.slice(at + 1))];
+  return [names(one.members.slice(0, at)), names(one.members.slice(at + 1))];
 }

@@ -237,8 +237,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:$wrong;stroke-width:1.3}
 .node.changed>.body{fill:$good-soft;stroke:$good;stroke-width:2.4}.node.changed .note-text{fill:$good-text;font-weight:700}
 .banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid $good;background:$good-soft;font-weight:600}
-.banner.compared{border-color:$strong;background:$bg;flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid $fg;font-weight:700}.tps .state.diff-added{border-color:$good;background:$good-soft}
-.tps .state.diff-removed{border-color:$wrong;border-style:dashed;background:$wrong-soft}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
+.banner.compared{border-color:$strong;background:$bg;flex-wrap:wrap}.tps .state{border:1.5px solid $fg;font-weight:700}.tps .state.diff-added{border-color:$good;background:$good-soft}
+.tps .state.diff-removed{border-color:$wrong;border-style:dashed;background:$wrong-soft}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:$good;box-shadow:inset 0 0 0 1px $good}
 .node.match>.body{fill:$good-soft;stroke:$good;stroke-width:2}
 .tools{position:absolute;right:10px;top:calc(10px + var(--above,0px));display:flex;flex-direction:column;gap:4px}
@@ -262,40 +262,41 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid $line;padding:6px 10px 0}
 .tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:$muted;white-space:nowrap}
 .tps .tabs button[aria-selected=true]{color:$fg;border-color:$blue;font-weight:600}
+.side,.lead,.about,.aged,.banner{overflow-wrap:anywhere}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
 .tps .pane:focus-visible{outline-offset:-3px}
 .eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
-.title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px;overflow-wrap:anywhere}
+.title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px}
 .mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
-.tps .sides{display:grid;grid-template-columns:fit-content(55%) 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:$wrong-soft;border-left:3px solid $wrong;border-radius:3px 7px 7px 3px;font-size:12.5px;overflow-wrap:anywhere}
+.tps .sides{display:grid;grid-template-columns:fit-content(55%) 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:$wrong-soft;border-left:3px solid $wrong;border-radius:3px 7px 7px 3px;font-size:12.5px}
 .sides dt{color:$muted}.sides dt:empty{display:none}.sides dt:empty+dd{grid-column:1/-1}.sides dd{color:$fg}.sides b{font-weight:800}.sides .gets b{color:$wrong-text}
-.why{color:$fg;margin-bottom:8px;overflow-wrap:anywhere}
+.why{color:$fg;margin-bottom:8px}
 .muted{color:$muted}
 .row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
 .way{margin:4px 0 10px}
-.tps .link{border:0;background:none;padding:0;color:$blue-text;text-decoration:underline;text-underline-offset:4px;overflow-wrap:anywhere;text-align:left}
+.tps .link{border:0;background:none;padding:0;color:$blue-text;text-decoration:underline;text-underline-offset:4px;text-align:left}
 .card{border:1px solid $line;border-radius:9px;background:$soft;padding:11px 12px;margin-top:10px}
 .card.verified{border-color:$good}
 .card.live{border-color:$good;border-style:dashed}
-.result{font-size:12.5px;margin-top:2px;overflow-wrap:anywhere}.card p+.row,.diff+.row{margin-top:8px}
-.card h4{font-size:13px;font-weight:700;overflow-wrap:anywhere}
+.result{font-size:12.5px;margin-top:2px}.card p+.row,.diff+.row{margin-top:8px}
+.card h4{font-size:13px;font-weight:700}
 .tried{font-size:12px;font-weight:700;color:$good-text;white-space:nowrap}
 .untried{font-size:12px;color:$muted}
 .diff{background:$bg;border:1px solid $line;border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
-.diff div{padding:0 10px;white-space:pre-wrap;overflow-wrap:anywhere}
+.diff div{padding:0 10px;white-space:pre-wrap}
 .diff .add{background:$good-soft;color:$good-text}.diff .del{background:$wrong-soft;color:$wrong-text}.diff .hunk{color:$muted}
 .section{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;margin-top:16px}
 .rejected{list-style:none;color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
 .list{list-style:none}.list>li{margin-top:6px}
-.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;border-radius:8px;padding:7px 10px;overflow-wrap:anywhere;font-size:12.5px}
+.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;border-radius:8px;padding:7px 10px;font-size:12.5px}
 .tps .list .entry[aria-current=true]{border-color:$blue;box-shadow:inset 3px 0 0 $blue}
 .sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid $strong}
 .sev.error,.sev.tpu{background:$badge;border-color:$badge;color:$on-accent}.sev.silent{border-color:$wrong;color:$wrong-text}
 table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
-th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid $line;vertical-align:baseline;overflow-wrap:anywhere}
+th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid $line;vertical-align:baseline}
 th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;font-weight:700}
-.message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:$soft;border:1px solid $line;border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
+.message{white-space:pre-wrap;font-family:${MONO};font-size:11.5px;background:$soft;border:1px solid $line;border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
 .bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
 .bar>:last-child{font-size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:$blue}.bar .pad{fill:url(#bar-hatch);stroke:$blue}.bar .room{fill:$soft;stroke:$line}
 .said+.said{margin-top:22px;padding-top:14px;border-top:1px solid $line}
@@ -304,13 +305,13 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .curve .grid{stroke:$line}.curve .limit{stroke:$fg;stroke-dasharray:5 4}.curve .way{fill:none;stroke:$blue;stroke-width:1.8}
 .curve .way.full{stroke-dasharray:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;stroke-width:2.2;fill:none}
 .tree{list-style:none;font-size:12.5px}
-.tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere;position:relative}
+.tree li{display:flex;flex-wrap:wrap;gap:0 6px;padding:2px 6px;border-radius:5px;cursor:pointer;position:relative}
 .tree [aria-selected=true]{background:$soft;box-shadow:inset 3px 0 0 $blue}
-.tree .what{color:$muted;flex:1 1 0;min-width:30%}
+.tree .what{color:$muted;flex:1 1 auto;margin-left:9px}
 .offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
-.about{color:$muted;font-size:12px;overflow-wrap:anywhere}
-.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:$soft;border-bottom:2px solid $strong;font-weight:600;overflow-wrap:anywhere}
+.about{color:$muted;font-size:12px}
+.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:$soft;border-bottom:2px solid $strong;font-weight:600}
 .tps [hidden],.lead:empty{display:none}
 .tps.narrow{height:auto;overflow:visible}
 .narrow>.body,.narrow>.head{display:contents}
@@ -326,7 +327,6 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .narrow .branches dt,.narrow .branches dd{grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
-.narrow .tree li{flex-wrap:wrap;gap:0 6px}.narrow .tree .what{flex:1 1 auto;margin-left:9px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}

@@ -27,8 +27,8 @@ export function chosen(doc: FlowDoc, one: Item): boolean {
 
 function leaves(list: readonly Item[], found: Item[] = []): Item[] {
   for (const one of list) {
-    if (one.children.length && !one.wraps) {
-      leaves(one.children, found);
+    if (one.members.length && !one.wraps) {
+      leaves(one.members, found);
     } else {
       found.push(one);
     }
@@ -51,7 +51,7 @@ export function about(doc: FlowDoc, list: readonly Item[], most = 3): string {
 /** `first … last` by the names that somebody chose, or what they share; without such, what the group is made of. */
 export function titleOf(doc: FlowDoc, list: readonly Item[]): string {
   const inner = leaves(list);
-  const composites = list.every((one) => one.node >= 0 && one.children.length > 0);
+  const composites = list.every((one) => one.node >= 0 && one.members.length > 0);
   if (
     !composites &&
     !inner.some((one) => chosen(doc, one)) &&
@@ -61,7 +61,7 @@ export function titleOf(doc: FlowDoc, list: readonly Item[]): string {
     return list.every((one) => one.node < 0 && one.label === list[0]!.label) ? list[0]!.label : words;
   }
   // Groups tell more of the structure than layers beside them.
-  const groups = list.filter((one) => one.children.length && !one.wraps);
+  const groups = list.filter((one) => one.members.length && !one.wraps);
   const named = groups.length > 1 ? groups : list;
   return span(named[0]!.label, named[named.length - 1]!.label);
 }

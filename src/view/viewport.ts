@@ -60,7 +60,7 @@ export class Viewport {
   readonly far: Overview;
 
   constructor(readonly doc: FlowDoc) {
-    this.far = new Overview(doc, () => this.schedule());
+    this.far = new Overview(doc);
     this.elements = new Elements(doc, this);
     this.svg = s("svg.graph", {}, hatch(), this.elements.world);
   }

@@ -78,6 +78,10 @@ def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: W
     window.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets[2].editor.undo()")
     assert window.source(2) == BROKEN
 
+    # The report is old then, and nobody goes on saying that the fault is mended.
+    expect(window.panel.get_by_role("note")).to_contain_text("its cell was edited")
+    expect(window.panel.get_by_role("status")).to_have_text("")
+
 
 def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("explain.ipynb", SETUP, BROKEN))
@@ -339,6 +343,7 @@ def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> N
         "() => { const {context} = window.jupyterapp.shell.currentWidget; context.model.dirty = false; window.jupyterapp.shell.currentWidget.close(); }"
     )
     expect(panel).to_contain_text("Open a notebook or a console")
+    expect(panel.get_by_role("button")).to_have_count(0)
 
 
 def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: Lab) -> None:

@@ -21,7 +21,7 @@ const APART = 30;
 const ROW = 30;
 
 export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | null {
-  const stages = levels.tree.root.children.filter((child) => levels.isStage(child));
+  const stages = levels.tree.root.members.filter((child) => levels.isStage(child));
   if (!stages.length) {
     return null;
   }

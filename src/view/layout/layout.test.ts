@@ -19,7 +19,7 @@ function someOpen(made: SceneBuilder, seed: number): Set<string> {
   const next = seeded(seed);
   const open = new Set<string>();
   for (const item of made.levels.tree.items.values()) {
-    if (item.children.length && next() < 0.7) {
+    if (item.members.length && next() < 0.7) {
       open.add(item.id);
     }
   }
@@ -152,7 +152,7 @@ test("opening one part keeps the order of everything beside it", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const made = builder(wild(seed, 70));
     const closed = made.build(new Set(), 800);
-    const composite = made.levels.tree.root.children.find((item) => item.children.length > 1);
+    const composite = made.levels.tree.root.members.find((item) => item.members.length > 1);
     if (!composite) {
       continue;
     }
@@ -218,6 +218,22 @@ test("a chain is straight", () => {
     return Math.round(box.x + box.w / 2);
   });
   expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(2);
+});
+
+test("a long way beside a wide box, and beside another way, runs straight", () => {
+  const names = ["a", "b", "a_name_that_makes_its_box_wide", "d", "e", "f", "g"];
+  const chained = names.slice(1).map((name, i) => edge(names[i]!, name));
+  const made = builder(
+    report(
+      names.map((name) => node(name)),
+      [...chained, edge("a", "g"), edge("d", "f")],
+    ),
+  );
+  const scene = made.build(new Set(), 800);
+  const long = scene.lines.find(({ key }) => key === "a>g")!;
+  const way = long.parts.filter((_, i) => i % 3 === 0);
+  expect(way.length).toBeGreaterThan(5);
+  expect(new Set(way.slice(1, -1)).size).toBe(1);
 });
 
 test("stages stand in a lane above, in rows where it is narrow", () => {

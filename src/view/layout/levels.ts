@@ -111,7 +111,7 @@ export class Levels {
     if (known) {
       return known;
     }
-    const children = owner.children.filter((child) => !(owner === this.tree.root && this.isStage(child)));
+    const children = owner.members.filter((child) => !(owner === this.tree.root && this.isStage(child)));
     const index = new Map(children.map((child, i) => [child, i]));
     const level: Level = {
       children,

@@ -95,6 +95,36 @@ function beside(column: Int32Array, columns: number, half: Float64Array, x: Floa
   }
 }
 
+/** A way that goes further aside than this from one row to the next goes round something. */
+const KINK = 160;
+
+/** Takes small kinks out of long ways as far as what stands beside them leaves room; twice, for ways that stand beside each other. */
+function straighten({ items, rankOf, column, bend, span }: LevelOrder, half: Float64Array, apart: number, x: Float64Array): void {
+  const at = new Int32Array(x.length);
+  items.forEach((v, i) => (at[v] = i));
+  const limit = (v: number, side: number): number => {
+    const w = items[at[v]! + side];
+    const beside = w !== undefined && rankOf[w] === rankOf[v] && column[w] === column[v];
+    return beside ? x[w]! - side * (half[w]! + half[v]! + apart) : side * Infinity;
+  };
+  for (let turn = 0; turn < 2 * bend.length; turn++) {
+    const e = turn % bend.length;
+    const end = bend[e]! + span[e]! - 1;
+    for (let first = bend[e]!, next; first >= 0 && first < end; first = next) {
+      let [low, high, sum] = [limit(first, -1), limit(first, 1), x[first]!];
+      for (next = first + 1; next < end && Math.abs(x[next]! - x[next - 1]!) < KINK; next++) {
+        const [more, less] = [Math.max(low, limit(next, -1)), Math.min(high, limit(next, 1))];
+        if (more > less) {
+          break;
+        }
+        [low, high] = [more, less];
+        sum += x[next]!;
+      }
+      x.fill(Math.max(low, Math.min(high, sum / (next - first))), first, next);
+    }
+  }
+}
+
 export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Placed {
   const { count } = graph;
   const { ranks, starts, items, total, rankOf, bend, span, lane, reversed, column, columns } = ordered;
@@ -180,6 +210,7 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
       visit(r, ordered.up, ordered.upStart, inShift, inPull, 1);
     }
   }
+  straighten(ordered, half, sizes.apart, x);
 
   const rowTop = new Float64Array(ranks);
   const rowBottom = new Float64Array(ranks);

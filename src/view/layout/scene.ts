@@ -140,7 +140,7 @@ export class SceneBuilder {
       if (this.visible(this.levels.source(e), open) === target) {
         return;
       }
-      if (open.has(target.id) && target.children.length) {
+      if (open.has(target.id) && target.members.length) {
         return;
       }
       let set = pills.get(target);
@@ -158,7 +158,7 @@ export class SceneBuilder {
     const level = levels.of(owner);
     const { graph, children } = level;
     level.ordered ??= order(graph);
-    const inner = children.map((child) => (child.children.length && open.has(child.id) ? this.layout(child, open, pills) : null));
+    const inner = children.map((child) => (child.members.length && open.has(child.id) ? this.layout(child, open, pills) : null));
     const alone = aloneInRow(level.ordered, children.length);
     const plain = children.map((child, i) => (inner[i] ? null : this.sizeOf(child, Math.min(3, pills.get(child)?.size ?? 0))));
     const column = columnWidth(plain.filter((one, i) => one && alone[i]).map((one) => one!.w));

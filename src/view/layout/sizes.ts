@@ -57,7 +57,7 @@ function shares(doc: FlowDoc, node: number): string {
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
   if (item.node < 0) {
-    const made = about(doc, item.children.slice(0, item.times > 1 ? 1 : Infinity));
+    const made = about(doc, item.members.slice(0, item.times > 1 ? 1 : Infinity));
     const many = item.times > 1 ? `${item.times} × ` : "";
     return [tally(item), many + count(item.leaves / item.times, "layer"), made === item.label ? "" : made].filter(Boolean).join(" · ");
   }
@@ -68,12 +68,12 @@ export function subtitle(doc: FlowDoc, item: Item): string {
   if (node.kind === "split") {
     return node.note ?? shares(doc, item.node);
   }
-  const words = [item.children.length ? tally(item) : "", node.op && node.op !== node.name ? node.op : node.kind];
+  const words = [item.members.length ? tally(item) : "", node.op && node.op !== node.name ? node.op : node.kind];
   const config = brief(node);
   if (config) {
     words.push(config);
   }
-  if (item.children.length && !item.wraps) {
+  if (item.members.length && !item.wraps) {
     words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
   }
   return words.filter(Boolean).join(" · ");
@@ -108,7 +108,7 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const place = placeIn(doc, item.node);
   const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
   const more =
-    (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0) + (node && doc.family(item.node) ? CHIP - 4 : 0);
+    (item.members.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0) + (node && doc.family(item.node) ? CHIP - 4 : 0);
   // The strip stands beside the name, or, where no place is written there, on the second line.
   const above = place || node?.kind === "split";
   const first = item.label.length * NAME_GLYPH + (above ? strip : 0) + more;
@@ -116,8 +116,8 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const note = noteOf(doc, item);
   const third = note.length * WORD_GLYPH;
   // Below the name, words begin where it begins.
-  const indent = (item.children.length ? 10 : 0) + chip(doc, item);
-  const lower = Math.max(item.children.length ? second + indent : second, third + indent);
+  const indent = (item.members.length ? 10 : 0) + chip(doc, item);
+  const lower = Math.max(item.members.length ? second + indent : second, third + indent);
   const w = Math.max(150, Math.min(WIDEST, Math.max(first, lower) + (node?.kind === "split" ? 52 : 32)));
   return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + (note ? 1 : 0)) };
 }
