@@ -305,3 +305,24 @@ def data():
     found = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
     assert (found.rule, type(found.fact).__name__) == ("loss-raises", "LossCalled")
     assert (found.fact.labels, found.fact.predictions, found.fact.apart) == ((8, 16), (16, 16), (0,))
+
+
+_HALVES = """
+class Merged(L.Layer):
+    def call(self, x):
+        return tf.concat([x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]], axis=-1)
+def build():
+    return keras.Sequential([keras.Input((SIZE, SIZE, 3)), Merged(), L.Dense(1)])
+def data():
+    return np.zeros((2, SIZE, SIZE, 3), "float32"), None
+"""
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+@pytest.mark.parametrize(("size", "fact"), [(8, None), (9, reasons.Halves(9))])
+def test_every_second_position_of_an_odd_axis_is_explained(framework, size, fact):
+    program = example(_HALVES.replace("SIZE", str(size)), framework)
+    found = [finding for finding in tpushape.trace(program["build"], program["data"], tpu=None).findings if finding.serious]
+    assert [finding.fact.reason for finding in found] == ([fact] if fact else [])
+    if fact:
+        assert found[0].why.startswith("9 is odd: every second position from 0 on gives 5, from 1 on 4.")

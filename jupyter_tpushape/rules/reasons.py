@@ -13,6 +13,7 @@ from .facts.reasons import (
     ClassesSummed,
     Column,
     Exchanged,
+    Halves,
     LacksAxis,
     Lengths,
     NoAxis,
@@ -51,6 +52,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return ScanRows(over[0])
     if node.op.startswith("Assign"):
         return None
+    size = halved(evidence, node)
+    if size is not None:
+        return Halves(size)
     single = one_sample(node, [one.spec.shape or () for one in operands])
     if single is not None:
         return OneSample(*single)
@@ -102,6 +106,21 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
 
 
 _JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")
+
+
+def halved(evidence: Evidence, node: Node) -> int | None:
+    """The odd size of an axis of which every second position was taken, from both of its first ones, where the parts are joined."""
+    edges = evidence.flow.into(node.id)
+    parts = [edge for edge in edges if evidence.flow.node(edge.source).op.lower() in SLICES]
+    whole = [before for edge in parts for before in evidence.flow.into(edge.source)[:1]]
+    if len(parts) < 2 or len(parts) != len(whole) or len({edge.source for edge in whole}) != 1:
+        return None
+    shapes = [edge.spec.shape or () for edge in parts]
+    for axis, size in enumerate(whole[0].spec.shape or ()):
+        sizes = {shape[axis] for shape in shapes if len(shape) > axis}
+        if size and size % 2 and sizes == {size // 2, size - size // 2}:
+            return size
+    return None
 
 
 def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:

@@ -224,6 +224,18 @@ class Lengths(Reason, frozen=True):
         return f"{told(self.left, self.first)}, and {told(self.right, self.second)}. They must be equal, or one of them must be 1."
 
 
+class Halves(Reason, frozen=True):
+    """Every second position of an axis of odd ``size``: from the first on there is one more than from the second on."""
+
+    size: int
+
+    def words(self) -> str:
+        return (
+            f"{self.size} is odd: every second position from 0 on gives {self.size - self.size // 2}, from 1 on {self.size // 2}. "
+            f"Use an even size, or pad the axis to {self.size + 1} first."
+        )
+
+
 class Exchanged(Reason, frozen=True):
     """``attention`` returns one vector for each of the ``steps`` of its ``query``; the ``other`` branch has the steps of its ``value``."""
 
