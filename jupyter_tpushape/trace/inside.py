@@ -1,4 +1,4 @@
-"""Looks inside a custom layer that failed while a model was being built.
+"""Looks inside a custom layer that failed while a model was being built, by its builder or at its first call.
 
 Keras 3 infers the shapes of such a layer on a separate graph, where nothing is recorded. So the call is repeated alone, on
 placeholders: what failed is then the operation or the layer inside, on its own line, with its arguments.
@@ -39,7 +39,7 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
         return
     recorder.failed = broke
     # The new call of the layer stands where the old one stood.
-    fresh[0].called = call.called
+    fresh[0].called, fresh[0].parent = call.called, call.parent
     recorder.calls[place : place + 1] = []
 
 

@@ -16,6 +16,7 @@ from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
+from .inside import look_inside
 from .kept import Generators, kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
@@ -178,6 +179,8 @@ def _once(
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
         if run.error is None:
             recorder.kept = kept(adapter, before, recorder)
+        else:
+            look_inside(adapter, recorder)
     return run
 
 
