@@ -243,7 +243,8 @@ def _trace(seen: Examined) -> None:
     evidence.facts["leaked"] = location(seen.recorder.leaked)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
-        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside)
+        for one in seen.recorder.kept
     ]
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state

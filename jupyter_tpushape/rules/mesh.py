@@ -314,10 +314,10 @@ def text(evidence: Evidence) -> Iterator[Finding]:
 @check(order=62, backend="jax")
 def lost(evidence: Evidence) -> Iterator[Finding]:
     """State that a compiled step assigns to an attribute, where it is lost."""
-    for owner, attribute, random, leaked, inner, holder, where in evidence.facts.get("kept", ()):
+    for owner, attribute, random, leaked, inner, holder, where, outside in evidence.facts.get("kept", ()):
         nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
         severity: Severity = "error" if leaked else "silent"
-        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner, holder), nodes, location=where)
+        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner, holder, outside), nodes, location=where)
 
 
 @check(order=60, backend="jax")

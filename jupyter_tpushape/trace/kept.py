@@ -28,7 +28,7 @@ _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 class Kept:
     """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traces
     the layer or metric before the first step, so that the attribute holds a tensor of that trace already. ``inner``: the attribute is a variable, and
-    the tensor is one of a branch or loop, which no other code can read. ``holder``: what the object is, of which losses have no variables."""
+    the tensor is one of a branch or loop, which no other code can read. ``outside``: it is a variable that no step gets or returns. ``holder``: what the object is, of which losses have no variables."""
 
     owner: str
     attribute: str
@@ -37,11 +37,12 @@ class Kept:
     place: Place | None
     inner: bool = False
     holder: Literal["layer", "metric", "loss"] = "layer"
+    outside: bool = False
 
 
-def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
+def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = None) -> list[Kept]:
     """The attributes that lines of the program's own changed so."""
-    found = []
+    found = _outside(adapter, recorder, model)
     for variable, owner, line in recorder.escaped.values():
         name = str(variable.name)
         found.append(Kept(owner or name, name, str(variable.dtype) == "uint32", True, line, inner=True))
@@ -66,6 +67,17 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
             random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
             found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place, holder=holder))
     return found
+
+
+def _outside(adapter: Framework, recorder: Recorder, model: Any) -> list[Kept]:
+    """Variables that the program updates, which no part of a step's state holds: those of a loss, or of an object that Keras does not track."""
+    state = adapter.stepped(model) if recorder.written else None
+    held = None if state is None else {id(one) for one in state}
+    return [
+        Kept(str(variable.name), str(variable.name), str(variable.dtype) == "uint32", False, place, outside=True)
+        for key, (variable, place) in recorder.written.items()
+        if held is not None and key not in held and key not in recorder.escaped
+    ]
 
 
 def _counts(value: Any) -> bool:

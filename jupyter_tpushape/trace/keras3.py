@@ -214,6 +214,8 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.escaped[id(variable)] = variable, recorder.stack[-1].name if recorder.stack else "", user_frame()
             elif recorder is not None:
                 recorder.escaped.pop(id(variable), None)
+            if recorder is not None and recorder.graph is not None and not recorder.muted and (place := user_frame()) is not None:
+                recorder.written.setdefault(id(variable), (variable, place))
             original(update)
 
         return add_update
@@ -283,6 +285,12 @@ class Keras3(FunctionalGraph, Framework):
             optimizer.build(weights)
         values = [self.backend.read(one) for one in weights]
         optimizer.stateless_apply([self.backend.read(one) for one in optimizer.variables], values, values)
+
+    def stepped(self, model: Any) -> list[Any] | None:
+        optimizer = getattr(model, "optimizer", None)
+        if optimizer is None or not self.is_model(model) or self.backend.name != "jax":
+            return None
+        return [*model.variables, *optimizer.variables, *model.metrics_variables]
 
     def built_for(self, model: Any) -> tuple[int, bool] | None:
         optimizer = getattr(model, "optimizer", None)

@@ -116,6 +116,8 @@ class Recorder:
         self.kept: list[Any] = []
         # Variables that were given a tensor of a branch or loop: the variable, the layer's name, the line.
         self.escaped: dict[int, tuple[Any, str, Place | None]] = {}
+        # Variables that lines of the program's own gave a new value: the variable, the line.
+        self.written: dict[int, tuple[Any, Place]] = {}
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.

@@ -178,7 +178,7 @@ def _once(
         else:
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
         if run.error is None:
-            recorder.kept = kept(adapter, before, recorder)
+            recorder.kept = kept(adapter, before, recorder, None if run.step else model)
         else:
             look_inside(adapter, recorder)
     return run

@@ -141,7 +141,8 @@ class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
     ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there. ``inner``: the attribute is a variable that is
-    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps.
+    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps. ``outside``: the attribute
+    is a variable, and no layer or metric of the model holds it.
     """
 
     owner: str
@@ -150,8 +151,11 @@ class StateLost(Fact, frozen=True):
     leaked: bool = False
     inner: bool = False
     holder: Literal["layer", "metric", "loss"] = "layer"
+    outside: bool = False
 
     def message(self) -> str:
+        if self.outside:
+            return "This line updates a variable that no layer or metric of the model holds."
         if self.inner:
             return f"{self.owner} updates {self.attribute} inside a function that JAX traces by itself: a branch, a loop, jit or remat."
         return f"{self.owner} assigns to self.{self.attribute} inside a compiled step, but later steps do not see the new value."
@@ -167,6 +171,11 @@ class StateLost(Fact, frozen=True):
                 "loss": "A step keeps no variables of a loss. Keep the value in a variable of the model, and compute the loss in its compute_loss.",
             }[self.holder]
         )
+        if self.outside:
+            return (
+                f"A compiled step takes and returns the variables of the model, its metrics and its optimizer, so {each}. "
+                "Create it in the model or in one of its layers, which a loss can be given, and use it in compute_loss."
+            )
         if self.inner:
             before = (
                 "Draw the random numbers before it, and use them inside."
