@@ -33,3 +33,26 @@ def test_the_operation_inside_is_named_with_its_fix(tmp_path, first):
     assert finding.fixes[0].proof == "source"
     assert "+        return self.tokens(x) + self.positions(ops.arange(ops.shape(x)[1]))" in finding.fixes[0].patch
     assert finding.fact.node.op == "AddV2"
+
+
+STATES = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.inward = self.add_weight(shape=(shape[-1], 16))
+    def call(self, x):
+        steps = ops.matmul(x, self.inward)
+        def step(state, now):
+            state = 0.5 * state + now
+            return state, state
+        _, states = jax.lax.scan(step, jnp.zeros((x.shape[0], 16)), steps)
+        return states
+"""
+
+
+def test_a_loop_over_the_samples_is_told_where_jax_has_let_go_of_its_argument(tmp_path):
+    around = AROUND.format(first="").replace('np.zeros((32, 20), "int32")', 'np.zeros((32, 20, 5), "float32")')
+    (finding,) = serious(traced(tmp_path, STATES + around))
+    assert type(finding.fact.reason).__name__ == "ScanRows"
+    assert finding.fixes[0].proof == "source"
+    assert "jax.lax.scan(step, jnp.zeros((x.shape[0], 16)), jnp.swapaxes(steps, 0, 1))" in finding.fixes[0].patch
+    assert "+        states = jnp.swapaxes(states, 0, 1)" in finding.fixes[0].patch
