@@ -72,7 +72,8 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = N
 def _outside(adapter: Framework, recorder: Recorder, model: Any) -> list[Kept]:
     """Variables that the program updates, which no part of a step's state holds: those of a loss, or of an object that Keras does not track."""
     state = adapter.stepped(model) if recorder.written else None
-    held = None if state is None else {id(one) for one in state}
+    # What is created in the step itself is no state that a later one asks for.
+    held = None if state is None else {id(one) for one in (*state, *recorder.variables)}
     return [
         Kept(str(variable.name), str(variable.name), str(variable.dtype) == "uint32", False, place, outside=True)
         for key, (variable, place) in recorder.written.items()

@@ -170,7 +170,10 @@ class Keras3(FunctionalGraph, Framework):
                 stateless.add_update = self._updates(stateless.add_update)
                 with self._whole_tracebacks():
                     yield
-        if global_state.get_global_attribute("uninitialized_variables") is not None:
+        after, recorder = global_state.get_global_attribute("uninitialized_variables"), active()
+        if after is not None:
+            if recorder is not None:
+                recorder.variables += after[len(known) :]
             global_state.set_global_attribute("uninitialized_variables", known)
 
     @contextlib.contextmanager
