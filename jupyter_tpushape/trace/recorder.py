@@ -128,6 +128,8 @@ class Recorder:
         self.exchanged: Any = None
         # The line that uses a tensor of a loop's body or a branch outside of it.
         self.leaked: Place | None = None
+        # How many calls there were before that: what follows is computed from no values that a step has.
+        self.leaked_at = 0
         # Metrics whose result is a variable.
         self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.
