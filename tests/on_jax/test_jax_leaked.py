@@ -53,3 +53,34 @@ def test_the_line_that_uses_a_tensor_of_another_trace_is_told(tmp_path, lines):
 @pytest.mark.parametrize("lines", RETURNED.values(), ids=RETURNED)
 def test_what_a_function_returns_is_ok(tmp_path, lines):
     assert traced(tmp_path, code_of(lines)).ok
+
+
+DECODER = """
+class Decoder(layers.Layer):
+    def __init__(self, units, steps):
+        super().__init__()
+        self.cell, self.units, self.steps = layers.GRUCell(units), units, steps
+    def build(self, shape):
+        self.cell.build(shape)
+    def call(self, z):
+        outputs = []
+        def body(t, h):
+            out, (h,) = self.cell(z, [h])
+            outputs.append(out)
+            return h
+        h = jnp.zeros((z.shape[0], self.units))
+        h = jax.lax.fori_loop(0, self.steps, body, h)
+        return jnp.stack(outputs, axis=1)
+def build():
+    i = keras.Input((16,))
+    model = keras.Model(i, layers.Dense(3)(Decoder(24, 10)(i)))
+    model.compile("adam", "mse")
+    return model
+def data():
+    return np.random.rand(64, 16).astype("float32"), np.random.rand(64, 10, 3).astype("float32")
+"""
+
+
+def test_what_is_computed_from_such_a_tensor_is_no_finding_of_its_own(tmp_path):
+    (finding,) = serious(traced(tmp_path, DECODER))
+    assert (finding.rule, finding.location.text) == ("state-lost", "return jnp.stack(outputs, axis=1)")
