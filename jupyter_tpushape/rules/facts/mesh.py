@@ -8,12 +8,13 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
+Asked = Literal["bool", "truth", "number", "index", "argument", "slice", "array", "mask", "size", "rows"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
     "truth": "uses a tensor of several values as one Python condition",
     "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
+    "argument": "passes a tensor where a function needs a Python number",
     "slice": "slices with bounds that are tensors",
     "array": "converts a tensor to a NumPy array",
     "mask": "selects elements with a boolean mask, so the size of the result depends on values",
@@ -25,7 +26,11 @@ _INSTEAD: dict[Asked, str] = {
     "truth": "Python's if, and, or, not, max, min and chained comparisons need one value. Use ops.where, logical_and, maximum and others for each element.",
     "number": "Keep the tensor and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
-    "slice": "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis).",
+    "argument": "Compute the number in Python, from x.shape and numbers of the program.",
+    "slice": (
+        "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis), "
+        "or x.at[start + jnp.arange(size)] to write them."
+    ),
     "array": "Use keras.ops or jax.numpy instead of NumPy.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
     "size": "Use a size that does not depend on values, such as x.shape[1], and mask the rest. Some functions take it as size= or length=.",
