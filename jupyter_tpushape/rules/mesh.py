@@ -255,7 +255,8 @@ def told(evidence: Evidence) -> Finding | None:
             where = location((raised.file, raised.line))
         # What a function of a library asks of its argument is no condition or conversion of the program's own.
         inside = asked.what in ("bool", "number") and node is not None and node.kind == "op" and node.op not in _PROTOCOLS
-        return Finding.of(VALUE.id, "error", ValueAsked("argument" if inside else asked.what), nodes, location=where)
+        decides = raised.decides if raised is not None and asked.what in ("bool", "truth") else ""
+        return Finding.of(VALUE.id, "error", ValueAsked("argument" if inside else decides or asked.what), nodes, location=where)
     own = evidence.facts.get("own_step")
     if (scoped := hear(evidence.failure, HeardScoped)) is not None and own is not None:
         return Finding.of(STEP.id, "error", OtherVariables(scoped.path, scoped.want, scoped.got), nodes, location=where or own)

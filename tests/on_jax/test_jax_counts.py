@@ -111,3 +111,18 @@ def test_a_slice_that_moves_is_written_by_its_indices(tmp_path, lines, new):
 )
 def test_the_size_of_a_slice_is_what_its_bounds_differ_by(more, less, size):
     assert difference(*(ast.parse(text, mode="eval").body for text in (more, less))) == size
+
+
+REPEATED = ["err, n = jnp.inf, 0", "while err > 1e-3 and n < 9:", "    y = jnp.tanh(x)", "    err, x, n = jnp.sum(abs(y - x)), y, n + 1", "return x"]
+
+
+def test_a_loop_that_a_tensor_ends_is_told_as_one(tmp_path):
+    (finding,) = serious(traced(tmp_path, own(REPEATED)))
+    assert (finding.fact.asked, finding.location.text) == ("while", "while err > 1e-3 and n < 9:")
+    assert "while_loop" in finding.why and "fori_loop" in finding.why
+
+
+def test_an_assertion_about_values_is_removed(tmp_path):
+    code = own(["assert jnp.all(jnp.isfinite(x)), 'not finite'", "return x * 2"]).replace("np.zeros((64, *(4,))", "np.ones((64, *(4,))")
+    patch, _ = repaired(tmp_path, code, "value-asked")
+    assert "-        assert jnp.all(jnp.isfinite(x)), 'not finite'" in patch

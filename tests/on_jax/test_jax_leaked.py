@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from strangers import AROUND, serious, traced
+from test_jax_steps import repaired
 
 OWN = """
 class Own(layers.Layer):
@@ -68,8 +69,7 @@ class Decoder(layers.Layer):
             out, (h,) = self.cell(z, [h])
             outputs.append(out)
             return h
-        h = jnp.zeros((z.shape[0], self.units))
-        h = jax.lax.fori_loop(0, self.steps, body, h)
+        {0}
         return jnp.stack(outputs, axis=1)
 def build():
     i = keras.Input((16,))
@@ -81,6 +81,34 @@ def data():
 """
 
 
-def test_what_is_computed_from_such_a_tensor_is_no_finding_of_its_own(tmp_path):
-    (finding,) = serious(traced(tmp_path, DECODER))
+TURNS = {
+    "a state of its own": (
+        ["h = jnp.zeros((z.shape[0], self.units))", "h = jax.lax.fori_loop(0, self.steps, body, h)"],
+        ["for turn in range(self.steps):", "    h = body(turn, h)"],
+    ),
+    "a result that nobody keeps": (
+        ["h = jnp.zeros((z.shape[0], self.units))", "jax.lax.fori_loop(0, self.steps, body, h)"],
+        ["for turn in range(self.steps):", "    h = body(turn, h)"],
+    ),
+    "a state in its place": (
+        ["last = jax.lax.fori_loop(0, 10, body, jnp.zeros((z.shape[0], self.units)))"],
+        ["last = jnp.zeros((z.shape[0], self.units))", "for turn in range(10):", "    last = body(turn, last)"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "new"), TURNS.values(), ids=TURNS)
+def test_a_loop_that_fills_a_list_runs_in_python(tmp_path, lines, new):
+    code = DECODER.format("\n        ".join(lines))
+    # What is computed from the list is no finding of its own: its stack has the wrong shape.
+    (finding,) = serious(traced(tmp_path, code))
     assert (finding.rule, finding.location.text) == ("state-lost", "return jnp.stack(outputs, axis=1)")
+    patch, _ = repaired(tmp_path, code, "state-lost")
+    assert all(f"+        {line}\n" in patch for line in new)
+
+
+def test_so_does_a_scan(tmp_path):
+    code = DECODER.format("h, _ = jax.lax.scan(step, jnp.zeros((z.shape[0], self.units)), jnp.arange(10))")
+    code = code.replace("def body(t, h):", "def step(h, t):").replace("            return h\n", "            return h, None\n")
+    patch, _ = repaired(tmp_path, code, "state-lost")
+    assert "+        for step in" not in patch and "h, _ = step(h, " in patch

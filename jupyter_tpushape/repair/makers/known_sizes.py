@@ -60,8 +60,8 @@ def written_at(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         # What JAX writes is the method of what the brackets give.
         places = [
             item
-            for item in nodes(line.node, ast.Subscript)
-            if isinstance(item.value, ast.Attribute) and item.value.attr == "at" and isinstance(line.node, ast.Call)
+            for item in (nodes(line.node, ast.Subscript) if isinstance(line.node, ast.Call) else ())
+            if isinstance(item.value, ast.Attribute) and item.value.attr == "at"
         ]
         for place in places[:1]:
             parts = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]

@@ -8,9 +8,11 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "truth", "number", "index", "argument", "slice", "array", "mask", "size", "rows"]
+Asked = Literal["bool", "while", "assert", "truth", "number", "index", "argument", "slice", "array", "mask", "size", "rows"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
+    "while": "repeats as long as a tensor says",
+    "assert": "asserts what a tensor holds",
     "truth": "uses a tensor of several values as one Python condition",
     "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
@@ -23,6 +25,11 @@ _ASKED: dict[Asked, str] = {
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Use ops.where or ops.cond.",
+    "while": (
+        "Use ops.while_loop if no gradient passes through the loop: JAX has no reverse-mode gradient of it. "
+        "Otherwise repeat a fixed number of times with ops.fori_loop, and keep a finished result with ops.where."
+    ),
+    "assert": "Check the data before fit, or remove the assertion.",
     "truth": "Python's if, and, or, not, max, min and chained comparisons need one value. Use ops.where, logical_and, maximum and others for each element.",
     "number": "Keep the tensor and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
