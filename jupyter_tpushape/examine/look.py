@@ -22,7 +22,7 @@ from ..trace.config import asked_once
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
-from ..trace.locations import Place, location
+from ..trace.locations import Place, defined, location
 from ..trace.patience import ENDS, TimeUp, limited, patience
 from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
@@ -59,7 +59,7 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
-            seen.evidence.facts["scanned"] = scanned(error)
+            seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), _initial(seen.recorder)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             lacking = overridden(error)
@@ -68,6 +68,19 @@ def examine(program: Program) -> Examined:
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen
+
+
+def _initial(recorder: Recorder | None) -> tuple[Any, ...] | None:
+    """A weight of the layer that broke whose initializer returned another shape: its name, the two shapes, and the initializer's line."""
+    call = recorder.failed if recorder is not None else None
+    while recorder is not None and call is not None:
+        held = {id(one) for one in getattr(call.obj, "variables", ()) or ()}
+        for one in recorder.initial:
+            # A layer that the trace has built is unbuilt again.
+            if one.layer is call.obj or id(one.variable) in held:
+                return str(one.variable.name), one.want, one.got, location(one.line)
+        call = call.parent
+    return None
 
 
 def on_own_mesh(seen: Examined) -> Examined:
@@ -239,7 +252,7 @@ def _trace(seen: Examined) -> None:
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
-    evidence.facts["returned"] = [(str(one.name), location(_defined(type(one).result))) for one in seen.recorder.returned]
+    evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["leaked"] = location(seen.recorder.leaked)
     behind = seen.recorder.calls[seen.recorder.leaked_at :] if seen.recorder.leaked is not None else []
     evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
@@ -288,12 +301,6 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
     return seen
 
 
-def _defined(function: Any) -> tuple[str, int] | None:
-    """The line on which a function begins, without its decorators."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else (code.co_filename, code.co_firstlineno)
-
-
 def _model_facts(seen: Examined) -> dict[str, Any]:
     adapter, model, traced = seen.adapter, seen.model, seen.run
     facts: dict[str, Any] = {}
@@ -305,9 +312,9 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
     if "compute_loss" in facts["overrides"]:
-        facts["own_loss"] = location(_defined(type(model).compute_loss))
+        facts["own_loss"] = location(defined(type(model).compute_loss))
     if "train_step" in facts["overrides"]:
-        facts["own_step"] = location(_defined(type(model).train_step))
+        facts["own_step"] = location(defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None

@@ -195,6 +195,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
+        transposed.initial_matrix,
         steps.accepted,
         calls.by_name,
         calls.unsigned,

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardByPlace, HeardTooLarge
-from ..flow import Fact, Finding, Node
+from ..flow import Fact, Finding, Node, Who
 from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
+from .facts.held import InitialShape
 from .registry import check
 
 
@@ -23,12 +24,15 @@ def handed_over(evidence: Evidence, node: Node, known: bool = True) -> tuple[str
 
 
 def overriding_finding(evidence: Evidence) -> Finding | None:
-    """A method of the user's that does not take what the framework passes to it."""
-    lacking = evidence.facts.get("overridden")
+    """A method of the user's that does not take what the framework passes to it, or an initializer that returns another shape than asked."""
+    lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
+    nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+    if evidence.failure is not None and initial is not None and evidence.failed is not None:
+        name, want, got, where = initial
+        return Finding.of("layer-raises", "error", InitialShape(Who.of(evidence.failed), name, want, got), nodes, location=where)
     if lacking is None or evidence.failure is None:
         return None
     function, lacks, where = lacking
-    nodes = (evidence.failed.id,) if evidence.failed is not None else ()
     return Finding.of("code-raises", "error", OverrideLacks(function, lacks), nodes, location=where)
 
 

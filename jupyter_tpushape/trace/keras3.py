@@ -27,11 +27,11 @@ from ..flow import Spec
 from ..replicas.mesh import live_distribution
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework
+from .initial import shaped
 from .kept import asked
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
 from .recorder import active, remember_line
-from .whose import of_the_user
 
 
 class Keras3(FunctionalGraph, Framework):
@@ -95,9 +95,7 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
-            if of_the_user(initializer):
-                # Code of the user's own may raise: it runs without values.
-                keras.src.backend.compute_output_spec(lambda: initializer(variable._shape, dtype=variable._dtype))
+            shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             # As Keras itself leaves a variable that is made in a stateless scope.
             variable._value, variable._initializer = None, initializer
             return None
@@ -200,6 +198,9 @@ class Keras3(FunctionalGraph, Framework):
             value = written(variable)
             if value is not None:
                 return value
+            if recorder is not None and self.backend.slow_values and id(variable) not in recorder.asked:
+                recorder.asked.add(id(variable))
+                shaped(recorder, variable, getattr(variable, "_initializer", None), keras.src.backend.compute_output_spec)
             value = self.backend.read(variable)
             if recorder is not None and variable._value is None and variable.trainable:
                 recorder.weights.add(self.key(value))

@@ -145,6 +145,10 @@ class Recorder:
         self.distribution: Any = None
         self.building = False
         self.unplaced: dict[int, Any] = {}
+        # The variables, by id, of which a value was asked.
+        self.asked: set[int] = set()
+        # Variables whose initializer returned another shape than it was asked for.
+        self.initial: list[Any] = []
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.

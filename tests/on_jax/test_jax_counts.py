@@ -113,7 +113,13 @@ def test_the_size_of_a_slice_is_what_its_bounds_differ_by(more, less, size):
     assert difference(*(ast.parse(text, mode="eval").body for text in (more, less))) == size
 
 
-REPEATED = ["err, n = jnp.inf, 0", "while err > 1e-3 and n < 9:", "    y = jnp.tanh(x)", "    err, x, n = jnp.sum(abs(y - x)), y, n + 1", "return x"]
+REPEATED = [
+    "err, n = jnp.inf, 0",
+    "while err > 1e-3 and n < 9:",
+    "    y = jnp.tanh(x)",
+    "    err, x, n = jnp.sum(abs(y - x)), y, n + 1",
+    "return x",
+]
 
 
 def test_a_loop_that_a_tensor_ends_is_told_as_one(tmp_path):
