@@ -32,6 +32,7 @@ from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
+from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
 from .compiled import compiled
@@ -59,7 +60,8 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
-            seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), _initial(seen.recorder)
+            seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), initial_shape(seen.recorder)
+            seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             lacking = overridden(error)
@@ -68,19 +70,6 @@ def examine(program: Program) -> Examined:
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen
-
-
-def _initial(recorder: Recorder | None) -> tuple[Any, ...] | None:
-    """A weight of the layer that broke whose initializer returned another shape: its name, the two shapes, and the initializer's line."""
-    call = recorder.failed if recorder is not None else None
-    while recorder is not None and call is not None:
-        held = {id(one) for one in getattr(call.obj, "variables", ()) or ()}
-        for one in recorder.initial:
-            # A layer that the trace has built is unbuilt again.
-            if one.layer is call.obj or id(one.variable) in held:
-                return str(one.variable.name), one.want, one.got, location(one.line)
-        call = call.parent
-    return None
 
 
 def on_own_mesh(seen: Examined) -> Examined:

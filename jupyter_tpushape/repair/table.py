@@ -196,6 +196,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
         transposed.initial_matrix,
+        jax_arrays.one_row,
         steps.accepted,
         calls.by_name,
         calls.unsigned,

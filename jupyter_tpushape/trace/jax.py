@@ -57,6 +57,12 @@ class Jax(Backend):
         """Whether this is a tracer."""
         return isinstance(value, jax.core.Tracer)
 
+    def is_mapped(self, value: Any) -> bool:
+        """Whether vmap made this tracer, under those of gradients."""
+        while isinstance(value, jax.core.Tracer) and not hasattr(value, "batch_dim"):
+            value = getattr(value, "primal", None)
+        return isinstance(value, jax.core.Tracer)
+
     def is_inner(self, value: Any) -> bool:
         """Whether another trace than the program's own made this tracer."""
         graph, trace = getattr(self._here, "graph", None), getattr(_base(value), "_trace", None)
