@@ -25,6 +25,7 @@ from .makers import (
     labels,
     layers,
     merging,
+    meshes,
     names,
     numbers,
     operands,
@@ -404,6 +405,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        meshes.axis_names,
+        meshes.as_many,
         jitted.static_or_plain,
         steps.accepted,
         calls.by_name,
