@@ -40,6 +40,7 @@ from .makers import (
     selected,
     sequences,
     states,
+    step_state,
     steps,
     tables,
     trackers,
@@ -390,6 +391,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "step-without-state": (
         places.state_in_order,
         steps.split_as_held,
+        step_state.drawn_in_scope,
+        step_state.in_the_state,
         steps.built_for_part,
         steps.whole_state,
         steps.applied,

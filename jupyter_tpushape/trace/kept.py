@@ -8,7 +8,7 @@ import inspect
 import pickle
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal
@@ -217,10 +217,11 @@ def _place(frame: FrameType | None) -> Place | None:
 
 
 @contextlib.contextmanager
-def asked(model: Any, kind: Any, weights: list[Any], is_traced: Callable[[Any], bool]) -> Iterator[None]:
+def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> Iterator[None]:
     """Notes where an optimizer of a training step gets the weights as gradients, which have the same shapes, variables that are not in the state,
-    or other weights than it was built for. ``weights``: the values of the trainable variables in the state."""
-    trainable = {id(one) for one in weights}
+    or other weights than it was built for. ``state``: the values of each group of variables; the trainable ones are the first."""
+    weights = state[0]
+    trainable, stated = {id(one) for one in weights}, {id(one) for group in state for one in group}
     held = {name: one for name, one in vars(model).items() if isinstance(one, kind)}
 
     def watched(name: str, original: Any) -> Any:
@@ -237,7 +238,13 @@ def asked(model: Any, kind: Any, weights: list[Any], is_traced: Callable[[Any], 
                     _part(model, weights, trainable_variables),
                     user_frame(depth=2),
                 )
-            if recorder is not None and optimizer_variables and not any(map(is_traced, optimizer_variables)):
+            # Asked for its value, a variable gives a tensor of the trace, which a real step has as a constant.
+            own = {id(backend.read(one)) for one in held[name].variables} - stated
+            if (
+                recorder is not None
+                and optimizer_variables
+                and all(id(one) in own or not backend.is_traced(one) for one in optimizer_variables)
+            ):
                 recorder.beside = recorder.beside or (name, user_frame(depth=2))
             return original(optimizer_variables, grads, trainable_variables)
 

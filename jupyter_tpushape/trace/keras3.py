@@ -268,7 +268,7 @@ class Keras3(FunctionalGraph, Framework):
         recorder = active()
         if recorder is not None:
             recorder.metered = {id(one): str(one.path) for group in groups for one in group}
-        with asked(model, BaseOptimizer, state[0], self.backend.is_traced):
+        with asked(model, BaseOptimizer, state, self.backend):
             returned = model.train_step(state, batch)
         if recorder is not None:
             recorder.metered = {}
