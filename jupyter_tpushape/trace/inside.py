@@ -30,7 +30,7 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
         return
     mark = len(recorder.calls)
     fresh, broke = _called_again(adapter, recorder, call)
-    if arrays and broke is not None and type(broke.failure) is not type(call.failure):
+    if arrays and broke is not None and not _alike(call.failure, broke.failure):
         broke = None  # the code asks for values, which placeholders do not have
     if broke is not None and not adapter.backend.open_axes:
         second, _ = _called_again(adapter, recorder, call, second=True)
@@ -48,6 +48,11 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
     fresh[0].called, fresh[0].parent = call.called, call.parent
     old = _within(recorder.calls[:mark], call)
     recorder.calls[:] = [one for one in recorder.calls if id(one) not in old]
+
+
+def _alike(at_once: BaseException | None, traced: BaseException | None) -> bool:
+    """Whether two errors say the same kind of thing; TensorFlow has one of its own for operations that run at once."""
+    return type(at_once) is type(traced) or (type(at_once).__name__ == "InvalidArgumentError" and isinstance(traced, ValueError))
 
 
 def _within(calls: list[Call], outer: Call) -> set[int]:

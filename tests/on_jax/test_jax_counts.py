@@ -47,6 +47,14 @@ def test_a_count_is_computed_in_python(tmp_path, line, count, new):
     assert new in patch
 
 
+def test_so_is_the_number_of_elements_of_a_row(tmp_path):
+    code = own(['place = jnp.linspace(0.0, 1.0, ops.cast(x.shape[-1], "int32"))', "return x + place"])
+    code = code.replace("np.zeros((64, *(4,))", "np.ones((64, *(4,))")
+    assert serious(traced(tmp_path, code))[0].fact.asked == "size"
+    patch, _ = repaired(tmp_path, code, "value-asked")
+    assert "jnp.linspace(0.0, 1.0, int(x.shape[-1]))" in patch
+
+
 def test_a_count_that_the_data_gives_is_left_to_the_user(tmp_path):
     (finding,) = serious(traced(tmp_path, PRUNING.format('k = ops.cast(ops.sum(x), "int32")', "k")))
     assert finding.fact.asked == "argument"

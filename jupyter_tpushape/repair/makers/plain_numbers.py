@@ -36,7 +36,7 @@ _HOST = frozenset({"np", "numpy", "math"})
 @of(ValueAsked)
 def python_numbers(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Sizes and counts that functions for tensors compute, in Python."""
-    for line in lines_of(evidence) if fact.asked in ("index", "argument") else []:
+    for line in lines_of(evidence) if fact.asked in ("index", "argument", "size") else []:
         found: dict[ast.expr, str] = {}
         seen: set[str] = set()
         pending: list[ast.expr] = words_of(line.node) if isinstance(line.node, ast.Call) else []
