@@ -255,6 +255,7 @@ def told(evidence: Evidence) -> Finding | None:
             where = location((raised.file, raised.line))
         # What a function of a library asks of its argument is no condition or conversion of the program's own.
         inside = asked.what in ("bool", "number") and node is not None and node.kind == "op" and node.op not in _PROTOCOLS
+        inside = inside and evidence.where != "step"  # there the node is the optimizer, which runs code of the program's
         decides = raised.decides if raised is not None and asked.what in ("bool", "truth") else ""
         return Finding.of(VALUE.id, "error", ValueAsked("argument" if inside else decides or asked.what), nodes, location=where)
     own = evidence.facts.get("own_step")

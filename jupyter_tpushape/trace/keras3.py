@@ -32,6 +32,7 @@ from .kept import asked
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
 from .recorder import active, remember_line
+from .whose import of_the_user
 
 
 class Keras3(FunctionalGraph, Framework):
@@ -95,7 +96,7 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
-            shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
+            initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             # As Keras itself leaves a variable that is made in a stateless scope.
             variable._value, variable._initializer = None, initializer
             return None
@@ -200,7 +201,11 @@ class Keras3(FunctionalGraph, Framework):
                 return value
             if recorder is not None and self.backend.slow_values and id(variable) not in recorder.asked:
                 recorder.asked.add(id(variable))
-                shaped(recorder, variable, getattr(variable, "_initializer", None), keras.src.backend.compute_output_spec)
+                # One that a builder made has the shape that its initializer returned then.
+                made = global_state.get_global_attribute("uninitialized_variables") or ()
+                initializer = getattr(variable, "_initializer", None)
+                if of_the_user(initializer) and any(one is variable for one in made):
+                    variable._initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             value = self.backend.read(variable)
             if recorder is not None and variable._value is None and variable.trainable:
                 recorder.weights.add(self.key(value))

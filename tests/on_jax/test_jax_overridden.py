@@ -150,6 +150,20 @@ def test_another_shape_than_a_matrix_the_other_way_round_is_left_to_the_user(tmp
     assert not any(fix.verified for fix in finding.fixes)
 
 
+TURNED = """
+class Turned(layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 3), initializer=lambda shape, dtype=None: ops.ones(tuple(shape)[::-1]))
+    def call(self, x):
+        return ops.matmul(x, ops.transpose(self.w))
+"""
+
+
+@pytest.mark.parametrize("first", [INPUT, ""], ids=["built", "built late"])
+def test_an_initializer_is_asked_once(tmp_path, first):
+    assert traced(tmp_path, TURNED + TABLE.format((6, 8), f"{first}Turned(), ", '"ones"')).ok
+
+
 def test_a_table_with_more_rows_than_declared_is_what_keras_uses(tmp_path):
     """A real fit runs: the weight has the shape of the table."""
     code = TABLE.format(
