@@ -10,7 +10,7 @@ from ..trace.recorder import Call, Recorder
 
 def initial_shape(recorder: Recorder | None) -> tuple[str, Shape, Shape, Location | None] | None:
     """A weight of the layer that broke whose initializer returned another shape: its name, the two shapes, and the initializer's line."""
-    call = recorder.failed if recorder is not None else None
+    call = recorder.failed if recorder is not None and recorder.initial else None
     while recorder is not None and call is not None:
         held = {id(one) for one in getattr(call.obj, "variables", ()) or ()}
         for one in recorder.initial:
