@@ -196,7 +196,10 @@ def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None
         seen.add(id(error))
         line, trace = None, error.__traceback__
         while trace is not None:
-            code, xs = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("xs")
+            code, held = trace.tb_frame.f_code, trace.tb_frame.f_locals
+            # JAX lets go of its argument once it has made a flat list of it.
+            flat = [*held.get("xs_flat", ())] if code.co_name == "scan" else []
+            xs = held.get("xs", flat[0] if len(flat) == 1 else None)
             if is_user_file(code.co_filename):
                 line = (code.co_filename, trace.tb_lineno)
             elif xs is not None and code.co_name == "scan" and line is not None and hasattr(xs, "shape"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -82,3 +83,32 @@ def _arrays(text: str) -> Iterator[Heard]:
         said = pattern.search(text)
         if said:
             yield HeardArrays(how, *(tuple(int(n) for n in part.split(",") if n) for part in said.groups()))
+
+
+class HeardMeshAxes(Heard, frozen=True):
+    """A layout names ``got``, and the mesh has the axes ``valid``."""
+
+    valid: tuple[str, ...]
+    got: tuple[str, ...]
+
+
+class HeardMeshCount(Heard, frozen=True):
+    """A mesh of ``shape`` was given ``devices`` devices."""
+
+    shape: tuple[int, ...]
+    devices: int
+
+
+_MESH_AXES = re.compile(r"Invalid axis names for Layout\. Valid axis\s+names: \{(.*?)\}, Got \{(.*?)\}")
+_MESH_COUNT = re.compile(r"Shape does not match the number of devices\. Received: shape=[(\[]([\d, ]+)[)\]]; devices\.shape=\(([\d, ]+)\)")
+
+
+@reads
+def _meshes(text: str) -> Iterator[Heard]:
+    axes, sizes = _MESH_AXES.search(text), _MESH_COUNT.search(text)
+    if axes:
+        valid, got = (tuple(sorted(re.findall(r"'([^']*)'", part))) for part in axes.groups())
+        yield HeardMeshAxes(valid, tuple(name for name in got if name not in valid))
+    if sizes:
+        shape, devices = (tuple(int(n) for n in re.findall(r"\d+", part)) for part in sizes.groups())
+        yield HeardMeshCount(shape, math.prod(devices))

@@ -24,7 +24,7 @@ from ..trace.config import asked_once
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
-from ..trace.locations import Place, location
+from ..trace.locations import Place, defined, location
 from ..trace.patience import ENDS, TimeUp, limited, patience
 from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
@@ -34,6 +34,7 @@ from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
+from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import first_row, last_call, paired, scanned, uncalled, unpacked
 from .claims import claims
 from .compiled import compiled
@@ -61,7 +62,8 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
-            seen.evidence.facts["scanned"] = scanned(error)
+            seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), initial_shape(seen.recorder)
+            seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             lacking = overridden(error)
@@ -244,11 +246,14 @@ def _trace(seen: Examined) -> None:
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
-    evidence.facts["returned"] = [(str(one.name), location(_defined(type(one).result))) for one in seen.recorder.returned]
+    evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["leaked"] = location(seen.recorder.leaked)
+    behind = seen.recorder.calls[seen.recorder.leaked_at :] if seen.recorder.leaked is not None else []
+    evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
-        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside)
+        for one in seen.recorder.kept
     ]
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
@@ -293,12 +298,6 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
     return seen
 
 
-def _defined(function: Any) -> tuple[str, int] | None:
-    """The line on which a function begins, without its decorators."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else (code.co_filename, code.co_firstlineno)
-
-
 def _model_facts(seen: Examined) -> dict[str, Any]:
     adapter, model, traced = seen.adapter, seen.model, seen.run
     facts: dict[str, Any] = {}
@@ -310,9 +309,9 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
     if "compute_loss" in facts["overrides"]:
-        facts["own_loss"] = location(_defined(type(model).compute_loss))
+        facts["own_loss"] = location(defined(type(model).compute_loss))
     if "train_step" in facts["overrides"]:
-        facts["own_step"] = location(_defined(type(model).train_step))
+        facts["own_step"] = location(defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None

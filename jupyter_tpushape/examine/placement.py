@@ -49,6 +49,11 @@ def place(seen: Examined) -> None:
     distribution, adapter = seen.program.strategy, seen.adapter
     if not is_distribution(distribution) or adapter is None or adapter.backend.replicated or not adapter.is_model(seen.model):
         return
+    names = tuple(map(str, distribution.device_mesh.axis_names))
+    batch = str(getattr(distribution, "batch_dim_name", names[0]))
+    if batch not in names:
+        seen.evidence.facts["batch_axis"] = batch, names
+        return
     facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution, seen.recorder)
     if seen.run is None or seen.evidence.split is None:
         return

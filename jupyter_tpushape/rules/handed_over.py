@@ -1,14 +1,17 @@
-"""What a call is handed that it does not take so: options by place, and numbers that are too large."""
+"""What a call is handed that it does not take so: options by place, numbers that are too large, one sample without its batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import hear
-from ..examine.heard_contracts import HeardByPlace, HeardTooLarge
-from ..flow import Fact, Finding, Node
+from ..examine.heard import HeardRank, hear
+from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
+from ..flow import Fact, Finding, Node, Who
+from ..trace.locations import location
 from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
+from .facts.held import InitialShape
+from .facts.transforms import OneMapped
 from .registry import check
 
 
@@ -23,12 +26,23 @@ def handed_over(evidence: Evidence, node: Node, known: bool = True) -> tuple[str
 
 
 def overriding_finding(evidence: Evidence) -> Finding | None:
-    """A method of the user's that does not take what the framework passes to it."""
-    lacking = evidence.facts.get("overridden")
+    """A method of the user's that does not take what the framework passes to it, an initializer that returns another shape than asked, or a layer
+    that a mapped function calls on one sample."""
+    lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
+    nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+    if evidence.failure is not None and initial is not None and evidence.failed is not None:
+        name, want, got, where = initial
+        return Finding.of("layer-raises", "error", InitialShape(Who.of(evidence.failed), name, want, got), nodes, location=where)
+    mapped, rank, door = evidence.facts.get("mapped"), hear(evidence.failure, HeardRank), hear(evidence.failure, HeardInput)
+    if mapped is not None and evidence.raised is not None:
+        layer, shape = mapped
+        wanted = rank.wanted if rank is not None else len(door.wanted) if door is not None else 0
+        if wanted > len(shape):
+            where = location((evidence.raised.file, evidence.raised.line))
+            return Finding.of("layer-raises", "error", OneMapped(layer, shape, wanted), nodes, location=where)
     if lacking is None or evidence.failure is None:
         return None
     function, lacks, where = lacking
-    nodes = (evidence.failed.id,) if evidence.failed is not None else ()
     return Finding.of("code-raises", "error", OverrideLacks(function, lacks), nodes, location=where)
 
 

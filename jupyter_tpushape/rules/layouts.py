@@ -10,7 +10,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.layout_facts import Entry, Laid
 from ..flow import Finding
-from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, SlotApart, TooLong, Twice, Undivided
+from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided
 from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.
@@ -114,6 +114,14 @@ SLOT = rule(
     doc="""Every step needs both in one layout, so one of them is exchanged between devices in every step. A replicated slot uses as much memory on each
 device as its variable on all of them.""",
 )  # fmt: skip
+
+
+@check(order=59, backend="jax")
+def batch_axis(evidence: Evidence) -> Iterator[Finding]:
+    """The axis that the batch is sharded along."""
+    told = evidence.facts.get("batch_axis")
+    if told is not None and evidence.failure is None:
+        yield Finding.of("code-raises", "error", MeshAxes(told[0], told[1], batch=True))
 
 
 @check(order=60, backend="jax")

@@ -10,13 +10,14 @@ from ..examine.heard import (
     HeardReshape,
     hear,
 )
-from ..examine.heard_lines import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
+from ..examine.heard_lines import HeardArrays, HeardMeshAxes, HeardMeshCount, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
 from ..flow import Fact, Node
 from ..trace.raised import Raised
 from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
 )
+from .facts.layouts import MeshAxes, MeshCount
 from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
 from .messages import meanings
 
@@ -37,6 +38,11 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     uncalled = hear(node.failure, HeardNeverCalled)
     if uncalled is not None:
         return NeverCalled(uncalled.layer, uncalled.what)
+    axes, sizes = hear(node.failure, HeardMeshAxes), hear(node.failure, HeardMeshCount)
+    if axes is not None and axes.got:
+        return MeshAxes(axes.got[0], axes.valid)
+    if sizes is not None:
+        return MeshCount(sizes.shape, sizes.devices)
     short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
     older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
     if older is not None and older.names:

@@ -37,7 +37,7 @@ from .facts.contracts import Enclosed
 from .facts.data import LabelsAsWeights, NoWeights
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
-from .facts.layers import OperationRaised, WrongWidth
+from .facts.layers import LayerRaised, OperationRaised, WrongWidth
 from .facts.loss import IndexInRow, LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
 from .facts.loss_silent import RowsLost
 from .facts.mixing import BatchLost
@@ -279,6 +279,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         )  # fmt: skip
         wide = WrongWidth(Who.of(node), wanted.wanted, edges[0].spec.shape, (), given=given)
         return METRIC.id if metric else CUSTOM.id, wide, (node.id,)
+    if node.kind == "layer" and loss is node:
+        # A network that the model's own loss calls compares nothing.
+        given_to = tuple(edge.spec.shape for edge in edges)
+        return "layer-raises", LayerRaised(Who.of(node), given_to, node.failure.said.rstrip("."), node.failure.inner), ()
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 

@@ -225,6 +225,10 @@ UNDERIVED = rule(
 )  # fmt: skip
 
 
+# What Python itself asks of a value, and the two methods that give it away.
+_PROTOCOLS = frozenset({"Bool", "Int", "Float", "Complex", "Index", "Round", "Item", "Tolist", "python"})
+
+
 def told(evidence: Evidence) -> Finding | None:
     """The finding for code that raises because the step is compiled, or is called with its state."""
     node = evidence.failed
@@ -247,9 +251,13 @@ def told(evidence: Evidence) -> Finding | None:
     # A truth value may be asked of an array of the program's own, where nothing is traced.
     if asked is not None and (asked.what != "truth" or evidence.where != "build" or (node is not None and node.op != "python")):
         raised = evidence.raised
-        if asked.what == "rows" and raised is not None:
+        if raised is not None:
             where = location((raised.file, raised.line))
-        return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+        # What a function of a library asks of its argument is no condition or conversion of the program's own.
+        inside = asked.what in ("bool", "number") and node is not None and node.kind == "op" and node.op not in _PROTOCOLS
+        inside = inside and evidence.where != "step"  # there the node is the optimizer, which runs code of the program's
+        decides = raised.decides if raised is not None and asked.what in ("bool", "truth") else ""
+        return Finding.of(VALUE.id, "error", ValueAsked("argument" if inside else decides or asked.what), nodes, location=where)
     own = evidence.facts.get("own_step")
     if (scoped := hear(evidence.failure, HeardScoped)) is not None and own is not None:
         return Finding.of(STEP.id, "error", OtherVariables(scoped.path, scoped.want, scoped.got), nodes, location=where or own)
@@ -314,10 +322,10 @@ def text(evidence: Evidence) -> Iterator[Finding]:
 @check(order=62, backend="jax")
 def lost(evidence: Evidence) -> Iterator[Finding]:
     """State that a compiled step assigns to an attribute, where it is lost."""
-    for owner, attribute, random, leaked, inner, holder, where in evidence.facts.get("kept", ()):
+    for owner, attribute, random, leaked, inner, holder, where, outside in evidence.facts.get("kept", ()):
         nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
         severity: Severity = "error" if leaked else "silent"
-        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner, holder), nodes, location=where)
+        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner, holder, outside), nodes, location=where)
 
 
 @check(order=60, backend="jax")

@@ -88,7 +88,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
             return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
-        return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
+        # A size that the data has along another axis is not one that the program wrote.
+        own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
+        return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
         if (

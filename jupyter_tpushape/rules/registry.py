@@ -98,6 +98,8 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
     from ..flow import SEVERITIES
 
     findings: list[Finding] = []
+    # Nodes that a step never gets to, although a trace does.
+    beyond: frozenset[str] = evidence.facts.get("refused_before", frozenset())
     for order, function in [*CHECKS, *((-1, function) for function in FALLBACKS)]:
         if order < 0 and any(finding.serious for finding in findings):
             continue
@@ -109,6 +111,6 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
         for finding in found:
             if not finding.docs:
                 finding.docs = RULES[finding.rule].page
-            if not any(known.same(finding) for known in findings):
+            if beyond.isdisjoint(finding.nodes) and not any(known.same(finding) for known in findings):
                 findings.append(finding)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

@@ -81,6 +81,10 @@ class Backend(ABC):
         """Whether this is a tensor of a branch or loop that the backend traces by itself, and so none that the program can keep."""
         return False
 
+    def is_mapped(self, value: Any) -> bool:
+        """Whether this is one sample of a tensor over which the backend maps a function."""
+        return False
+
     @abstractmethod
     def spec(self, tensor: Any) -> Spec:
         """The spec of a tensor for which :meth:`is_tensor` is true."""

@@ -185,6 +185,10 @@ class Framework(ABC):
         """The variables that the model trains; none where it is not built."""
         return self._held(model, "trainable_variables")
 
+    def stepped(self, model: Any) -> list[Any] | None:
+        """The variables whose values a compiled training step takes and gives back; ``None`` where a step changes any variable in its place."""
+        return None
+
     def _held(self, model: Any, attribute: str) -> list[Any]:
         try:
             return list(getattr(model, attribute, None) or [])

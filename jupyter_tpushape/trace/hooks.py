@@ -198,7 +198,10 @@ class Hooks:
             return original(layer, *args, **kwargs)
         except BaseException as error:
             if recorder.failed is None:
-                recorder.fail(self._enter(recorder, layer, args, kwargs, opaque=True), error)
+                call = self._enter(recorder, layer, args, kwargs, opaque=True)
+                recorder.fail(call, error)
+                # What is inside is looked into once the trace has ended.
+                call.given, call.opaque = (args, kwargs), self.framework.opaque(layer)
             raise
 
     def _enter(self, recorder: Recorder, layer: Any, args: Any, kwargs: Any, opaque: bool) -> Call:

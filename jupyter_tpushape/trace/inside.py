@@ -1,12 +1,15 @@
-"""Looks inside a custom layer that failed while a model was being built.
+"""Looks inside a custom layer that failed while a model was being built, by its builder or at its first call.
 
-Keras 3 infers the shapes of such a layer on a separate graph, where nothing is recorded. So the call is repeated alone, on
-placeholders: what failed is then the operation or the layer inside, on its own line, with its arguments.
+Keras 3 infers the shapes of such a layer on a separate graph, where nothing is recorded, and a builder that calls its model on arrays runs
+operations that nobody sees. So the call is repeated alone, on placeholders: what failed is then the operation or the layer inside, on its own
+line, with its arguments.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from ..flow import Spec
 from .framework import Framework
@@ -19,13 +22,16 @@ from .unknown import filled, ports, reopened, same_way
 def look_inside(adapter: Framework, recorder: Recorder) -> None:
     """Replaces the failed call by the calls inside it, if these can be distinguished."""
     call = recorder.failed
-    if call is None or call.kind != "layer" or call.opaque or call.children or call.given is None or adapter.builtin(call.obj):
+    if call is None or call.kind != "layer" or call.opaque or call.given is None or adapter.builtin(call.obj):
         return
-    if not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(*call.given)):
+    # On arrays, where no trace has seen the operations; the layers inside are recorded, and give way to the same calls with what is between them.
+    arrays = not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(*call.given))
+    if recorder.graph is not None if arrays else call.children:
         return
     mark = len(recorder.calls)
-    place = recorder.calls.index(call) if call in recorder.calls else mark
     fresh, broke = _called_again(adapter, recorder, call)
+    if arrays and broke is not None and not _alike(call.failure, broke.failure):
+        broke = None  # the code asks for values, which placeholders do not have
     if broke is not None and not adapter.backend.open_axes:
         second, _ = _called_again(adapter, recorder, call, second=True)
         del recorder.calls[mark + len(fresh) :]
@@ -39,8 +45,23 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
         return
     recorder.failed = broke
     # The new call of the layer stands where the old one stood.
-    fresh[0].called = call.called
-    recorder.calls[place : place + 1] = []
+    fresh[0].called, fresh[0].parent = call.called, call.parent
+    old = _within(recorder.calls[:mark], call)
+    recorder.calls[:] = [one for one in recorder.calls if id(one) not in old]
+
+
+def _alike(at_once: BaseException | None, traced: BaseException | None) -> bool:
+    """Whether two errors say the same kind of thing; TensorFlow has one of its own for operations that run at once."""
+    return type(at_once) is type(traced) or (type(at_once).__name__ == "InvalidArgumentError" and isinstance(traced, ValueError))
+
+
+def _within(calls: list[Call], outer: Call) -> set[int]:
+    """A call and those inside it, by id; a call stands behind the one around it."""
+    found = {id(outer)}
+    for one in calls:
+        if one.parent is not None and id(one.parent) in found:
+            found.add(id(one))
+    return found
 
 
 def _called_again(adapter: Framework, recorder: Recorder, call: Call, second: bool = False) -> tuple[list[Call], Call | None]:
@@ -54,7 +75,7 @@ def _called_again(adapter: Framework, recorder: Recorder, call: Call, second: bo
         made: dict[int, Any] = {}
 
         def stand_in(value: Any) -> Any:
-            if not adapter.is_symbolic(value):
+            if not (adapter.is_tensor(value) or isinstance(value, np.ndarray)):
                 return value
             if id(value) not in made:
                 spec = adapter.spec(value)

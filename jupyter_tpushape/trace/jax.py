@@ -57,6 +57,12 @@ class Jax(Backend):
         """Whether this is a tracer."""
         return isinstance(value, jax.core.Tracer)
 
+    def is_mapped(self, value: Any) -> bool:
+        """Whether vmap made this tracer, under those of gradients."""
+        while isinstance(value, jax.core.Tracer) and not hasattr(value, "batch_dim"):
+            value = getattr(value, "primal", None)
+        return isinstance(value, jax.core.Tracer)
+
     def is_inner(self, value: Any) -> bool:
         """Whether another trace than the program's own made this tracer."""
         graph, trace = getattr(self._here, "graph", None), getattr(_base(value), "_trace", None)
@@ -338,7 +344,7 @@ def _listening(kind: Any) -> Any:
             made = original(self, primitive, *args, **kwargs)
             graph = _GRAPHS.get(id(getattr(self, "main", None) or self))
             if graph is not None and graph.recorder.leaked is None and not graph._hidden:
-                graph.recorder.leaked = _leaked(self, args)
+                graph.recorder.leaked, graph.recorder.leaked_at = _leaked(self, args), len(graph.recorder.calls)
             if graph is not None and graph.listens():
                 flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
                 graph.note(primitive, flat, made, next((one for one in reversed(args) if isinstance(one, dict)), {}))

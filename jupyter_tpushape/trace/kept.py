@@ -8,7 +8,7 @@ import inspect
 import pickle
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal
@@ -28,7 +28,7 @@ _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 class Kept:
     """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traces
     the layer or metric before the first step, so that the attribute holds a tensor of that trace already. ``inner``: the attribute is a variable, and
-    the tensor is one of a branch or loop, which no other code can read. ``holder``: what the object is, of which losses have no variables."""
+    the tensor is one of a branch or loop, which no other code can read. ``outside``: it is a variable that no step gets or returns. ``holder``: what the object is, of which losses have no variables."""
 
     owner: str
     attribute: str
@@ -37,11 +37,12 @@ class Kept:
     place: Place | None
     inner: bool = False
     holder: Literal["layer", "metric", "loss"] = "layer"
+    outside: bool = False
 
 
-def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
+def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = None) -> list[Kept]:
     """The attributes that lines of the program's own changed so."""
-    found = []
+    found = _outside(adapter, recorder, model)
     for variable, owner, line in recorder.escaped.values():
         name = str(variable.name)
         found.append(Kept(owner or name, name, str(variable.dtype) == "uint32", True, line, inner=True))
@@ -66,6 +67,18 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
             random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
             found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place, holder=holder))
     return found
+
+
+def _outside(adapter: Framework, recorder: Recorder, model: Any) -> list[Kept]:
+    """Variables that the program updates, which no part of a step's state holds: those of a loss, or of an object that Keras does not track."""
+    state = adapter.stepped(model) if recorder.written else None
+    # What is created in the step itself is no state that a later one asks for.
+    held = None if state is None else {id(one) for one in (*state, *recorder.variables)}
+    return [
+        Kept(str(variable.name), str(variable.name), str(variable.dtype) == "uint32", False, place, outside=True)
+        for key, (variable, place) in recorder.written.items()
+        if held is not None and key not in held and key not in recorder.escaped
+    ]
 
 
 def _counts(value: Any) -> bool:
@@ -204,10 +217,11 @@ def _place(frame: FrameType | None) -> Place | None:
 
 
 @contextlib.contextmanager
-def asked(model: Any, kind: Any, weights: list[Any], is_traced: Callable[[Any], bool]) -> Iterator[None]:
+def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> Iterator[None]:
     """Notes where an optimizer of a training step gets the weights as gradients, which have the same shapes, variables that are not in the state,
-    or other weights than it was built for. ``weights``: the values of the trainable variables in the state."""
-    trainable = {id(one) for one in weights}
+    or other weights than it was built for. ``state``: the values of each group of variables; the trainable ones are the first."""
+    weights = state[0]
+    trainable, stated = {id(one) for one in weights}, {id(one) for group in state for one in group}
     held = {name: one for name, one in vars(model).items() if isinstance(one, kind)}
 
     def watched(name: str, original: Any) -> Any:
@@ -224,7 +238,13 @@ def asked(model: Any, kind: Any, weights: list[Any], is_traced: Callable[[Any], 
                     _part(model, weights, trainable_variables),
                     user_frame(depth=2),
                 )
-            if recorder is not None and optimizer_variables and not any(map(is_traced, optimizer_variables)):
+            # Asked for its value, a variable gives a tensor of the trace, which a real step has as a constant.
+            own = {id(backend.read(one)) for one in held[name].variables} - stated
+            if (
+                recorder is not None
+                and optimizer_variables
+                and all(id(one) in own or not backend.is_traced(one) for one in optimizer_variables)
+            ):
                 recorder.beside = recorder.beside or (name, user_frame(depth=2))
             return original(optimizer_variables, grads, trainable_variables)
 

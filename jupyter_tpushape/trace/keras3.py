@@ -27,6 +27,7 @@ from ..flow import Spec
 from ..replicas.mesh import live_distribution
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework
+from .initial import shaped
 from .kept import asked
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
@@ -95,9 +96,7 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
-            if of_the_user(initializer):
-                # Code of the user's own may raise: it runs without values.
-                keras.src.backend.compute_output_spec(lambda: initializer(variable._shape, dtype=variable._dtype))
+            initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             # As Keras itself leaves a variable that is made in a stateless scope.
             variable._value, variable._initializer = None, initializer
             return None
@@ -170,7 +169,10 @@ class Keras3(FunctionalGraph, Framework):
                 stateless.add_update = self._updates(stateless.add_update)
                 with self._whole_tracebacks():
                     yield
-        if global_state.get_global_attribute("uninitialized_variables") is not None:
+        after, recorder = global_state.get_global_attribute("uninitialized_variables"), active()
+        if after is not None:
+            if recorder is not None:
+                recorder.variables += after[len(known) :]
             global_state.set_global_attribute("uninitialized_variables", known)
 
     @contextlib.contextmanager
@@ -197,6 +199,13 @@ class Keras3(FunctionalGraph, Framework):
             value = written(variable)
             if value is not None:
                 return value
+            if recorder is not None and self.backend.slow_values and id(variable) not in recorder.asked:
+                recorder.asked.add(id(variable))
+                # One that a builder made has the shape that its initializer returned then.
+                made = global_state.get_global_attribute("uninitialized_variables") or ()
+                initializer = getattr(variable, "_initializer", None)
+                if of_the_user(initializer) and any(one is variable for one in made):
+                    variable._initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             value = self.backend.read(variable)
             if recorder is not None and variable._value is None and variable.trainable:
                 recorder.weights.add(self.key(value))
@@ -214,6 +223,8 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.escaped[id(variable)] = variable, recorder.stack[-1].name if recorder.stack else "", user_frame()
             elif recorder is not None:
                 recorder.escaped.pop(id(variable), None)
+            if recorder is not None and recorder.graph is not None and not recorder.muted and (place := user_frame()) is not None:
+                recorder.written.setdefault(id(variable), (variable, place))
             original(update)
 
         return add_update
@@ -262,7 +273,7 @@ class Keras3(FunctionalGraph, Framework):
         recorder = active()
         if recorder is not None:
             recorder.metered = {id(one): str(one.path) for group in groups for one in group}
-        with asked(model, BaseOptimizer, state[0], self.backend.is_traced):
+        with asked(model, BaseOptimizer, state, self.backend):
             returned = model.train_step(state, batch)
         if recorder is not None:
             recorder.metered = {}
@@ -283,6 +294,12 @@ class Keras3(FunctionalGraph, Framework):
             optimizer.build(weights)
         values = [self.backend.read(one) for one in weights]
         optimizer.stateless_apply([self.backend.read(one) for one in optimizer.variables], values, values)
+
+    def stepped(self, model: Any) -> list[Any] | None:
+        optimizer = getattr(model, "optimizer", None)
+        if optimizer is None or not self.is_model(model) or self.backend.name != "jax":
+            return None
+        return [*model.variables, *optimizer.variables, *model.metrics_variables]
 
     def built_for(self, model: Any) -> tuple[int, bool] | None:
         optimizer = getattr(model, "optimizer", None)

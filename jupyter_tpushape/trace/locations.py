@@ -173,6 +173,14 @@ def own_file(frame: FrameType, line: int) -> str:
     return code.co_filename if lines and min(lines) <= line <= max(lines) else ""
 
 
+def defined(function: Any) -> tuple[str, int] | None:
+    """The line on which a function of the user's begins, or the ``__call__`` of an object; decorators are left out. ``None`` for others."""
+    if not hasattr(inspect.unwrap(function), "__code__"):
+        function = type(function).__call__
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
+
+
 def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | None:
     """A :class:`Location`, with the notebook cell where it is one, and with the line's own text."""
     if where is None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -34,6 +34,7 @@ class Raised(msgspec.Struct, frozen=True):
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
         numbers: those that hold a whole number. ``variables``: those that hold a variable of the framework.
         nothing: the names that hold None, each with the expression that gave it to them.
+        decides: the statement whose condition stands on the line, a loop or an assertion; ``""`` for any other.
     """
 
     file: str
@@ -46,6 +47,7 @@ class Raised(msgspec.Struct, frozen=True):
     method: bool = False
     variables: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
+    decides: Literal["", "while", "assert"] = ""
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -88,7 +90,16 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         frame.f_code.co_varnames[:1] == ("self",),
         tuple(dict.fromkeys(variables)),
         tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
+        _decides(scope, place[1]),
     )
+
+
+def _decides(scope: ast.AST, line: int) -> Literal["", "while", "assert"]:
+    """The loop or assertion whose condition stands on a line."""
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.While, ast.Assert)) and node.test.lineno <= line <= (node.test.end_lineno or 0):
+            return "while" if isinstance(node, ast.While) else "assert"
+    return ""
 
 
 def _given(scope: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:

@@ -116,6 +116,8 @@ class Recorder:
         self.kept: list[Any] = []
         # Variables that were given a tensor of a branch or loop: the variable, the layer's name, the line.
         self.escaped: dict[int, tuple[Any, str, Place | None]] = {}
+        # Variables that lines of the program's own gave a new value: the variable, the line.
+        self.written: dict[int, tuple[Any, Place]] = {}
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.
@@ -126,6 +128,8 @@ class Recorder:
         self.exchanged: Any = None
         # The line that uses a tensor of a loop's body or a branch outside of it.
         self.leaked: Place | None = None
+        # How many calls there were before that: what follows is computed from no values that a step has.
+        self.leaked_at = 0
         # Metrics whose result is a variable.
         self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.
@@ -141,6 +145,10 @@ class Recorder:
         self.distribution: Any = None
         self.building = False
         self.unplaced: dict[int, Any] = {}
+        # The variables, by id, of which a value was asked.
+        self.asked: set[int] = set()
+        # Variables whose initializer returned another shape than it was asked for.
+        self.initial: list[Any] = []
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.

@@ -16,6 +16,7 @@ from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
+from .inside import look_inside
 from .kept import Generators, kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
@@ -177,7 +178,9 @@ def _once(
         else:
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
         if run.error is None:
-            recorder.kept = kept(adapter, before, recorder)
+            recorder.kept = kept(adapter, before, recorder, None if run.step else model)
+        else:
+            look_inside(adapter, recorder)
     return run
 
 

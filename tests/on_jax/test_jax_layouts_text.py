@@ -89,4 +89,4 @@ def test_a_mesh_of_another_size_than_the_slice_is_told(tmp_path):
     scope = {"__name__": "program", "__file__": str(path)}
     exec(compile(text, str(path), "exec"), scope)
     report = tpushape.trace(scope["build"], scope["data"], tpu="v5e-4")
-    assert "(2, 4)" in report.findings[0].why and not report.ok
+    assert "(2, 4)" in report.findings[0].message and not report.ok

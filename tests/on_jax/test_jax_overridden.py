@@ -29,7 +29,7 @@ class Siren(keras.initializers.Initializer):
 OPTIMIZER = """
 class Signed(keras.optimizers.Optimizer):
     def update_step(self, {0}):
-        self.assign_sub(variable, 0.01 * ops.sign(gradient))
+        self.assign_sub(variable, 0.01 * gradient)
 """ + build(optimizer="Signed(0.1)")
 METRIC = """
 class Total(keras.metrics.Metric):
@@ -111,3 +111,62 @@ def data():
 def test_a_weight_that_call_overwrites_stays_a_variable(tmp_path):
     patch, _ = repaired(tmp_path, OVERWRITTEN, "state-lost")
     assert "+        w = ops.clip(self.w, -0.5, 0.5)\n+        return ops.matmul(x, w)" in patch
+
+
+TABLE = """
+TABLE = np.ones({0}, "float32")
+def pretrained(shape, dtype=None):
+    return ops.convert_to_tensor(TABLE, dtype)
+def build():
+    model = keras.Sequential([{1}layers.Dense(8, kernel_initializer={2}), layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+def data():
+    return np.random.rand(64, 6).astype("float32"), np.random.rand(64, 1).astype("float32")
+"""
+INPUT = "keras.Input((6,)), "
+
+
+@pytest.mark.parametrize(
+    ("first", "given", "new"),
+    [
+        (INPUT, "pretrained", "return ops.transpose(ops.convert_to_tensor(TABLE, dtype))"),
+        ("", "pretrained", "return ops.transpose(ops.convert_to_tensor(TABLE, dtype))"),
+        (INPUT, "lambda shape, dtype: TABLE", "lambda shape, dtype: ops.transpose(TABLE)"),
+    ],
+    ids=["a function", "built late", "a lambda"],
+)
+def test_an_initializer_that_returns_another_shape_is_told(tmp_path, first, given, new):
+    code = TABLE.format((8, 6), first, given)
+    (finding,) = serious(traced(tmp_path, code))
+    assert (finding.rule, finding.fact.want, finding.fact.got) == ("layer-raises", (6, 8), (8, 6))
+    assert finding.fixes[0].proof == "source"
+    assert new in finding.fixes[0].patch
+
+
+def test_another_shape_than_a_matrix_the_other_way_round_is_left_to_the_user(tmp_path):
+    (finding,) = serious(traced(tmp_path, TABLE.format((7, 8), INPUT, "pretrained")))
+    assert (finding.fact.want, finding.fact.got) == ((6, 8), (7, 8))
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+TURNED = """
+class Turned(layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 3), initializer=lambda shape, dtype=None: ops.ones(tuple(shape)[::-1]))
+    def call(self, x):
+        return ops.matmul(x, ops.transpose(self.w))
+"""
+
+
+@pytest.mark.parametrize("first", [INPUT, ""], ids=["built", "built late"])
+def test_an_initializer_is_asked_once(tmp_path, first):
+    assert traced(tmp_path, TURNED + TABLE.format((6, 8), f"{first}Turned(), ", '"ones"')).ok
+
+
+def test_a_table_with_more_rows_than_declared_is_what_keras_uses(tmp_path):
+    """A real fit runs: the weight has the shape of the table."""
+    code = TABLE.format(
+        (9, 8), "keras.Input((6,)), layers.Embedding(7, 8, embeddings_initializer=pretrained), layers.Flatten(), ", '"ones"'
+    )
+    assert traced(tmp_path, code).ok

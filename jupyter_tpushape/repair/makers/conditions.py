@@ -90,6 +90,15 @@ def _nested(function: str, parts: list[str | None]) -> str | None:
 
 
 @of(ValueAsked)
+def unasserted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """The program without an assertion about values: it computes nothing."""
+    for line in lines_of(evidence) if fact.asked == "assert" else []:
+        for item in [one for one in nodes(line.scope, ast.Assert) if _covers(one.test, line.raised.line)][:1]:
+            gone = Removed(line.raised.function, line.raised.file, span_of(item), line.source.of(item))
+            yield f"Remove the assertion at line {item.lineno}", [gone], "A compiled step has no values to check."
+
+
+@of(ValueAsked)
 def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
     if fact.asked not in ("bool", "truth"):

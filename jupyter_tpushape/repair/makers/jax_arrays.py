@@ -7,7 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
-from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart
+from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
@@ -226,3 +226,27 @@ def _operand(node: ast.expr) -> str:
 
 def _multiplies(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+@of(OneMapped)
+def one_row(evidence: Evidence, finding: Finding, fact: OneMapped) -> Made:
+    """A batch of one sample for a layer inside a mapped function; the layer itself on the batch where nothing else is mapped."""
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        if not isinstance(call, ast.Call) or fact.wanted != len(fact.shape) + 1:
+            continue
+        mapped = call.func
+        if isinstance(mapped, ast.Call) and called(mapped) == "vmap" and len(mapped.args) == 1 and not mapped.keywords:
+            layer = mapped.args[0]
+            if isinstance(layer, (ast.Name, ast.Attribute)) and len(call.args) == 1:
+                new = f"{line.source.of(layer)}({line.source.of(call.args[0])})"
+                yield f"Call {short(layer)} on the whole batch at {line.at}", [line.edit(call, new)], "It takes all samples at once."
+        elif len(call.args) > 0:
+            of = line.source.of
+            rest = "".join(f", {of(one)}" for one in call.args[1:]) + "".join(f", {of(one)}" for one in call.keywords)
+            sample = of(call.args[0]) if isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call)) else f"({of(call.args[0])})"
+            yield (
+                f"Call {short(call.func)} on a batch of one sample at {line.at}: {sample}[None]",
+                [line.edit(call, f"{of(call.func)}({sample}[None]{rest})[0]")],
+                "A layer expects a batch.",
+            )

@@ -21,7 +21,7 @@ _VARIABLES = ("add_weight", "add_variable", "Variable")
 def in_variables(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
     """All that the object keeps so in variables of its own; a loss has none."""
     file = _file(evidence, finding)
-    if fact.random or fact.inner or fact.holder == "loss" or finding.location is None or not file:
+    if fact.random or fact.inner or fact.outside or fact.holder == "loss" or finding.location is None or not file:
         return
     held = [one[1] for one in evidence.facts.get("kept", ()) if one[0] == fact.owner and not one[2] and not one[4]]
     names = list(dict.fromkeys(held))
@@ -36,7 +36,7 @@ def in_variables(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
 def in_seed(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
     """A seed generator for a random key."""
     file = _file(evidence, finding)
-    if fact.random and not fact.inner and finding.location is not None and file:
+    if fact.random and not (fact.inner or fact.outside) and finding.location is not None and file:
         yield (
             f"Replace the key in self.{fact.attribute} with a SeedGenerator",
             [SeedState(fact.owner, file=file, line=finding.location.line, attribute=fact.attribute)],
@@ -47,7 +47,7 @@ def in_seed(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
 @of(StateLost)
 def local(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
     """A name of the method's own for a value that is computed from a variable and given to the variable's attribute."""
-    for line in lines_at(evidence, finding.location)[:1]:
+    for line in lines_at(evidence, finding.location)[: 0 if fact.outside else 1]:
         owner = line.owner()
         makers = [item for item in getattr(owner, "body", ()) if isinstance(item, ast.FunctionDef) and item.name in ("__init__", "build")]
         mine = [item for item in nodes(line.scope, ast.Attribute) if item.attr == fact.attribute and isinstance(item.value, ast.Name)]

@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ..edits.expression import MODULE
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, lines_of
 
@@ -42,18 +43,73 @@ def taken(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sized(part: ast.Slice, line: Line) -> tuple[str, str] | None:
-    """Where a slice starts and how many elements it has, where that is written: ``start : start + size`` or ``end - size : end``."""
-    low, high = part.lower, part.upper
-    if low is None or high is None:
+    """Where a slice starts and how many elements it has, where its bounds differ by what is no tensor: ``start : start + size``."""
+    if part.lower is None or part.upper is None or part.step is not None:
         return None
-    of = line.source.of
-    if isinstance(high, ast.BinOp) and isinstance(high.op, ast.Add):
-        for start, size in ((high.left, high.right), (high.right, high.left)):
-            if ast.dump(start) == ast.dump(low):
-                return of(low), of(size)
-    if isinstance(low, ast.BinOp) and isinstance(low.op, ast.Sub) and ast.dump(low.left) == ast.dump(high):
-        return of(low), of(low.right)
-    return None
+    size = difference(part.upper, part.lower)
+    tensors = {name for name, spec in line.specs.items() if spec.shape is not None}
+    if not size or any(ast.unparse(one) in tensors for one in nodes(ast.parse(size), (ast.Name, ast.Attribute))):
+        return None
+    return line.source.of(part.lower), size
+
+
+@of(ValueAsked)
+def written_at(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """Indices of a known number for a slice that is written, ``x.at[start : start + size].set(...)``."""
+    for line in lines_of(evidence) if fact.asked == "slice" else []:
+        # What JAX writes is the method of what the brackets give.
+        places = [
+            item
+            for item in (nodes(line.node, ast.Subscript) if isinstance(line.node, ast.Call) else ())
+            if isinstance(item.value, ast.Attribute) and item.value.attr == "at"
+        ]
+        for place in places[:1]:
+            parts = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]
+            sized = [(part, bounds) for part in parts if isinstance(part, ast.Slice) and (bounds := _sized(part, line)) is not None]
+            # Two tensors of indices are paired, and make no rectangle.
+            if len(sized) != 1 or not all(isinstance(part, ast.Slice) for part in parts):
+                continue
+            (part, (start, size)) = sized[0]
+            index = ", ".join(f"{start} + {MODULE}.arange({size})" if one is part else line.source.of(one) for one in parts)
+            yield (
+                f"Write {size} elements from the start of the slice at line {place.lineno}",
+                [line.edit(place, f"{line.source.of(place.value)}[{index}]", "keras.ops")],
+                "The number of elements is known, and only where they start depends on values.",
+            )
+
+
+def difference(more: ast.expr, less: ast.expr) -> str:
+    """``more - less`` of two sums of products, with what they share left out; ``""`` where nothing remains."""
+    terms = _terms(more)
+    for factors, number in _terms(less).items():
+        terms[factors] = terms.get(factors, 0) - number
+    parts = []
+    for factors, number in terms.items():
+        if number:
+            text = "*".join([*([str(abs(number))] if abs(number) != 1 or not factors else []), *factors])
+            parts.append((number > 0, text))
+    parts.sort(reverse=True)  # what is added comes first
+    text = "".join(f"{' + ' if plus else ' - '}{part}" for plus, part in parts).removeprefix(" + ")
+    return ast.unparse(ast.parse(text.strip())) if text and parts[0][0] else ""
+
+
+def _terms(node: ast.expr) -> dict[tuple[str, ...], int]:
+    """A sum of products: how often each product of names and other expressions stands in it."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return {(): node.value}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        sign, found = 1 if isinstance(node.op, ast.Add) else -1, _terms(node.left)
+        for factors, number in _terms(node.right).items():
+            found[factors] = found.get(factors, 0) + sign * number
+        return found
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        found = {}
+        for one, many in _terms(node.left).items():
+            for other, more in _terms(node.right).items():
+                both = tuple(sorted((*one, *other)))
+                found[both] = found.get(both, 0) + many * more
+        return found
+    return {(ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({ast.unparse(node)})",): 1}
 
 
 @of(ValueAsked)

@@ -218,45 +218,6 @@ def plain_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
                 )
 
 
-_PLAIN = {
-    "floor_divide": "{} // {}",
-    "multiply": "{} * {}",
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "sqrt": "int({} ** 0.5)",
-    "cast": "{}",
-}
-
-
-@of(ValueAsked)
-def python_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """Sizes that functions for tensors compute, in Python."""
-    for line in lines_of(evidence) if fact.asked == "index" else []:
-        found: dict[ast.Call, str] = {}
-        pending: list[ast.AST] = [line.node] if isinstance(line.node, ast.Call) and called(line.node) in _SIZED else []
-        while pending:
-            for item in nodes(pending.pop(), (ast.Name, ast.Attribute)):
-                made = [assigned_to(line, item)] if isinstance(item, ast.Name) else _attribute(line, item)
-                for call in made:
-                    way = called(call) if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[0] not in ("np", "math") else ""
-                    if isinstance(call, ast.Call) and way in _PLAIN and call not in found:
-                        parts = [f"({text})" if " " in text and not text.endswith(")") else text for text in map(ast.unparse, call.args)]
-                        found[call] = _PLAIN[way].format(*parts)
-                        pending.append(call)
-        if found:
-            yield (
-                f"Compute the sizes in Python: {', '.join(found.values())}",
-                [line.edit(call, text) for call, text in found.items()],
-                "A shape is known when the program is compiled, but the values of a tensor are not.",
-            )
-
-
-def _attribute(line: Line, node: ast.expr) -> list[ast.expr]:
-    """What an attribute is given in the class around a line."""
-    name = ast.unparse(node)
-    return [item.value for item in nodes(line.owner(), ast.Assign) if [ast.unparse(one) for one in item.targets] == [name]]
-
-
 def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
     """The sizes that a tensor was made of, one expression for each; ``None`` where the text does not say so."""
     if isinstance(node, (ast.List, ast.Tuple)):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Shape, show_shape
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
+from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
+from ..edits.expression import IT, MODULE
+from ..text.source import nodes
 from .edits import Made, at, given, gives, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
-from .line import lines_of, short
+from .line import lines_at, lines_of, short
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -173,3 +177,15 @@ def permutation(row: Shape, target: Shape) -> list[int] | None:
         left.remove(found)
         order.append(found)
     return order
+
+
+@of(InitialShape)
+def initial_matrix(evidence: Evidence, finding: Finding, fact: InitialShape) -> Made:
+    """The matrix that an initializer returns, transposed."""
+    if len(fact.want) != 2 or fact.got != fact.want[::-1]:
+        return
+    for line in lines_at(evidence, finding.location)[:1]:
+        given = [line.scope.body] if isinstance(line.scope, ast.Lambda) else [one.value for one in nodes(line.scope, ast.Return)]
+        if len(given) == 1 and isinstance(given[0], ast.expr):
+            edit = line.edit(given[0], f"{MODULE}.transpose({IT})", "keras.ops")
+            yield f"Transpose what the initializer returns at line {given[0].lineno}", [edit], f"The layer needs {show_shape(fact.want)}."

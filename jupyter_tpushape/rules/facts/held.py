@@ -64,3 +64,22 @@ class ScalarSum(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.wanted)), Side(show_shape(self.given))
+
+
+class InitialShape(Fact, frozen=True):
+    """The initializer of a weight of ``layer``, ``weight``, was asked for the shape ``want`` and returned ``got``."""
+
+    layer: Who
+    weight: str
+    want: Shape
+    got: Shape
+
+    def message(self) -> str:
+        return f"The initializer of {self.layer.name}'s {self.weight} returns {show_shape(self.got)}, but was asked for {show_shape(self.want)}."
+
+    def why(self) -> str:
+        turned = self.got == self.want[::-1] and len(self.want) == 2
+        return f"Keras on JAX gives the weight the returned shape, so the layer breaks. {'Transpose the array.' if turned else 'Return an array of the shape that it is given.'}"
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.want)), Side(show_shape(self.got))

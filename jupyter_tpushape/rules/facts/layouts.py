@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+
 from ...flow import Fact, Shape, Side, Sides, show_shape
-from ..words import count, size
+from ..words import count, listed, size
 
 Axes = tuple[str, ...]
 
@@ -186,3 +189,54 @@ class SlotApart(Fact, frozen=True):
             "An optimizer variable created without a layout gets the layout map's entry for its own path. Create it with "
             "add_variable_from_reference or add_variable(layout=...) to use the model variable's layout."
         )
+
+
+class MeshAxes(Fact, frozen=True):
+    """``got`` is no axis of a mesh with ``axes``: a layout names it, or the distribution shards the ``batch`` along it."""
+
+    got: str
+    axes: Axes
+    batch: bool = False
+
+    @property
+    def near(self) -> str:
+        """The axis that was probably meant."""
+        return next(iter(difflib.get_close_matches(self.got, self.axes, 1, 0.6)), "")
+
+    def message(self) -> str:
+        what = "batch_dim_name is" if self.batch else "A layout names the mesh axis"
+        return (
+            f"{what} {self.got!r}, but the mesh has the {'axis' if len(self.axes) == 1 else 'axes'} {listed(tuple(map(repr, self.axes)))}."
+        )
+
+    def why(self) -> str:
+        meant = f" Did you mean {self.near!r}?" if self.near else ""
+        return f"{'fit' if self.batch else 'Keras'} raises ValueError: Invalid axis names for Layout.{meant}"
+
+    def sides(self) -> Sides:
+        return Side(" or ".join(map(repr, self.axes))), Side(repr(self.got))
+
+
+class MeshCount(Fact, frozen=True):
+    """A mesh of ``shape`` gets ``devices`` devices."""
+
+    shape: tuple[int, ...]
+    devices: int
+
+    @property
+    def wanted(self) -> int:
+        return math.prod(self.shape)
+
+    def message(self) -> str:
+        return f"The mesh {show_shape(self.shape)} needs {count(self.wanted, 'device')}, but gets {self.devices}."
+
+    def why(self) -> str:
+        if self.devices > 1:
+            return "The product of shape must be the number of devices."
+        return (
+            "This machine has one device. keras.distribution.list_devices() returns those of the planned slice while the program is traced, "
+            "and those of the machine otherwise."
+        )
+
+    def sides(self) -> Sides:
+        return Side(count(self.wanted, "device")), Side(count(self.devices, "device"))

@@ -8,12 +8,15 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
+Asked = Literal["bool", "while", "assert", "truth", "number", "index", "argument", "slice", "array", "mask", "size", "rows"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
+    "while": "repeats as long as a tensor says",
+    "assert": "asserts what a tensor holds",
     "truth": "uses a tensor of several values as one Python condition",
     "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
+    "argument": "passes a tensor where a function needs a Python number",
     "slice": "slices with bounds that are tensors",
     "array": "converts a tensor to a NumPy array",
     "mask": "selects elements with a boolean mask, so the size of the result depends on values",
@@ -22,10 +25,19 @@ _ASKED: dict[Asked, str] = {
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Use ops.where or ops.cond.",
+    "while": (
+        "Use ops.while_loop if no gradient passes through the loop: JAX has no reverse-mode gradient of it. "
+        "Otherwise repeat a fixed number of times with ops.fori_loop, and keep a finished result with ops.where."
+    ),
+    "assert": "Check the data before fit, or remove the assertion.",
     "truth": "Python's if, and, or, not, max, min and chained comparisons need one value. Use ops.where, logical_and, maximum and others for each element.",
     "number": "Keep the tensor and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
-    "slice": "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis).",
+    "argument": "Compute the number in Python, from x.shape and numbers of the program.",
+    "slice": (
+        "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis), "
+        "or x.at[start + jnp.arange(size)] to write them."
+    ),
     "array": "Use keras.ops or jax.numpy instead of NumPy.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
     "size": "Use a size that does not depend on values, such as x.shape[1], and mask the rest. Some functions take it as size= or length=.",
@@ -141,7 +153,8 @@ class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
     ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there. ``inner``: the attribute is a variable that is
-    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps.
+    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps. ``outside``: the attribute
+    is a variable, and no layer or metric of the model holds it.
     """
 
     owner: str
@@ -150,8 +163,11 @@ class StateLost(Fact, frozen=True):
     leaked: bool = False
     inner: bool = False
     holder: Literal["layer", "metric", "loss"] = "layer"
+    outside: bool = False
 
     def message(self) -> str:
+        if self.outside:
+            return "This line updates a variable that no layer or metric of the model holds."
         if self.inner:
             return f"{self.owner} updates {self.attribute} inside a function that JAX traces by itself: a branch, a loop, jit or remat."
         return f"{self.owner} assigns to self.{self.attribute} inside a compiled step, but later steps do not see the new value."
@@ -167,6 +183,11 @@ class StateLost(Fact, frozen=True):
                 "loss": "A step keeps no variables of a loss. Keep the value in a variable of the model, and compute the loss in its compute_loss.",
             }[self.holder]
         )
+        if self.outside:
+            return (
+                f"A compiled step takes and returns the variables of the model, its metrics and its optimizer, so {each}. "
+                "Create it in the model or in one of its layers, which a loss can be given, and use it in compute_loss."
+            )
         if self.inner:
             before = (
                 "Draw the random numbers before it, and use them inside."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import count, placed
+from ..words import count, named, placed
 
 
 class CarryApart(Fact, frozen=True):
@@ -81,6 +81,23 @@ class MappedApart(Fact, frozen=True):
     @staticmethod
     def _size(size: int | None) -> str:
         return "the batch size" if size is None else f"size {size}"
+
+
+class OneMapped(Fact, frozen=True):
+    """A function that ``vmap`` maps calls ``layer`` on one sample of ``shape``, where it expects ``wanted`` axes."""
+
+    layer: Who
+    shape: Shape
+    wanted: int
+
+    def message(self) -> str:
+        return f"jax.vmap passes {named(self.layer)} one sample, {show_shape(self.shape)}, but it expects {self.wanted} axes."
+
+    def why(self) -> str:
+        return "Inside a mapped function there is no batch axis. Add one of size 1 and remove it from the result: layer(x[None])[0]."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.wanted} axes"), Side(show_shape(self.shape))
 
 
 class CompiledApart(Fact, frozen=True):

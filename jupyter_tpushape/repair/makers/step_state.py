@@ -1,0 +1,118 @@
+"""Candidates for variables that a training step of the model's own uses beside its state: those of a seed, or of a second optimizer."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.calls import ReadOutside
+from ...rules.facts.transforms import OptimizerBeside
+from ..edits import Edit, Removed
+from ..edits.expression import MODULE
+from ..text.source import called, free_name, nodes, parents, statement_of
+from .edits import Made, of
+from .line import Line, lines_at, span_of
+from .steps import groups
+
+
+@of(ReadOutside)
+def drawn_in_scope(evidence: Evidence, finding: Finding, fact: ReadOutside) -> Made:
+    """Random numbers drawn where the seed has its value from the state, and the state with its new one."""
+    for line, step in _steps(evidence, finding):
+        state = groups(step)
+        draws = [one for one in line.around((ast.Assign,), step) if any(word.arg == "seed" for word in _words(one))]
+        for statement in draws[-1:]:
+            inner, pad = line.source.of(statement).replace("\n", "\n    "), f"\n{line.source.indent(statement)}"
+            every = "self.non_trainable_variables"
+            text = f"with {MODULE}.StatelessScope(list(zip({every}, {state[1]}))) as scope:{pad}    {inner}"
+            text += f"{pad}{state[1]} = [scope.get_current_value(one) for one in {every}]"
+            yield (
+                f"Draw with the seed's value from the state at line {statement.lineno}",
+                [line.edit(statement, text, "keras")],
+                f"{state[1]} then holds the seed's next value, and the step returns it.",
+            )
+
+
+def _words(statement: ast.Assign) -> list[ast.keyword]:
+    return [word for call in nodes(statement, ast.Call) for word in call.keywords]
+
+
+@of(OptimizerBeside)
+def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) -> Made:
+    """The variables of a second optimizer as variables of the model, whose values the step takes from its state and puts back."""
+    for line, step in _steps(evidence, finding):
+        tree, of_ = line.source.tree, line.source.of
+        applied = [one for one in line.around((ast.Assign,), step) if called(one.value) == "stateless_apply"]
+        builds = [
+            one
+            for one in nodes(tree, ast.Call)
+            if called(one) == "build"
+            and isinstance(one.func, ast.Attribute)
+            and isinstance(one.func.value, ast.Attribute)
+            and one.func.value.attr == fact.attribute
+        ]
+        call = applied[-1].value if applied else None
+        target = applied[-1].targets[0] if applied else None
+        owner = line.owner()
+        if (
+            not isinstance(call, ast.Call)
+            or len(call.args) != 3
+            or not isinstance(target, ast.Tuple)
+            or len(target.elts) != 2
+            or len(builds) != 1
+            or not isinstance(owner, ast.ClassDef)
+        ):
+            continue
+        first = builds[0]
+        built = statement_of(parents(tree), first)
+        if not isinstance(built, ast.Expr) or built.value != first:
+            continue
+        optimizer: ast.expr = first.func
+        rest = groups(step)[1]
+        assert isinstance(optimizer, ast.Attribute) and isinstance(optimizer.value, ast.Attribute)
+        name = free_name(owner, f"{fact.attribute}_variables")
+        held = f"{of_(optimizer.value.value)}.{name} = [*{of_(optimizer.value)}.variables]"
+        taken = {one.id for one in nodes(step, ast.Name)}
+        known = next(one for one in ("known", "values", "known_values") if one not in taken)
+        new = of_(target.elts[1]) if isinstance(target.elts[1], ast.Name) and of_(target.elts[1]) != "_" else "slots"
+        pad = f"\n{line.source.indent(applied[-1])}"
+        text = pad.join(
+            (
+                f"{known} = dict(zip(map(id, self.non_trainable_variables), {rest}))",
+                f"{of_(target.elts[0])}, {new} = {of_(call.func)}([{known}[id(one)] for one in self.{name}], {of_(call.args[1])}, {of_(call.args[2])})",
+                f"{known}.update(zip(map(id, self.{name}), {new}))",
+                f"{rest} = list({known}.values())",
+            )
+        )
+        edits: list[Edit] = [
+            line.edit(built, f"{of_(built)}\n{line.source.indent(built)}{held}"),
+            line.edit(applied[-1], text),
+            *_needless(line, step, call.args[0]),
+        ]
+        yield (
+            f"Keep the variables of {fact.attribute} in the model: self.{name}, in {rest} of the state",
+            edits,
+            "Each step then starts from what the last one returned.",
+        )
+
+
+def _needless(line: Line, step: ast.FunctionDef, given: ast.expr) -> list[Edit]:
+    """The statement that gave a name its values, which nothing else reads: they are variables that only the state has."""
+    if not isinstance(given, ast.Name):
+        return []
+    made = [one for one in nodes(step, ast.Assign) if [ast.unparse(target) for target in one.targets] == [given.id]]
+    read = [one for one in nodes(step, ast.Name) if one.id == given.id and isinstance(one.ctx, ast.Load)]
+    if len(made) != 1 or len(read) != 1:
+        return []
+    return [Removed(line.raised.function, line.raised.file, span_of(made[0]), line.source.of(made[0]))]
+
+
+def _steps(evidence: Evidence, finding: Finding) -> list[tuple[Line, ast.FunctionDef]]:
+    """The line of a finding in a ``train_step`` that unpacks its state, and the method."""
+    found = []
+    for line in lines_at(evidence, finding.location)[:1]:
+        step = next((one for one in line.around(ast.FunctionDef) if one.name == "train_step"), None)
+        if step is not None and len(step.args.args) == 3 and groups(step):
+            found.append((line, step))
+    return found
