@@ -161,6 +161,37 @@ def test_time_distributed_loses_the_steps_that_really_do_not_count():
     assert f"the first {counted} steps of {STEPS} only" in finding.message
 
 
+class Own(keras.Model):
+    """A training step of its own, over a time axis of unknown length."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.layers.TimeDistributed(keras.layers.Dense(1))
+
+    def call(self, x):
+        return self.inner(x)
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((tf.reduce_mean(self(x, training=True), axis=1) - y) ** 2)
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return {"loss": loss}
+
+
+def with_a_step():
+    model = Own()
+    model.compile("sgd")
+    return model
+
+
+@pytest.mark.parametrize(("inner", "said"), [(True, ["steps-by-rows"]), (False, [])], ids=["unknown", "known"])
+def test_a_training_step_of_the_models_own_is_run_without_the_sizes_too(inner, said):
+    report = tpushape.trace(with_a_step, unknown(*sequences(), inner=inner), tpu=None)
+    assert serious(report) == said
+
+
 def test_more_rows_than_steps_are_an_error_as_in_fit():
     def data():
         return unknown(*sequences(3), size=8)

@@ -48,6 +48,14 @@ class Batches(keras.utils.PyDataset if hasattr(keras.utils, 'PyDataset') else ke
         return np.zeros((4, 5), 'float32'), keras.utils.to_categorical(classes)
 """
 
+_GATE = """
+def gate(x, ratio=4):
+    channels = x.shape[-1]
+    s = L.Dense(channels // ratio, activation='relu')(L.GlobalAveragePooling2D()(x))
+    s = L.Dense(channels // ratio, activation='sigmoid')(s)
+    return L.Multiply()([x, s])
+"""
+
 SIZES: dict[str, tuple[str, Own]] = {
     "a skip that is projected for its strides only": (
         "merge-shapes",
@@ -62,6 +70,22 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
                 head=_BLOCK,
             ),
             (("    if stride != 1:", "    if stride != 1 or skip.shape[-1] != y.shape[-1]:"),),
+        ),
+    ),
+    "weights of the channels that are as few as the layer between": (
+        "merge-shapes",
+        Own(
+            model_of(
+                """
+i = keras.Input((8, 8, 3))
+x = gate(L.Conv2D(8, 3)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""",
+                f"{rows(4, 8, 8, 3)}, {rows(4, 1)}",
+                head=_GATE,
+            ),
+            (("    s = L.Dense(channels // ratio, activation='sigmoid')(s)", "    s = L.Dense(channels, activation='sigmoid')(s)"),),
+            keras=True,
         ),
     ),
     "the sizes of two weights": (

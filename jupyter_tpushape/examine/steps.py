@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Location
+from ..graph.opened import opened
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
 from ..graph.scaling import scales
@@ -150,6 +151,10 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if traced.called:
         with contained(seen.limits, "which axes carry the batch"):
             evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])
+    if traced.called and seen.model is not None:
+        # A loop of the program's own hands over each batch with its sizes; fit does not.
+        with contained(seen.limits, "the trace with unknown sizes"):
+            evidence.facts["opened"] = opened(seen, lambda shape, recorder: again(shape, recorder)[0])
     with contained(seen.limits, "the program of a replica"):
         evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)

@@ -19,6 +19,7 @@ from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
 from ..trace.recorder import Call, Recorder
 from ..trace.run import Run, run
+from .probe import Rerun
 
 # By these names code asks for sizes that are numbers.
 _SIZES = frozenset({"shape", "get_shape", "int_shape", "static_shape", "as_list"})
@@ -37,10 +38,14 @@ class Opened:
     node: str | None = None
 
 
-def opened(seen: Any) -> Opened | None:
+def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
     """Runs the model with the sizes unknown that the data does not fix; ``None`` where nothing raises, or nothing can.
 
     Layers that then run by the row instead of by the step end up in the evidence as ``by_rows``: the ids of their nodes.
+
+    Args:
+        seen: the look at the program.
+        rerun: runs the program where it is a training step of the model's own.
     """
     first = seen.run
     if first is None or first.error is not None or seen.adapter is None or not seen.adapter.backend.replicated:
@@ -49,7 +54,7 @@ def opened(seen: Any) -> Opened | None:
         return None
     shape = seen.shape_of()
     rows = [leaf.shape[0] for part in (seen.sample.x, seen.sample.y) for _, leaf in flatten(part, "x") if leaf.shape]
-    if None in rows and _asks(seen):
+    if rerun is None and None in rows and _asks(seen):
 
         def unknown(leaf: Any) -> Shape | None:
             found = shape(leaf)
@@ -59,10 +64,10 @@ def opened(seen: Any) -> Opened | None:
         if again.error is not None and not timed_out(again.error):
             raised = raised_at(again.error, seen.adapter)
             return Opened(again.error, raised) if raised is not None else None
-    return _inner(seen)
+    return _inner(seen, rerun)
 
 
-def _inner(seen: Any) -> Opened | None:
+def _inner(seen: Any, rerun: Rerun | None) -> Opened | None:
     """The look with every size unknown that a pipeline leaves unknown, where one is behind the batch axis."""
     axes = tuple(
         (path, leaf.shape, leaf.concrete)
@@ -81,7 +86,7 @@ def _inner(seen: Any) -> Opened | None:
             return found
         return tuple(None if wide is None else size for wide, size in zip(leaf.shape, found, strict=True))
 
-    again = _again(seen, unknown, fast=False)
+    again = _again(seen, unknown, fast=False) if rerun is None else rerun(unknown, Recorder())
     if again.error is None:
         seen.evidence.facts["by_rows"] = [
             seen.call_ids[id(known)]

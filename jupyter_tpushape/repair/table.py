@@ -168,6 +168,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "merge-shapes": (
         joined.dot_axes,
         joined.projected_skip,
+        joined.gated,
         joined.exchange_query,
         joined.exchange_skips,
         joined.as_map,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Cause, Size, cause, odd, unlike, value, written
@@ -9,6 +11,7 @@ from .facts.branches import DotAxes
 from .facts.layers import Branch, UnlikeBranches
 from .reasons import exchanged
 from .registry import rule
+from .upstream import ancestors
 from .words import MERGES
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
@@ -37,7 +40,19 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     asked = exchanged(evidence, edges)
     if asked is not None:
         return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
-    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
+    made = _made_of(evidence, edges, axis) if why is None else ()
+    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made, gate=_gate(evidence, edges) if axis is None else "")
+
+
+def _gate(evidence: Evidence, edges: list[Edge]) -> str:
+    """The vector that was pooled from the map which it is merged with, where it has another number of channels."""
+    for vector, whole in itertools.permutations(edges, 2) if len(edges) == 2 else ():
+        small, large = vector.spec.shape or (), whole.spec.shape or ()
+        pooled = [node for node in ancestors(evidence, vector.source) if node.op.startswith("Global")]
+        same = any(edge.source == whole.source for node in pooled for edge in evidence.flow.into(node.id))
+        if same and len(small) == 2 < len(large) and large[-1] and small[-1] != large[-1]:
+            return evidence.flow.node(vector.source).name
+    return ""
 
 
 def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:

@@ -76,6 +76,28 @@ def _projects(value: ast.expr) -> bool:
     return any((called(call) or "").startswith(("Conv", "Dense", "SeparableConv")) for call in nodes(value, ast.Call))
 
 
+@of(UnlikeBranches)
+def gated(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """One weight for each channel of a map, where a vector that was pooled from the same map is to weight them."""
+    edges = received(evidence)
+    for vector, whole in itertools.permutations(edges, 2) if fact.gate and len(edges) == 2 else ():
+        head, channels = evidence.flow.node(vector.source), (whole.spec.shape or (None,))[-1]
+        if head.name != fact.gate or not isinstance(head.config.get("units"), int):
+            continue
+        giver = evidence.flow.node(whole.source).name
+        why = f"{head.name} then has one weight for each channel."
+        for line in lines_at(evidence, head.called)[:1]:
+            sizes = [
+                item
+                for item in nodes(line.scope, ast.BinOp)
+                if item.lineno == line.raised.line and isinstance(item.op, (ast.FloorDiv, ast.Div))
+            ]
+            if len(sizes) == 1 and isinstance(sizes[0].left, (ast.Name, ast.Attribute)):
+                size = ast.unparse(sizes[0].left)
+                yield f"Use {size} as the units of {head.name}, the channels of {giver}", [line.edit(sizes[0], size)], why
+        yield setting(head, "units", channels, f", the channels of {giver}", why)
+
+
 def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
     """The two tensors of a list exchanged, where a layer of the same class ran and this one receives them in another order."""
     owner = own_layer(evidence)

@@ -28,7 +28,7 @@ def drawn_in_scope(evidence: Evidence, finding: Finding, fact: ReadOutside) -> M
             text = f"with {MODULE}.StatelessScope(list(zip({every}, {state[1]}))) as scope:{pad}    {inner}"
             text += f"{pad}{state[1]} = [scope.get_current_value(one) for one in {every}]"
             yield (
-                f"Draw with the seed's value from the state at line {statement.lineno}",
+                f"Use the seed's value from the state at line {statement.lineno}",
                 [line.edit(statement, text, "keras")],
                 f"{state[1]} then holds the seed's next value, and the step returns it.",
             )

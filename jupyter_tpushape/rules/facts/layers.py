@@ -125,7 +125,7 @@ class UnlikeBranches(Fact, frozen=True):
     """``layer`` merges branches with incompatible shapes. ``axis``: the axis of a Concatenate; ``odd``: the branch that differs.
 
     ``cause``: where the odd branch got its size; ``made``: otherwise, the arguments or folded axes behind the sizes; ``asked``: the
-    attention that one of them comes from.
+    attention that one of them comes from; ``gate``: the vector that is to weight the channels of the map it was pooled from.
     """
 
     layer: Who
@@ -135,6 +135,7 @@ class UnlikeBranches(Fact, frozen=True):
     cause: Cause | None = None
     made: tuple[str, ...] = ()
     asked: Exchanged | None = None
+    gate: str = ""
 
     @property
     def longer(self) -> tuple[Branch, ...]:
@@ -165,6 +166,9 @@ class UnlikeBranches(Fact, frozen=True):
         if rows and any(one.shape and one.shape[0] is None for one in self.branches):
             return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a custom layer."
         longer = self.longer
+        if self.gate:
+            whole = longer[0]
+            return f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
         if longer and len(longer) < len(self.branches):
             names = listed(tuple(one.giver.name for one in longer))
             embeds = any(one.giver.op == "Embedding" for one in longer)
