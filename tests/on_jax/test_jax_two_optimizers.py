@@ -10,7 +10,7 @@ GAN = """
 class Gan(keras.Model):
     def __init__(self):
         super().__init__()
-        self.judge = keras.Sequential([keras.Input((8,)), layers.Dense(5, "relu"), layers.Dense(1)])
+        self.judge = keras.Sequential([keras.Input((8,)), layers.Dense(5, "tanh"), layers.Dense(1)])
         self.maker = keras.Sequential([keras.Input((3,)), layers.Dense(8)])
         self.seed_generator = keras.random.SeedGenerator(7)
         self.loss_fn = keras.losses.BinaryCrossentropy(from_logits=True)
