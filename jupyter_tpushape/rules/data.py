@@ -15,13 +15,13 @@ from .entry import stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
-    NoWeights,
     PipelineShapes,
     RankNeeded,
     Refused,
     ReturnedDtype,
     Sampled,
     SlicedApart,
+    ThirdPart,
     TooManyParts,
     Unfilled,
     WidthsVary,
@@ -237,7 +237,7 @@ def weights_numbered(evidence: Evidence) -> Iterator[Finding]:
             and known.rows >= 8
             and known.distinct == known.rows
         ):
-            yield Finding.of(NUMBERED.id, "note", NoWeights(whole=True))
+            yield Finding.of(NUMBERED.id, "note", ThirdPart(whole=True))
 
 
 def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights | None:

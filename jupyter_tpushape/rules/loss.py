@@ -34,7 +34,7 @@ from .contracts import dtypes_in_loss
 from .data import varying_widths
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
-from .facts.data import LabelsAsWeights, NoWeights
+from .facts.data import LabelsAsWeights, ThirdPart
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
@@ -182,7 +182,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         path = evidence.carried(labels)
         return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
     if any(spec.dtype == "string" for _, spec in evidence.weight):
-        return WEIGHTS.id, NoWeights(), ()
+        return WEIGHTS.id, ThirdPart(), ()
     known: Compiled | None = evidence.facts.get("compile")
     if known is not None and all(known.enclosed):
         return "symbolic-tensor", Enclosed(*known.enclosed), ()

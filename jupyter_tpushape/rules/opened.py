@@ -67,8 +67,7 @@ def steps_by_rows(evidence: Evidence) -> Iterator[Finding]:
         if shape and len(shape) > 1 and shape[0] and shape[1] and shape[0] != shape[1]:
             found.setdefault((shape[0], shape[1]), []).append(evidence.flow.node(id_))
     for (rows, steps), nodes in found.items():
-        inner = tuple(dict.fromkeys(str(node.config.get("layer") or "layer") for node in nodes))
-        fact = StepsByRows(Who.of(nodes[0]), tuple(node.name for node in nodes[1:]), rows, steps, inner)
+        fact = StepsByRows(Who.of(nodes[0]), tuple(node.name for node in nodes[1:]), rows, steps)
         first = nodes[0].called or nodes[0].location
         yield Finding.of(STEPS.id, "error" if rows > steps else "silent", fact, tuple(node.id for node in nodes), location=first)
 

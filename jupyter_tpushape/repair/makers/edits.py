@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who
+from ...flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, show_shape
 from ...rules.upstream import ancestors
 from ..edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
@@ -40,6 +40,13 @@ def key_of(path: Sequence[Any]) -> Any:
 def transform(path: KeyPath, operation: str, **arguments: Any) -> Transform:
     """An operation on a leaf of the data or the labels, by its path."""
     return Transform(str(path[0]), str(path[0]), operation, arguments, tuple(path[1:]))
+
+
+def shapes_set(shapes: dict[KeyPath, Shape], why: str) -> Made:
+    """The shapes of tensors, set where the pipeline hands them over."""
+    if shapes:
+        edits = [transform(path, "ensure_shape", shape=list(shape)) for path, shape in shapes.items()]
+        yield f"Set the shape in the pipeline: {', '.join(map(show_shape, shapes.values()))}", edits, why
 
 
 def insert(before: str, kind: str, **config: Any) -> InsertLayer:

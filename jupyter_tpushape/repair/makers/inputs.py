@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, KeyPath, Shape, Spec, show_shape
+from ...flow import Finding, KeyPath, Shape, Spec
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched
-from ...rules.facts.data import InputsStacked, LabelsAsWeights, NoWeights
+from ...rules.facts.data import InputsStacked, LabelsAsWeights, ThirdPart
 from ...trace.doors import accepted
 from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
-from .edits import Made, of, transform
+from .edits import Made, of, shapes_set, transform
 from .entry import declaration
 
 _MOST_INPUTS = 5
@@ -107,7 +107,7 @@ def without_text(evidence: Evidence, finding: Finding) -> Made:
 def known_rank(evidence: Evidence, finding: Finding) -> Made:
     """A shape for what a Python function gave, as it was seen: for inputs, labels and weights alike."""
     sample = evidence.sample
-    edits, shown = [], []
+    shapes: dict[KeyPath, Shape] = {}
     batches = set(getattr(sample, "batch_sizes", ()))
     for index, role in enumerate(("x", "y", "weight")) if sample is not None and sample.sampled else ():
         drawn = dict(flatten(sample.sampled[0][index], role))
@@ -116,15 +116,8 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
             if leaf.shape is not None or seen is None:
                 continue
             size = leaf.concrete[0] if leaf.concrete else seen.shape[0]
-            shape: Shape = (size if len(batches) == 1 else None, *seen.shape[1:])
-            edits.append(transform(path, "ensure_shape", shape=list(shape)))
-            shown.append(show_shape(shape))
-    if edits:
-        yield (
-            f"Set the shape in the pipeline: {', '.join(shown)}",
-            edits,
-            "This is the shape of the first batch; any other shape raises an error.",
-        )
+            shapes[path] = (size if len(batches) == 1 else None, *seen.shape[1:])
+    yield from shapes_set(shapes, "This is the shape of the first batch; any other shape raises an error.")
 
 
 _NARROWER = {"int64": ("int32",), "uint64": ("int32",), "float64": ("float32",), "complex128": ("complex64",)}
@@ -205,8 +198,8 @@ def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
     )
 
 
-@of(NoWeights)
-def without_weights(evidence: Evidence, finding: Finding, fact: NoWeights) -> Made:
+@of(ThirdPart)
+def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Made:
     """Inputs and labels alone, without what no loss can be weighted with."""
     sample = evidence.sample
     function = sample.stages[0].function or "" if sample is not None and sample.kind != "dataset" and sample.stages else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, show_shape
+from ...flow import Finding, KeyPath, Shape
 from ...flow.paths import flatten
 from ...rules.opened import same_sizes
 from ...rules.words import listed
 from ..edits import UnwrapLayer
-from .edits import Made, configure, transform
+from .edits import Made, configure, shapes_set
 
 # What works on the last axis alone gives each step the same as it gives to all of them.
 _BY_STEP = frozenset(
@@ -35,17 +35,10 @@ def unwrapped(evidence: Evidence, finding: Finding) -> Made:
 def declared_sizes(evidence: Evidence, finding: Finding) -> Made:
     """The sizes of the batches in the pipeline, where all that were drawn have the same."""
     sample = evidence.sample
-    edits, shown = [], []
+    shapes: dict[KeyPath, Shape] = {}
     for role in ("x", "y", "weight") if sample is not None else ():
         for path, leaf in flatten(getattr(sample, role), role):
             if not leaf.shape or not leaf.concrete or None not in leaf.shape[1:] or not same_sizes(evidence, path):
                 continue
-            shape: Shape = (leaf.shape[0], *leaf.concrete[1:])
-            edits.append(transform(path, "ensure_shape", shape=list(shape)))
-            shown.append(show_shape(shape))
-    if edits:
-        yield (
-            f"Set the shape in the pipeline: {', '.join(shown)}",
-            edits,
-            "All batches that were drawn have this shape; any other raises an error.",
-        )
+            shapes[path] = (leaf.shape[0], *leaf.concrete[1:])
+    yield from shapes_set(shapes, "All batches that were drawn have this shape; any other raises an error.")

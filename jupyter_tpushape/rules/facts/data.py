@@ -177,13 +177,15 @@ class WidthsVary(Fact, frozen=True):
 
     def why(self) -> str:
         wanted = f"num_classes={self.classes}" if self.classes is not None else "num_classes"
-        return f"to_categorical counts the classes of what it is given, and not every batch has them all. Pass {wanted}."
+        return (
+            f"Functions such as to_categorical count the classes of what they are given, and not every batch has them all. Pass {wanted}."
+        )
 
     def sides(self) -> Sides:
         return Side(f"{self.classes} classes" if self.classes is not None else "one width"), Side(" or ".join(map(str, self.widths)))
 
 
-class NoWeights(Fact, frozen=True):
+class ThirdPart(Fact, frozen=True):
     """fit reads the third part of each element as sample weights, but it is text, or one ``whole`` number of its own for each sample."""
 
     whole: bool = False

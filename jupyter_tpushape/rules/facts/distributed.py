@@ -27,16 +27,12 @@ class StepRank(Fact, frozen=True):
 
 
 class StepsByRows(Fact, frozen=True):
-    """``layer``, and ``more`` of its kind, run on as many steps as a batch has ``rows``, and not on all of its ``steps``.
-
-    ``inner``: the classes that they hold.
-    """
+    """``layer``, and ``more`` of its kind, run on as many steps as a batch has ``rows``, and not on all of its ``steps``."""
 
     layer: Who
     more: tuple[str, ...]
     rows: int
     steps: int
-    inner: tuple[str, ...]
 
     def message(self) -> str:
         who = f"{named(self.layer)}{placed(self.layer)}" if not self.more else listed((self.layer.name, *self.more))
