@@ -184,4 +184,27 @@ model = keras.Model([u, v], L.Dot(axes=1)([e, f]))
 model = keras.Sequential([L.Conv1D(3, 2), L.GlobalAveragePooling1D(), L.Dense(1)])
 """, f"{_SLICES.format('')}.batch(2)"), (
         (f"    return {_SLICES.format('')}.batch(2)", f"    return {_SLICES.format('')}"),))),
+    "weights of the steps that are repeated along the wrong axis": ("merge-shapes", Own(model_of("""
+i = keras.Input((20, 3))
+h = L.LSTM(16, return_sequences=True)(i)
+a = L.Activation("softmax")(L.Flatten()(L.Dense(1)(h)))
+c = L.Multiply()([h, L.RepeatVector(16)(a)])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(c)))
+""", f"{rows(8, 20, 3)}, {rows(8, 1)}"), (
+        ("    c = L.Multiply()([h, L.RepeatVector(16)(a)])", "    c = L.Multiply()([h, L.Permute((2, 1))(L.RepeatVector(16)(a))])"),))),
+    "a frozen critic of flat images": ("input-axis", Own(model_of("""
+critic = keras.Sequential([keras.Input((36,)), L.Dense(8, "relu"), L.Dense(1, "sigmoid")])
+critic.trainable = False
+maker = keras.Sequential([keras.Input((5,)), L.Dense(36), L.Reshape((6, 6, 1))])
+z = keras.Input((5,))
+model = keras.Model(z, critic(maker(z)))
+""", f"{rows(8, 5)}, np.ones((8, 1))"), (
+        ("    model = keras.Model(z, critic(maker(z)))", "    model = keras.Model(z, critic(L.Flatten()(maker(z))))"),))),
+    "a dot of a column and a row": ("merge-shapes", Own(model_of("""
+a, b = keras.Input((1,)), keras.Input((1,))
+table = L.Embedding(30, 6)
+d = L.Dot(axes=1)([L.Reshape((6, 1))(table(a)), table(b)])
+model = keras.Model([a, b], L.Dense(1)(L.Flatten()(d)))
+""", f"(np.arange(8)[:, None], np.arange(8)[:, None]), {rows(8, 1)}"), (
+        ("    d = L.Dot(axes=1)([L.Reshape((6, 1))(table(a)), table(b)])", "    d = L.Dot(axes=(1, 2))([L.Reshape((6, 1))(table(a)), table(b)])"),))),
 }  # fmt: skip

@@ -7,7 +7,8 @@ import itertools
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Cause, Size, cause, odd, unlike, value, written
-from .facts.branches import DotAxes
+from ..graph import axes as axes_of
+from .facts.branches import DotAxes, SwappedBranch
 from .facts.layers import Branch, UnlikeBranches
 from .reasons import exchanged
 from .registry import rule
@@ -36,12 +37,33 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
         return MERGE.id, dot
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
+    swapped = (
+        next(filter(None, (swapped_axes(evidence, *both) for both in itertools.permutations(edges, 2))), None) if len(edges) == 2 else None
+    )
+    if swapped is not None:
+        mine, other, place, at = swapped
+        givers = evidence.flow.node(other.source).name, evidence.flow.node(mine.source).name
+        return MERGE.id, SwappedBranch(Who.of(node), givers, (other.spec.shape or (), mine.spec.shape or ()), place, at)
     strange, why = _odd_branch(evidence, edges, axis)
     asked = exchanged(evidence, edges)
     if asked is not None:
         return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
     made = _made_of(evidence, edges, axis) if why is None else ()
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made, gate=_gate(evidence, edges) if axis is None else "")
+
+
+def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edge, int, int] | None:
+    """Two tensors whose shapes differ in two swapped axes, one of the data's, and where it belongs and is in the first of them."""
+    shape, beside = mine.spec.shape or (), other.spec.shape or ()
+    apart = [axis for axis, (a, b) in enumerate(zip(shape, beside, strict=False)) if a != b]
+    if len(shape) != len(beside) or len(apart) != 2 or 0 in apart or [shape[i] for i in apart] != [beside[i] for i in apart[::-1]]:
+        return None
+    sizes, kept = evidence.origins.of(mine), evidence.origins.of(other)
+    for axis, place in (apart, apart[::-1]):
+        data = {one.axis for one in axes_of(sizes[place]) if one.axis}
+        if data == {axis} == {one.axis for one in axes_of(kept[axis]) if one.axis}:
+            return mine, other, axis, place
+    return None
 
 
 def _gate(evidence: Evidence, edges: list[Edge]) -> str:
@@ -68,6 +90,8 @@ def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
     if one[first] == other[second]:
         return None
     alike = [(i, j) for i in range(1, len(one)) for j in range(1, len(other)) if one[i] == other[j] is not None]
+    # Over an axis of size 1 nothing is summed.
+    alike = [(i, j) for i, j in alike if one[i] != 1] or alike
     givers = [evidence.flow.node(edge.source).name for edge in edges]
     return DotAxes(Who.of(node), (givers[0], givers[1]), (one, other), (first, second), alike[0] if len(alike) == 1 else None)
 

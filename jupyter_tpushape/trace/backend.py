@@ -48,7 +48,10 @@ def drawn(draw: Any, shape: Sequence[int], dtype: str, trained: bool) -> Any:
     """Values for a variable: of both signs where it is trained, else such as statistics and counters may have."""
     if not dtype.startswith(("float", "bfloat")):
         return np.zeros(shape, np.int64)
-    return draw.normal(size=shape) / max(1.0, float(np.prod(shape[:-1]))) ** 0.5 if trained else draw.uniform(0.5, 1.5, size=shape)
+    # What is never trained and has one axis at most is statistics; a matrix is a frozen kernel.
+    if not trained and len(shape) < 2:
+        return draw.uniform(0.5, 1.5, size=shape)
+    return draw.normal(size=shape) / max(1.0, float(np.prod(shape[:-1]))) ** 0.5
 
 
 class Backend(ABC):

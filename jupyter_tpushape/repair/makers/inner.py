@@ -27,6 +27,17 @@ def declare_first(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Mad
 @of(InnerDoor)
 def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made:
     """The declared input of the model as what it is given, or what it is given as declared."""
+    if len(fact.wanted) != len(fact.shape):
+        flat = len(fact.wanted) == 2
+        if fact.reshaped:
+            layer = insert(fact.layer.name, "Flatten") if flat else insert(fact.layer.name, "Reshape", target_shape=list(fact.wanted[1:]))
+            title = (
+                f"Flatten the input of {fact.layer.name}"
+                if flat
+                else f"Reshape the input of {fact.layer.name} to {show_shape(fact.wanted[1:])}"
+            )
+            yield title, [layer], f"{fact.layer.name} declares this shape."
+        return
     apart = [axis for axis, (a, b) in enumerate(zip(fact.wanted, fact.shape, strict=True)) if axis and a != b]
     if fact.source is not None:
         who, key, _, _, new = fact.source

@@ -7,6 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Shape, show_shape
+from ...rules.branches import swapped_axes
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.held import InitialShape
@@ -156,7 +157,7 @@ def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:
     for mine, other in itertools.permutations(edges, 2) if node is not None and len(edges) == 2 else ():
         perm = _exchanged(mine.spec.shape or (), other.spec.shape or ())
         giver = evidence.flow.node(mine.source)
-        if node is not None and perm and _turned(evidence, [mine]):
+        if node is not None and perm and (_turned(evidence, [mine]) or swapped_axes(evidence, mine, other)):
             yield (
                 f"Transpose {giver.name} back before {node.name}: Permute({tuple(perm[1:])})",
                 [at(node, edges.index(mine), "Permute", dims=perm[1:])],

@@ -1,9 +1,9 @@
-"""Facts about tensors that a layer multiplies along one axis of each."""
+"""Facts about branches whose axes do not meet: a Dot along two of them, and a merge where two are swapped."""
 
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named
+from ..words import named, pair
 
 
 class DotAxes(Fact, frozen=True):
@@ -34,3 +34,24 @@ class DotAxes(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(str(self.sizes[0])), Side(str(self.sizes[1]))
+
+
+class SwappedBranch(Fact, frozen=True):
+    """``layer`` merges ``shapes``, of which the second has axes ``axis`` and ``place`` swapped: the data's axis ``axis`` is at ``place``."""
+
+    layer: Who
+    givers: tuple[str, str]
+    shapes: tuple[Shape, Shape]
+    axis: int
+    place: int
+
+    def message(self) -> str:
+        one, other = (f"{giver} {show_shape(shape)}" for giver, shape in zip(self.givers, self.shapes, strict=True))
+        return f"{named(self.layer)} cannot merge {one} with {other}: axes {self.axis} and {self.place} are swapped."
+
+    def why(self) -> str:
+        first, second = self.givers
+        return f"Axis {self.axis} of the data is still axis {self.axis} in {first}, but axis {self.place} in {second}. Transpose {second}."
+
+    def sides(self) -> Sides:
+        return pair(*self.shapes, names=False)
