@@ -54,13 +54,13 @@ def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
         return None
     shape = seen.shape_of()
     rows = [leaf.shape[0] for part in (seen.sample.x, seen.sample.y) for _, leaf in flatten(part, "x") if leaf.shape]
-    if rerun is None and None in rows and _asks(seen):
+    if None in rows and _asks(seen):
 
         def unknown(leaf: Any) -> Shape | None:
             found = shape(leaf)
             return (None, *found[1:]) if found else found
 
-        again = _again(seen, unknown, fast=first.fast)
+        again = _again(seen, unknown, fast=first.fast) if rerun is None else rerun(unknown, Recorder())
         if again.error is not None and not timed_out(again.error):
             raised = raised_at(again.error, seen.adapter)
             return Opened(again.error, raised) if raised is not None else None

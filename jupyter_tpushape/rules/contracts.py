@@ -59,6 +59,7 @@ from .grids import loss_called
 from .handed_over import handed_over
 from .loss_tracker import misled
 from .registry import rule
+from .static_sizes import no_number
 from .transforms import transformed
 from .words import givers
 
@@ -225,9 +226,9 @@ def _inner_door(at: Break) -> Explained:
     said = hear(at.node.failure, HeardInput)
     if said is not None and said.wanted[:2] == (None, None) and fits((None, *said.wanted[2:]), said.given) and said.given:
         return "batch-in-input-shape", InnerBatch(Who.of(at.node), said.wanted, said.given)
-    if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape or len(said.wanted) != len(at.shape):
+    if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape:
         return None
-    sizes = at.evidence.origins.of(at.edges[0])
+    sizes = at.evidence.origins.of(at.edges[0]) if len(said.wanted) == len(at.shape) else ()
     for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
         found = instead(size, wanted) if wanted is not None else None
         if found is not None:
@@ -380,6 +381,7 @@ def _line(at: Break) -> Explained:
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
+    lambda at: no_number(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),

@@ -48,6 +48,7 @@ from .looked_up import rows_as_indices
 from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
+from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
@@ -192,7 +193,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     total = vector_total(evidence, node)
     if total is not None:
         return total
-    dtypes = dtypes_in_loss(evidence, node, loss)
+    dtypes, number = dtypes_in_loss(evidence, node, loss), no_number(evidence, node)
+    if number is not None:
+        return *number, ()
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
     indices = hear(node.failure, HeardClassRows)

@@ -18,10 +18,15 @@ from ..flow import Spec
 from ..flow.text import MOST_SOURCE, words
 from .framework import Framework
 from .locations import Place, Span, is_user_file, own_file
+from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
 
 _MISSING = object()
 # What autograph writes in front of the line behind one that it generated.
 _CONVERTED = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
+# What is said where a size is missing: None, or that a length has no number.
+_NONE = re.compile(r"\bNone|len is not well defined")
+# What is said where a float stands for a whole number.
+_WHOLE = re.compile(r"\bfloat|\binteger|\d\.0\b|__index__")
 _GENERATED = "__autograph_generated_file"
 
 
@@ -34,6 +39,8 @@ class Raised(msgspec.Struct, frozen=True):
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
         numbers: those that hold a whole number. ``variables``: those that hold a variable of the framework.
         nothing: the names that hold None, each with the expression that gave it to them.
+        unknown: where the line's sizes come from that are None because a tensor does not have them yet.
+        quotients: the divisions from which it has floats where it needs whole numbers.
         decides: the statement whose condition stands on the line, a loop or an assertion; ``""`` for any other.
     """
 
@@ -48,22 +55,26 @@ class Raised(msgspec.Struct, frozen=True):
     variables: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
     decides: Literal["", "while", "assert"] = ""
+    unknown: tuple[Unknown, ...] = ()
+    quotients: tuple[Quotient, ...] = ()
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     """The line that raised; ``None`` where none of the user's own was running."""
-    best: tuple[FrameType, Place] | None = None
+    running: list[tuple[FrameType, Place]] = []
     seen: set[int] = set()
-    while best is None and error is not None and id(error) not in seen:
+    said = words(error)
+    while not running and error is not None and id(error) not in seen:
         seen.add(id(error))
-        best = _innermost(error)
+        running = frames_of(error)
         error = error.__cause__ or error.__context__  # type: ignore[assignment]
-    if best is None:
+    if not running:
         return None
-    frame, place = best
+    frame, place = running[0]
     scope = scope_of(place)
     if scope is None:
         return None
+    frames = [(*_around(at), at, _Values(one)) for one, at in running]
     values = _Values(frame)
     tensors, numbers, variables = {}, {}, []
     for node in sorted((item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))), key=_depth):
@@ -91,6 +102,8 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         tuple(dict.fromkeys(variables)),
         tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
         _decides(scope, place[1]),
+        unknown_sizes(frames, adapter) if _NONE.search(said) else (),
+        quotients(frames, adapter) if _WHOLE.search(said) else (),
     )
 
 
@@ -145,23 +158,29 @@ def _depth(node: ast.AST) -> int:
 
 
 def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
-    found: tuple[FrameType, Place] | None = None
+    return next(iter(frames_of(error)), None)
+
+
+def frames_of(error: BaseException) -> list[tuple[FrameType, Place]]:
+    """The user's lines that were running when something raised, each with its frame, innermost first."""
+    found: list[tuple[FrameType, Place]] = []
     outer: list[str] = []
+    converted = [match for match in _CONVERTED.findall(words(error)) if is_user_file(match[0])]
     trace = error.__traceback__
     while trace is not None:
         frame, code = trace.tb_frame, trace.tb_frame.f_code
         if is_user_file(code.co_filename):
             place = Place(code.co_filename, trace.tb_lineno)
             place.code, place.instruction = code, trace.tb_lasti
-            found = frame, place
+            found.append((frame, place))
             outer.append(code.co_filename)
-        elif _GENERATED in code.co_filename:
-            lines = [match for match in _CONVERTED.findall(words(error)) if is_user_file(match[0])]
-            if lines:
-                file, line = lines[-1][0], int(lines[-1][1])
-                found = frame, Place(own_file(frame, line) or _running(outer, file, line), line)
+        elif _GENERATED in code.co_filename and converted:
+            name = code.co_name.removeprefix("tf__")
+            file, at, _ = next((match for match in reversed(converted) if match[2] == name), converted[-1])
+            line = int(at)
+            found.append((frame, Place(own_file(frame, line) or _running(outer, file, line), line)))
         trace = trace.tb_next
-    return found
+    return found[::-1]
 
 
 def _running(files: list[str], file: str, line: int) -> str:
@@ -176,9 +195,14 @@ def _running(files: list[str], file: str, line: int) -> str:
 
 def scope_of(place: Place) -> ast.AST | None:
     """The function that a line stands in, or the file's whole text."""
+    return _around(place)[1]
+
+
+def _around(place: Place) -> tuple[ast.AST | None, ast.AST | None]:
+    """A file's whole tree, and the function in it that a line stands in, else the same."""
     tree, functions = _scopes("".join(linecache.getlines(place[0])))
     around = [node for node in functions if node.lineno <= place[1] <= (node.end_lineno or 0)]
-    return max(around, key=lambda node: node.lineno, default=tree)
+    return tree, max(around, key=lambda node: node.lineno, default=tree)
 
 
 @lru_cache(maxsize=8)

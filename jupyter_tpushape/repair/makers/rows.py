@@ -10,11 +10,11 @@ from ...examine.heard import HeardSizes, hear
 from ...flow import Finding
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..edits.expression import IT, MODULE
+from ..edits.expression import MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made
 from .line import Line, lines_of, short
-from .numbers import _index_of, _named, _shape_of
+from .numbers import _named
 
 _ROWS_IN = frozenset(
     {"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "arange", "eye", "identity"}
@@ -45,35 +45,6 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
                 edits,
                 "Works for every batch size and any number of replicas.",
             )
-
-
-def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
-    """Sizes as the program runs, in place of those that are ``None`` while it is traced."""
-    opened = evidence.facts.get("opened")
-    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None and opened.raised is not None else None
-    if opened is None or line is None:
-        return
-    edits, axes = [], {0, *(i for _, shape, _ in opened.axes for i, size in enumerate(shape) if size is None)}
-    for node in nodes(line.scope, ast.Subscript):
-        owner = _shape_of(node.value)
-        if (
-            owner is not None
-            and (i := _index_of(node)) in axes
-            and not (isinstance(node.value, ast.Call) and called(node.value) == "shape")
-        ):
-            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[{i}]", line.module()))
-    for taken in nodes(line.scope, ast.Assign):
-        owner = _shape_of(taken.value)
-        if owner is not None and isinstance(taken.targets[0], (ast.Tuple, ast.List)) and isinstance(taken.value, ast.Attribute):
-            first = [f"{MODULE}.shape({ast.unparse(owner)})[{i}]" if i in axes else f"{IT}[{i}]" for i in range(max(axes) + 1)]
-            edits.append(line.edit(taken.value, f"({', '.join(first)}, *{IT}[{len(first)}:])", line.module()))
-    if edits:
-        what = "the size" if opened.axes else "the number of rows"
-        yield (
-            f"Compute {what} at run time in {_named(evidence, line)}",
-            edits,
-            "Works for every batch size and any number of replicas." if not opened.axes else "Works for every size of the data.",
-        )
 
 
 def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ..words import count, listed, named, pair, shapes_listed
 
 
@@ -332,11 +332,19 @@ class InnerDoor(Fact, frozen=True):
     givers: tuple[str, ...]
     source: tuple[str, str, int, int, int] | None = None
 
+    @property
+    def reshaped(self) -> bool:
+        """Whether the two shapes differ only in how the values of a sample are arranged."""
+        sizes = self.wanted[1:], self.shape[1:]
+        return len(self.wanted) != len(self.shape) and all(None not in one for one in sizes) and elements(sizes[0]) == elements(sizes[1])
+
     def message(self) -> str:
         source = listed(self.givers) or "its input"
         return f"The model {self.layer.name} declares {show_shape(self.wanted)}, but {source} has shape {show_shape(self.shape)}."
 
     def why(self) -> str:
+        if self.source is None and self.reshaped:
+            return f"Both shapes have {elements(self.wanted[1:])} values per sample, but the model accepts only the shape that it declares."
         if self.source is None:
             return "The output of one model must have the shape that the next one declares."
         who, argument, now, becomes, instead = self.source

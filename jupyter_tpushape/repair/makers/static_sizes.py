@@ -1,0 +1,149 @@
+"""Candidates for static sizes that are None while a program is built."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, elements
+from ...rules.facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
+from ...trace.raised import Raised
+from ..edits import Edit
+from ..edits.expression import IT, MODULE
+from ..text.source import called, given_to, nodes
+from .edits import Made, of
+from .line import Line, lines_at, lines_of, reshaped, short
+from .numbers import _index_of, _named, _shape_of
+
+
+@of(NoneAsSize)
+def measured(evidence: Evidence, finding: Finding, fact: NoneAsSize) -> Made:
+    """The size as it is when the model runs, for the static one that is None; for its rows, -1 in a reshape."""
+    raised = evidence.raised
+    edits = list(_as_they_run(evidence, raised, {fact.axis} if fact.axis is not None else set())) if raised is not None else []
+    if edits:
+        shape = f"shape({fact.tensor})" if fact.axis is None else f"shape({fact.tensor})[{fact.axis}]"
+        yield (
+            f"Compute {shape} at run time",
+            edits,
+            "It is the size of the batch that arrives, also of a smaller last one."
+            if fact.axis == 0
+            else "It is known when the model runs.",
+        )
+    if fact.axis == 0:
+        yield from _counted(evidence, fact)
+
+
+@of(FloatAsSize)
+def whole(evidence: Evidence, finding: Finding, fact: FloatAsSize) -> Made:
+    """``//`` for ``/`` where the line's numbers come from."""
+    edits: list[Edit] = []
+    for one in evidence.raised.quotients if evidence.raised is not None else ():
+        lines = lines_of(evidence, Raised(one.file, one.line, one.span, one.function))[:1]
+        edits += [_in_integers(line, line.node) for line in lines if isinstance(line.node, ast.BinOp)]
+    if edits:
+        yield f"Use integer division: {fact.text.replace(' / ', ' // ')}", edits, "The result is the same number as an integer."
+
+
+@of(FloatArgument)
+def whole_argument(evidence: Evidence, finding: Finding, fact: FloatArgument) -> Made:
+    """The same on the line where a layer was created."""
+    made = next((node for node in evidence.flow.nodes if node.name == fact.layer.name), None)
+    found: dict[ast.BinOp, Edit] = {}
+    for line in lines_at(evidence, made.location if made is not None else None):
+        divisions = [
+            node for node in nodes(line.source.tree, ast.BinOp) if isinstance(node.op, ast.Div) and node.lineno == line.raised.line
+        ]
+        found.update((node, _in_integers(line, node)) for node in divisions)
+    if found:
+        yield (
+            f"Use integer division for {fact.argument} of {fact.layer.name}",
+            list(found.values())[:1],
+            "The result is the same number as an integer.",
+        )
+
+
+def _in_integers(line: Line, node: ast.BinOp) -> Edit:
+    return line.edit(node, ast.unparse(ast.BinOp(node.left, ast.FloorDiv(), node.right)))
+
+
+def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
+    """Sizes as the program runs, in place of those that are ``None`` while it is traced."""
+    opened = evidence.facts.get("opened")
+    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None and opened.raised is not None else None
+    if opened is None or line is None:
+        return
+    axes = {0, *(i for _, shape, _ in opened.axes for i, size in enumerate(shape) if size is None)}
+    edits = list(_as_they_run(evidence, line.raised, axes))
+    if edits:
+        what = "the size" if opened.axes else "the number of rows"
+        yield (
+            f"Compute {what} at run time in {_named(evidence, line)}",
+            edits,
+            "Works for every batch size and any number of replicas." if not opened.axes else "Works for every size of the data.",
+        )
+
+
+def _as_they_run(evidence: Evidence, raised: Raised, axes: set[int]) -> Iterator[Edit]:
+    """The edits of every function in which the sizes are read that the line needs; of its own where none is known."""
+    unknown = {(one.file, one.function): one for one in raised.unknown}
+    for line in [] if unknown else lines_of(evidence, raised)[:1]:
+        yield from _in_function(line, axes)
+    for one in unknown.values():
+        for line in lines_of(evidence, Raised(one.file, one.line, one.span, one.function))[:1]:
+            yield from _in_function(line, axes)
+            # Neither a subscript of a shape nor unpacked: the whole shape, a length, or a size that an attribute keeps.
+            other = [node for node in nodes(line.scope, (ast.Attribute, ast.Call)) if not one.name and ast.unparse(node) == one.text]
+            axis = "" if one.axis is None else f"[{one.axis}]"
+            yield from (line.edit(node, f"{MODULE}.shape({one.tensor}){axis}", line.module()) for node in other)
+
+
+def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
+    """Sizes of tensors along these axes; one that is compared may well be None."""
+    compared = {id(inner) for item in nodes(line.scope, ast.Compare) for inner in ast.walk(item)}
+    for node in nodes(line.scope, ast.Subscript):
+        owner = _owner(line, node.value) if id(node) not in compared else None
+        if (
+            owner is not None
+            and (i := _index_of(node)) in axes
+            and not (isinstance(node.value, ast.Call) and called(node.value) == "shape")
+        ):
+            yield line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[{i}]", line.module())
+    for taken in nodes(line.scope, ast.Assign):
+        owner, target = _owner(line, taken.value), taken.targets[0]
+        if owner is None or not axes or not isinstance(target, (ast.Tuple, ast.List)):
+            continue
+        # A tensor of sizes cannot be unpacked while a program is built.
+        sizes = [f"{MODULE}.shape({ast.unparse(owner)})[{i}]" if i in axes else f"{IT}[{i}]" for i in range(len(target.elts))]
+        if not any(isinstance(item, ast.Starred) for item in target.elts):
+            yield line.edit(taken.value, ", ".join(sizes), line.module())
+
+
+def _owner(line: Line, node: ast.expr) -> ast.expr | None:
+    """The tensor whose static shape an expression is, also by a name that holds the shape."""
+    if isinstance(node, ast.Name):
+        made = given_to(line.scope, node, line.raised.line)
+        return _owner(line, made[-1]) if made and not isinstance(made[-1], ast.Name) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("as_list", "get_shape"):
+        return _owner(line, node.func.value) if node.func.attr == "as_list" else node.func.value
+    return None if isinstance(node, ast.Call) and called(node) == "shape" else _shape_of(node)
+
+
+def _counted(evidence: Evidence, fact: NoneAsSize) -> Made:
+    """-1 for the rows of a reshape, and the size that it would otherwise count."""
+    for line in lines_of(evidence):
+        given, sizes = reshaped(line)
+        shape = line.shape(given) if given is not None else None
+        free = [item for item in sizes if ast.unparse(item) == "-1"]
+        known = [n for item in sizes[1:] if item not in free and (n := line.number(item))]
+        count = elements(shape[1:]) if shape else None
+        if len(free) != 1 or free[0] is sizes[0] or len(known) != len(sizes) - 2 or not count or count % math.prod(known):
+            continue
+        wanted = count // math.prod(known)
+        yield (
+            f"Reshape to (-1, ...) at {line.at}: -1 instead of {short(sizes[0])}, and {wanted} instead of -1",
+            [line.edit(sizes[0], "-1"), line.edit(free[0], str(wanted))],
+            "Layers that create weights need the size of the last axis, but not the batch size.",
+        )
