@@ -135,4 +135,35 @@ model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
 """, f"{rows(8, 8, 8, 3)}, np.arange(512).reshape(8, 8, 8, 1) % 3", "'sparse_categorical_crossentropy'"), (
         ("    model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))", '    model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))'),
     ))),
+    "a label for each step of the data, whose axes were swapped": ("output-size", Own(model_of("""
+i = keras.Input((40, 8))
+x = L.Permute((2, 1))(L.Conv1D(32, 3, padding="same")(i))
+model = keras.Model(i, L.Dense(6)(L.GRU(5, return_sequences=True)(x)))
+""", f"{rows(8, 40, 8)}, {rows(8, 40, 6)}"), (
+        ('    x = L.Permute((2, 1))(L.Conv1D(32, 3, padding="same")(i))', '    x = L.Conv1D(32, 3, padding="same")(i)'),))),
+    "a code that a decoder reads at each step": ("layer-rank", Own(model_of("""
+i = keras.Input((10, 3))
+z = L.Dense(4)(L.LSTM(16)(i))
+d = L.LSTM(16, return_sequences=True)(z)
+model = keras.Model(i, L.Dense(3)(d))
+""", f"{rows(8, 10, 3)}, {rows(8, 10, 3)}"), (
+        ("    d = L.LSTM(16, return_sequences=True)(z)", "    d = L.LSTM(16, return_sequences=True)(L.RepeatVector(10)(z))"),))),
+    "flattened positions that are pooled": ("layer-rank", Own(model_of("""
+i = keras.Input((20, 3))
+x = L.Flatten()(L.Conv1D(8, 3)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalMaxPooling1D()(x)))
+""", f"{rows(8, 20, 3)}, {rows(8, 1)}"), (("    x = L.Flatten()(L.Conv1D(8, 3)(i))", "    x = L.Conv1D(8, 3)(i)"),))),
+    "a mask as long as the other sequence": ("attention-shapes", Own(model_of("""
+s, t = keras.Input((9, 8)), keras.Input((6, 8))
+model = keras.Model([s, t], L.Dense(3)(Decoder()(t, s)))
+""", f"({rows(8, 9, 8)}, {rows(8, 6, 8)}), {rows(8, 6, 3)}", head="""
+class Decoder(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.itself, self.cross = L.MultiHeadAttention(2, 4), L.MultiHeadAttention(2, 4)
+    def call(self, x, memory):
+        n = tf.shape(memory)[1]
+        mask = tf.linalg.band_part(tf.ones((n, n)), -1, 0)[None]
+        return self.cross(self.itself(x, x, attention_mask=mask), memory)
+"""), (("        n = tf.shape(memory)[1]", "        n = tf.shape(x)[1]"),))),
 }  # fmt: skip

@@ -149,6 +149,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         layers.pooled_once,
         layers.without_time,
         sequences.whole_sequence,
+        sequences.repeated_code,
         layers.sequences_upstream,
         layers.other_order,
         layers.embed_ids,
@@ -202,7 +203,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
         operations.leave_out,
     ),
-    "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
+    "attention-shapes": (
+        operands.size_of_query,
+        expressions.axes,
+        expressions.itself,
+        layers.embed_ids,
+        layers.attention_width,
+        operations.mask_shape,
+    ),
     "layer-raises": (
         transposed.initial_matrix,
         jax_arrays.one_row,
@@ -332,6 +340,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "output-size": (
         transposed.label_channels,
+        transposed.unmoved,
         data.padded_alike,
         labels.resized_too,
         pictures.masks_resized_alike,

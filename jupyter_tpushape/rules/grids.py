@@ -8,10 +8,11 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardCompared, HeardPositions
 from ..flow import Edge, Fact, Node, Shape, Who
-from ..graph import cause, written
+from ..graph import axes, cause, written
 from .compared import ends, kind_of, sizes_met
 from .facts.lines import LossCalled
 from .facts.loss import GridApart
+from .upstream import ancestors
 
 
 def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> GridApart | None:
@@ -32,7 +33,25 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     have, want = p[axis] or 1, y[axis] or 1
     # As many times the data as the labels have, or would have if they were a multiple of it.
     whole = next((n for n in known if n and not have % n and (not want % n or want // n == have // n > 1)), None)
-    return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
+    moved = _moved(evidence, predictions.source, axis, y[axis])
+    return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p), moved)
+
+
+def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | None:
+    """The layer that moved the data's axis away which has as many positions as the labels."""
+    for node in (evidence.flow.node(head), *ancestors(evidence, head)):
+        edges, gives = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        if node.kind != "layer" or len(edges) != 1 or not gives or (given := edges[0].spec.shape) is None or axis >= len(given):
+            continue
+        data = {one.axis for one in axes(evidence.origins.of(edges[0])[axis])}
+        if (
+            given[axis] == size != gives[axis]
+            and data == {axis}
+            and len(given) == len(gives)
+            and sorted(map(str, given)) == sorted(map(str, gives))
+        ):
+            return Who.of(node)
+    return None
 
 
 def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -207,10 +208,17 @@ def without_time(evidence: Evidence, finding: Finding) -> Made:
 
 
 def pooled_once(evidence: Evidence, finding: Finding) -> Made:
-    """Without a global pooling of what has one vector per sample already."""
+    """Without a global pooling of what has one vector per sample already, or without what flattened the positions that it pools."""
     node = evidence.failed
     shape = next((edge.spec.shape for edge in evidence.failed_inputs()), None)
     if node is not None and node.op.startswith("Global") and shape and len(shape) == 2:
+        for above in itertools.islice(upstream(evidence, node), 1):
+            if above.op == "Flatten" and len(given(evidence, above) or ()) == len(axes_of(node.op)):
+                yield (
+                    f"Remove {above.name}",
+                    [RemoveLayer(above.name)],
+                    f"{node.name} pools over the positions that {above.name} takes away.",
+                )
         yield (
             f"Remove {node.name}: its input has one vector per sample already",
             [RemoveLayer(node.name)],

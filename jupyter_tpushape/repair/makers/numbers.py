@@ -39,7 +39,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     for old, new in pairs:
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
-            where = f"in {_named(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
+            where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
             yield (
                 f"Replace {old} with {new} {where}",
                 [line.edit(node, str(new)) for node in written],
@@ -104,7 +104,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 name, axis = givers[0]
                 end = str(old) if isinstance(ends[0], ast.Constant) else f"{ast.unparse(ends[0])} ({old})"
                 yield (
-                    f"Replace {end} with the length of {name} in {_named(evidence, line)}",
+                    f"Replace {end} with the length of {name} in {where_of(evidence, line)}",
                     [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module())],
                     "Works for every length.",
                 )
@@ -122,7 +122,7 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
     giver = next((name for name, spec in line.specs.items() if spec.shape and spec.shape[-1] == new), "")
     if names and giver:
         yield (
-            f"Replace {ast.unparse(names[0])} ({old}) with {giver}.shape[-1] in {_named(evidence, line)}",
+            f"Replace {ast.unparse(names[0])} ({old}) with {giver}.shape[-1] in {where_of(evidence, line)}",
             [line.edit(node, f"{giver}.shape[-1]") for node in names],
             "This is the size of its input.",
         )
@@ -158,7 +158,7 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             read = [
                 node
                 for node in nodes(build, ast.Subscript)
-                if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and _index_of(node) in _places(shape, old)
+                if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and index_of(node) in _places(shape, old)
             ]
             if len(read) > 1:  # those of the weight that the expression works on
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
@@ -171,7 +171,7 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                 read = [
                     node
                     for node in nodes(build, ast.Subscript)
-                    if (its := shapes.get(ast.unparse(node.value))) and _index_of(node) in _places(its, old)
+                    if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)
                 ]
             if len(read) == 1:
                 last = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[-1]"
@@ -189,8 +189,8 @@ def other_shape(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     for line, owner, build, whole in _builds(evidence):
         inputs = [line.specs[name].shape for name in _apart(line) if name in line.specs]
         for node in nodes(build, ast.Subscript):
-            place, at = node.value, _index_of(node)
-            which = _index_of(place) if isinstance(place, ast.Subscript) and ast.unparse(place.value) == whole else None
+            place, at = node.value, index_of(node)
+            which = index_of(place) if isinstance(place, ast.Subscript) and ast.unparse(place.value) == whole else None
             if at is None or which is None or not 0 <= which < len(inputs):
                 continue
             read = _size_at(inputs[which], at)
@@ -213,12 +213,12 @@ def _size_at(shape: Shape | None, at: int) -> int | None:
 def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Made:
     """The first of several shapes, where ``build`` reads an axis of the list that holds them."""
     for line, owner, build, whole in _builds(evidence):
-        read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and _index_of(node) is not None]
+        read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and index_of(node) is not None]
         for which in range(len(fact.shapes)) if read else ():
-            new = f"{owner.op}.build: {whole}[{which}][{_index_of(read[0])}]"
+            new = f"{owner.op}.build: {whole}[{which}][{index_of(read[0])}]"
             yield (
                 f"Use the shape of input {which + 1} in {new} instead of {ast.unparse(read[0])}",
-                [line.edit(node, f"{whole}[{which}][{_index_of(node)}]") for node in read],
+                [line.edit(node, f"{whole}[{which}][{index_of(node)}]") for node in read],
                 "build receives one shape for each input of the layer.",
             )
 
@@ -229,7 +229,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
     if line is None or not isinstance(finding.fact, OperationRaised):
         return
     for node in nodes(line.scope, ast.Subscript):
-        at, owner = _index_of(node), _shape_of(node.value)
+        at, owner = index_of(node), shape_read(node.value)
         spec = line.specs.get(ast.unparse(owner)) if owner is not None else None
         if spec is None or at is None or spec.shape is None or not -len(spec.shape) <= at < len(spec.shape):
             continue
@@ -257,14 +257,14 @@ def _apart(line: Line) -> list[str]:
     return [ast.unparse(name) for name in listed(taken[0])] if taken else []
 
 
-def _shape_of(node: ast.expr) -> ast.expr | None:
+def shape_read(node: ast.expr) -> ast.expr | None:
     """The tensor whose shape an expression reads."""
     if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
         return node.args[0]
     return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
 
 
-def _index_of(node: ast.Subscript) -> int | None:
+def index_of(node: ast.Subscript) -> int | None:
     value = node.slice
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
         return -value.operand.value if isinstance(value.operand.value, int) else None
@@ -330,7 +330,7 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
         return
     part = size // len(numbers)
     yield (
-        f"Split the {size} values into {len(numbers)} slices of {part} in {_named(evidence, line)}",
+        f"Split the {size} values into {len(numbers)} slices of {part} in {where_of(evidence, line)}",
         [line.edit(bound, str(int(bound.value) // width * part)) for bound in bounds],  # type: ignore[arg-type]
         f"The code uses slices of {width}.",
     )
@@ -362,7 +362,7 @@ def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.
         yield made, ast.unparse(name), wanted - more
 
 
-def _named(evidence: Evidence, line: Line) -> str:
+def where_of(evidence: Evidence, line: Line) -> str:
     """The method or function that the line stands in; of a lambda, the layer that holds it."""
     name = getattr(line.scope, "name", "")
     if not name:

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
-from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
 from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample
@@ -19,6 +19,7 @@ from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .entry import declare_known
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .numbers import index_of, shape_read
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
 _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})
@@ -97,6 +98,31 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops")],
             "An odd size that is halved and doubled again becomes smaller.",
         )
+
+
+@of(WrongMask)
+def size_of_query(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made:
+    """A mask whose sizes were read from another tensor than the query or the value."""
+    made = (fact.shape or ())[-2:]
+    for line in lines_of(evidence):
+        shapes = line.shape_of_names()
+        edits, said = [], []
+        for node in nodes(line.scope, ast.Subscript):
+            read, axis = shape_read(node.value), index_of(node)
+            name = ast.unparse(read) if read is not None else ""
+            size = shapes[name][axis] if axis is not None and name in shapes and -len(shapes[name]) <= axis < len(shapes[name]) else None
+            others = [operand.id for operand in line.operands() if isinstance(operand, ast.Name) and operand.id in shapes]
+            want = fact.wanted[-1]
+            instead = next((one for one in others if axis is not None and axis < len(shapes[one]) and shapes[one][axis] == want), None)
+            if read is not None and size is not None and size in made and size not in fact.wanted[1:] and instead:
+                edits.append(line.edit(read, instead))
+                said.append(f"{instead} instead of {name}")
+        if edits:
+            yield (
+                f"Create the mask for the size of {', '.join(dict.fromkeys(said))}",
+                edits,
+                "It then has one entry for each pair of steps.",
+            )
 
 
 @of(SymbolicQuestion)

@@ -14,7 +14,7 @@ from ..edits.expression import MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made
 from .line import Line, lines_of, short
-from .numbers import _named
+from .numbers import where_of
 
 _ROWS_IN = frozenset(
     {"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "arange", "eye", "identity"}
@@ -41,7 +41,7 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
                 said.append(f"the rows of {counted} instead of {short(node)}")
         if edits:
             yield (
-                f"Compute the number of rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
+                f"Compute the number of rows in {where_of(evidence, line)}: {', '.join(dict.fromkeys(said))}",
                 edits,
                 "Works for every batch size and any number of replicas.",
             )

@@ -8,9 +8,9 @@ from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import UnlikeBranches
 from ...rules.facts.loss import GridApart
 from ...rules.words import axes_of
-from ...trace.axes import RECURRENT
+from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
-from .edits import Made, append, configure, failing, given, of, received, upstream, way_to
+from .edits import Made, append, configure, failing, given, insert, of, received, upstream, way_to
 from .ends import ends_of
 
 
@@ -41,6 +41,23 @@ def decoded(evidence: Evidence, finding: Finding) -> Made:
     recurrent = [node for node in way_to(evidence, last) if _all_steps(node)]
     if len(recurrent) > 1:
         yield from _repeated(recurrent[1], fact.labels[1], f"{recurrent[0].name} then has one step for each label.")
+
+
+def repeated_code(evidence: Evidence, finding: Finding) -> Made:
+    """An encoder and a decoder with a code between them, which the decoder reads at each step of the labels."""
+    node, shape = failing(evidence)
+    labels = [spec.shape for _, spec in evidence.y if spec.shape and len(spec.shape) in (2, 3)]
+    steps = labels[0][1] if len(labels) == 1 and len(labels[0]) == 3 else None
+    if not recurs(node) or not node.config.get("return_sequences") or len(shape or ()) != 2 or not steps:
+        return
+    coded = False
+    for above in upstream(evidence, node):
+        if recurs(above):
+            if coded:
+                title = f"Repeat the code for each of the {steps} steps: RepeatVector({steps}) before {node.name}"
+                yield title, [insert(node.name, "RepeatVector", n=steps)], f"{node.name} then returns one step for each label."
+            return
+        coded = coded or bool(above.weights) or above.family == "own"
 
 
 def _all_steps(node: Node) -> bool:

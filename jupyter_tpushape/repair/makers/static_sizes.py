@@ -15,7 +15,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import called, given_to, nodes
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, reshaped, short
-from .numbers import _index_of, _named, _shape_of
+from .numbers import index_of, shape_read, where_of
 
 
 @of(NoneAsSize)
@@ -80,7 +80,7 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
     if edits:
         what = "the size" if opened.axes else "the number of rows"
         yield (
-            f"Compute {what} at run time in {_named(evidence, line)}",
+            f"Compute {what} at run time in {where_of(evidence, line)}",
             edits,
             "Works for every batch size and any number of replicas." if not opened.axes else "Works for every size of the data.",
         )
@@ -105,11 +105,7 @@ def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
     compared = {id(inner) for item in nodes(line.scope, ast.Compare) for inner in ast.walk(item)}
     for node in nodes(line.scope, ast.Subscript):
         owner = _owner(line, node.value) if id(node) not in compared else None
-        if (
-            owner is not None
-            and (i := _index_of(node)) in axes
-            and not (isinstance(node.value, ast.Call) and called(node.value) == "shape")
-        ):
+        if owner is not None and (i := index_of(node)) in axes and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
             yield line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[{i}]", line.module())
     for taken in nodes(line.scope, ast.Assign):
         owner, target = _owner(line, taken.value), taken.targets[0]
@@ -128,7 +124,7 @@ def _owner(line: Line, node: ast.expr) -> ast.expr | None:
         return _owner(line, made[-1]) if made and not isinstance(made[-1], ast.Name) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("as_list", "get_shape"):
         return _owner(line, node.func.value) if node.func.attr == "as_list" else node.func.value
-    return None if isinstance(node, ast.Call) and called(node) == "shape" else _shape_of(node)
+    return None if isinstance(node, ast.Call) and called(node) == "shape" else shape_read(node)
 
 
 def _counted(evidence: Evidence, fact: NoneAsSize) -> Made:

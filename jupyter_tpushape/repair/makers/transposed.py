@@ -13,6 +13,7 @@ from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
+from ..edits import RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, at, given, gives, of, received, transform, way_to
@@ -111,6 +112,13 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
             [transform(label_path(evidence, finding), "transpose", perm=perm)],
             "Keeps every value, in the order of the predictions.",
         )
+
+
+@of(GridApart)
+def unmoved(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """The data's axes in their own order, where the labels have one entry for each position of one that was moved."""
+    if fact.moved is not None:
+        yield f"Remove {fact.moved.name}", [RemoveLayer(fact.moved.name)], "The positions of the data then stay on the axis of the labels."
 
 
 @of(OperationRaised)

@@ -52,6 +52,8 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
 
 def written_output(evidence: Evidence, finding: Finding) -> Made:
     """The argument from which an inner size of the predictions comes, with the size that the labels have there."""
+    if isinstance(finding.fact, GridApart) and finding.fact.moved is not None:
+        return  # what stands there by mistake is not made as long as what belongs there
     labels, predictions = ends_of(evidence, finding)
     y = labels.spec.shape if labels is not None else None
     if predictions is None or not y:

@@ -262,7 +262,7 @@ class GridApart(Fact, frozen=True):
 
     ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it. ``data``: the size of that axis in the
     data, where both are multiples of it. ``resized``: the stage of the pipeline that brought the inputs alone from the size of the labels to
-    that of the predictions.
+    that of the predictions. ``moved``: the layer that put another axis in the place of the data's, which has the labels' size.
     """
 
     head: Who
@@ -274,6 +274,7 @@ class GridApart(Fact, frozen=True):
     made: str = ""
     data: int | None = None
     resized: str = ""
+    moved: Who | None = None
 
     @property
     def factors(self) -> tuple[int, int] | None:
@@ -301,6 +302,9 @@ class GridApart(Fact, frozen=True):
         rule = f"{self.loss} compares them position by position, so both must have the same size."
         if self.channels_first:
             return "The sizes are the same in another order. Transpose the labels; a reshape would mix their values."
+        if self.moved is not None:
+            size = self.labels[self.axis]
+            return f"The labels have one entry for each of the {size} positions on axis {self.axis} of the data, but {self.moved.name} moves this axis to another place."
         if self.resized:
             return f"{self.resized} resizes the inputs from {self.labels[self.axis]} to {self.predictions[self.axis]}, but not the labels. {rule}"
         if self.factors is not None and self.factors[0] == self.factors[1]:
