@@ -166,4 +166,26 @@ class Decoder(L.Layer):
         mask = tf.linalg.band_part(tf.ones((n, n)), -1, 0)[None]
         return self.cross(self.itself(x, x, attention_mask=mask), memory)
 """), (("        n = tf.shape(memory)[1]", "        n = tf.shape(x)[1]"),))),
+    "steps of labels as wide as the predictions of one": ("last-step-only", Own(model_of("""
+i = keras.Input((7, 5))
+x, _, _ = L.LSTM(16, return_state=True)(i)
+model = keras.Model(i, L.Dense(14)(x))
+""", f"{rows(8, 7, 5)}, {rows(8, 7, 14)}"), (
+        ("    x, _, _ = L.LSTM(16, return_state=True)(i)", "    x, _, _ = L.LSTM(16, return_state=True, return_sequences=True)(i)"),))),
+    "weights of the pixels with an axis for channels": ("loss-raises", Own(model_of("""
+i = keras.Input((6, 6, 1))
+model = keras.Model(i, L.Conv2D(1, 3, padding="same", activation="sigmoid")(i))
+""", f"{rows(8, 6, 6, 1)}, np.ones((8, 6, 6, 1))", "weighted", head="""
+EDGES = np.ones((6, 6, 1), 'float32')
+def weighted(y, p):
+    each = keras.losses.binary_crossentropy(y, p)
+    return tf.reduce_mean(each * EDGES)
+"""), (("    return tf.reduce_mean(each * EDGES)", "    return tf.reduce_mean(each * EDGES[..., 0])"),))),
+    "channels in front, declared by the first layer that is added": ("window-too-large", Own(model_of("""
+model = keras.Sequential()
+model.add(L.Conv2D(4, 5, input_shape=(3, 12, 12)))
+model.add(L.Flatten())
+model.add(L.Dense(2))
+""", f"{rows(8, 3, 12, 12)}, {rows(8, 2)}"), (
+        ("    model.add(L.Conv2D(4, 5, input_shape=(3, 12, 12)))", "    model.add(L.Conv2D(4, 5, input_shape=(12, 12, 3)))"),))),
 }  # fmt: skip

@@ -205,7 +205,7 @@ model = keras.Sequential([keras.Input((6,)), L.Dense(3)])
 def spread(y_true, y_pred):
     n, width = y_pred.shape
     return tf.reduce_mean(tf.square(tf.reshape(y_true - y_pred, (n, width, 1))))
-"""), (("    n, width = y_pred.shape", "    n, width = (tf.shape(y_pred)[0], *y_pred.shape[1:])"),))),
+"""), (("    n, width = y_pred.shape", "    n, width = tf.shape(y_pred)[0], y_pred.shape[1]"),))),
     "a normalization over a place": ("axis-unknown", Own(model_of("""
 i = keras.Input((None, None, 3))
 x = L.BatchNormalization(axis=1)(L.Conv2D(4, 3)(i))

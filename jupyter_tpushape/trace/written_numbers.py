@@ -97,7 +97,7 @@ class _Reader(Generic[R]):
         pending = [running]
         while pending:
             node = pending.pop()
-            if isinstance(node, (ast.Compare, ast.Lambda)):
+            if isinstance(node, (ast.Compare, ast.Lambda)) or self.known(node):
                 continue
             found = self.one(node) if isinstance(node, ast.expr) else None
             if found is not None:
@@ -132,6 +132,10 @@ class _Reader(Generic[R]):
 
     def one(self, node: ast.expr) -> R | None:
         raise NotImplementedError
+
+    def known(self, node: ast.AST) -> bool:
+        """Whether nothing in an expression is in question."""
+        return False
 
     def unpacked(self, node: ast.expr, name: str, place: int) -> Iterator[R]:
         return iter(())
@@ -174,6 +178,10 @@ class _Reader(Generic[R]):
 
 class _Sizes(_Reader[Unknown]):
     """Static sizes that are None."""
+
+    def known(self, node: ast.AST) -> bool:
+        whole = isinstance(node, ast.Subscript) and _whole(node.slice) is not None and self.shape_of(node.value) is not None
+        return whole and self.one(node) is None  # type: ignore[arg-type]  # a subscript
 
     def one(self, node: ast.expr) -> Unknown | None:
         if isinstance(node, ast.Attribute) and self.values.of(node) is None:

@@ -102,6 +102,20 @@ def _axes(line: Line) -> Made:
                 [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())],
                 "One vector, the same for every sample.",
             )
+    for node, shape in operands:
+        # What is the same for every sample begins with the first of the inner axes.
+        inner = [other[-len(shape) + 1 :] for _, other in operands if len(other) == len(shape) and other is not shape]
+        if (
+            len(shape) > 2
+            and shape[-1] == 1
+            and shape[:-1] in inner
+            and not any(other[0] == shape[0] for _, other in operands if other is not shape)
+        ):
+            yield (
+                f"Drop the last axis (size 1) of {short(node)} at {line.at}: {_sizes(shape[:-1])}",
+                [line.edit(node, f"{IT}[..., 0]")],
+                "It is the same for every sample, and its axes then meet those of a sample.",
+            )
     yield from _reduced(line, operands, most)
     yield from _turned(line)
     for node, shape in operands:
@@ -113,6 +127,10 @@ def _axes(line: Line) -> Made:
                     [line.apply(node, "squeeze", axis, choice="axis")],
                     f"The other operand has rank {most - 1}.",
                 )
+
+
+def _sizes(shape: Shape) -> str:
+    return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
 def _ends(shape: Shape, last: Shape) -> bool:

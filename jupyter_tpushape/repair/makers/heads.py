@@ -123,6 +123,8 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
     y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
     head = head_of(evidence, evidence.flow.node(predictions.source)) if predictions is not None else None
     each = (p[-1] or 0) // (y[1] or 1) if y and p and len(p) == 2 <= len(y) and not (p[-1] or 1) % (y[1] or 1) else 0
+    if y and len(y) > 2 and y[-1] == (p or (0,))[-1]:
+        each = 0  # a step of the labels is as wide as the predictions are
     wide = [configure(head.name, units=each)] if head is not None and head.config.get("units") == (p or (0,))[-1] and each > 1 else []
     reached = _below(evidence, node)
     frames = [item.name for item in evidence.flow.nodes if item.id in reached and item.kind == "layer" and len(axes_of(item.op)) > 3]
@@ -166,7 +168,7 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     """Flatten or a pooling in front of the first Dense behind the axes."""
     found = _cause(evidence, finding)
     node = named(evidence, found[2]) if found is not None else None
-    if found is None or node is None:
+    if found is None or node is None or _sampleless(evidence, finding):
         return
     cause, predictions, target = found
     shape = given(evidence, node) or _output_of(evidence, cause, predictions)
@@ -185,6 +187,13 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     last = evidence.flow.node(predictions.source)
     if last.kind == "layer" and last.name != target:
         yield flattened(last.name, "Keeps every value, but is further from the cause.")
+
+
+def _sampleless(evidence: Evidence, finding: Finding) -> bool:
+    """Whether an operand that the loss does not accept is the same for every sample: no output of the model makes it fit."""
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    shapes = finding.fact.shapes if isinstance(finding.fact, OperationRaised) else ()
+    return bool(batch) and any(shape and len(shape) > 1 and shape[0] not in (None, 1, batch) for shape in shapes)
 
 
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:

@@ -78,7 +78,8 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
     told = said.sizes if said is not None else ()
     for call in nodes(line.scope, ast.Call):
         name = called(call)
-        if name not in _ROWS_IN and name != "reshape":
+        # random_normal is the normal of Keras' backend.
+        if name not in _ROWS_IN and name != "reshape" and name.rsplit("_", 1)[-1] not in _ROWS_IN:
             continue
         for item in words_of(call):
             listed = item.elts if isinstance(item, (ast.List, ast.Tuple)) else []

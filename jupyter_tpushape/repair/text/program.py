@@ -107,14 +107,25 @@ class Text:
         declaring = [obj for obj in self.objects() if self._declares(obj) and self.where(obj) is not None]
         named = [obj for obj in declaring if obj.name == name]
         if len(named) == 1:
-            return named[0]
+            return self._declared_by(named[0], declaring)
         made = self.seen.recorder.made
         declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
         shown = [node.name for node in self.seen.evidence.flow.nodes if node.kind == "input"]
         place = index if index is not None else shown.index(name) if name in shown else -1
         if not 0 <= place < len(declaring):
             raise NoPlace
-        return declaring[place]
+        return self._declared_by(declaring[place], declaring)
+
+    def _declared_by(self, door: Any, declaring: list[Any]) -> Any:
+        """The layer whose shape an input has that Sequential made as that layer was added; any other input as it is."""
+        if not isinstance(door, self.seen.adapter.InputLayer):
+            return door
+        own = [
+            obj
+            for obj in declaring
+            if not isinstance(obj, self.seen.adapter.InputLayer) and (self.where(obj) or ())[:2] == (self.where(door) or ())[:2]
+        ]
+        return own[0] if len(own) == 1 else door
 
     def _declares(self, obj: Any) -> bool:
         given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
