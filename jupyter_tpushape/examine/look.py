@@ -317,6 +317,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly
         facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None
+        derived = seen.recorder.derived
+        facts["derived"] = (*derived[:2], location(derived[2])) if derived is not None else None
         beside = seen.recorder.beside
         facts["beside"] = (beside[0], location(beside[1])) if beside is not None else None
         bare = (

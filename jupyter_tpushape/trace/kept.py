@@ -227,8 +227,12 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
     def watched(name: str, original: Any) -> Any:
         def stateless_apply(optimizer_variables: Any, grads: Any, trainable_variables: Any) -> Any:
             recorder = active()
-            if recorder is not None and grads and all(id(one) in trainable for one in grads):
+            several = isinstance(grads, (list, tuple, dict))
+            if recorder is not None and several and grads and all(id(one) in trainable for one in grads):
                 recorder.exchanged = user_frame(depth=2)
+            # The optimizer takes an array for a list of its rows.
+            if recorder is not None and not several and backend.is_tensor(grads) and recorder.derived is None:
+                recorder.derived = (tuple(grads.shape), len(trainable_variables), user_frame(depth=2))
             built = list(getattr(held[name], "_trainable_variables", ())) if held[name].built else []
             if recorder is not None and len(built) != len(trainable_variables):
                 recorder.partly = (
