@@ -112,6 +112,9 @@ class Jax(Backend):
         key = id(variable)
         if key not in graph.variables:
             made = graph.placeholder(Spec(tuple(variable._shape), str(variable._dtype)), "")
+            if any(one is variable or getattr(one, "state", None) is variable for one, _ in graph.recorder.inside):
+                # What a line of a call creates starts from the same value each time, if every call creates it.
+                graph.fixed[id(_base(made))] = graph.renewed[id(_base(made))] = _base(made)
             graph.variables[key] = (made, variable)
             graph.asked.append((made, variable))
         return graph.variables[key][0]
@@ -179,6 +182,8 @@ class TraceGraph(Graph):
         self.counted: dict[int, tuple[Any, Any]] = {}
         # Tensors that depend on neither data nor variables, by id.
         self.fixed: dict[int, Any] = {}
+        # Those of them that depend on a variable which the program created while it ran.
+        self.renewed: dict[int, Any] = {}
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -210,6 +215,7 @@ class TraceGraph(Graph):
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
+        self.renewed.clear()
 
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tracer of this spec, which no computation is known of."""
@@ -241,8 +247,11 @@ class TraceGraph(Graph):
         name = str(primitive.name)
         if results and all(id(one) in self.fixed or _is_constant(one) for one in tensors):
             self.fixed.update((id(_base(one)), _base(one)) for one in results)
+            renewed = any(id(one) in self.renewed for one in tensors)
+            if renewed:
+                self.renewed.update((id(_base(one)), _base(one)) for one in results)
             if draws(name, params):
-                recorder.drawn.append((tuple(results[0].shape), user_frame()))
+                recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(_base(one))][1] if isinstance(one, jax.core.Tracer) else one

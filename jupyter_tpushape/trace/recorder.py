@@ -154,7 +154,7 @@ class Recorder:
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.
-        self.drawn: list[tuple[Any, Place | None]] = []
+        self.drawn: list[tuple[Any, Place | None, bool]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.
