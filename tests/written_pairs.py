@@ -38,6 +38,20 @@ class Right(keras.metrics.Metric):
     def result(self):
         return self.total
 """
+_CELL = """
+class Cell(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units, self.state_size = units, [units, units]
+    def build(self, shape):
+        self.gates = self.add_weight(shape=(shape[-1] + self.units, 2 * self.units))
+    def call(self, x, states):
+        h, c = states
+        gate, new = keras.ops.split(keras.ops.matmul(keras.ops.concatenate([x, h], axis=-1), self.gates), 2, axis=-1)
+        c = c + keras.ops.sigmoid(gate) * keras.ops.tanh(new)
+        h = keras.ops.tanh(c)
+        return h, [h]
+"""
 
 PAIRS: dict[str, tuple[str, Own]] = {
     "scores of all pairs in a silent loss": ("loss-broadcast", Own(
@@ -56,4 +70,24 @@ PAIRS: dict[str, tuple[str, Own]] = {
                  "'sparse_categorical_crossentropy', metrics=[Right()]", head=_RIGHT),
         (("    return np.random.default_rng(0).random((8, 5)).astype('float32'), (np.arange(8) % 3).reshape(8, 1)",
           "    return np.random.default_rng(0).random((8, 5)).astype('float32'), np.squeeze((np.arange(8) % 3).reshape(8, 1), 1)"),))),
+    "a cell that returns one of two states": ("rnn-states", Own(
+        model_of("model = keras.Sequential([keras.Input((6, 3)), L.RNN(Cell(4)), L.Dense(1)])", f"{rows(8, 6, 3)}, {rows(8, 1)}", head=_CELL),
+        (("        return h, [h]", "        return h, [h, c]"),))),
+    "one number a sample for a normalization": ("layer-rank", Own(
+        model_of("""
+i, j = keras.Input((5,)), keras.Input((5,))
+x = keras.ops.sum(keras.ops.square(i - j), axis=1)
+x = L.BatchNormalization()(x)
+model = keras.Model([i, j], L.Dense(1)(x))
+""", f"[{rows(8, 5)}, {rows(8, 5)}], {rows(8, 1)}"),
+        (("    x = L.BatchNormalization()(x)", "    x = L.BatchNormalization()(L.Reshape((1,))(x))"),))),
+    "the next token of a masked decoder": ("output-size", Own(
+        model_of("""
+i, j = keras.Input((9,), dtype="int32"), keras.Input((None,), dtype="int32")
+x = L.GRU(8, return_sequences=True)(L.Embedding(20, 8, mask_zero=True)(i))
+y = L.GRU(8, return_sequences=True)(L.Embedding(20, 8, mask_zero=True)(j))
+y = L.Concatenate()([y, L.Attention()([y, x])])
+model = keras.Model([i, j], L.Dense(20, activation="softmax")(y))
+""", "[WORDS[:, :9], WORDS[:, :-1]], WORDS", "'sparse_categorical_crossentropy'", head="WORDS = np.random.default_rng(0).integers(1, 20, (16, 12))\n"),
+        (("    return [WORDS[:, :9], WORDS[:, :-1]], WORDS", "    return [WORDS[:, :9], WORDS[:, :-1]], WORDS[:, 1:]"),))),
 }  # fmt: skip

@@ -246,9 +246,7 @@ def _trace(seen: Examined) -> None:
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None
-    evidence.facts["drawn"] = [
-        (shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed
-    ]
+    evidence.facts["drawn"] = [(shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["leaked"] = location(seen.recorder.leaked)
