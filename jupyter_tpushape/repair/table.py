@@ -258,11 +258,12 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-uncalled": (calls.call_layer,),
     "declared-shape": (paired.reduced_whole, calls.declared_as_returned, calls.undeclared),
     "stateful-batch": (batching.declared_rows,),
-    "sample-weights": (inputs.without_weights, layers.general),
+    "sample-weights": (inputs.one_weight, inputs.without_weights, layers.general),
     "weights-apart": (tables.size_of_table,),
     "graph-disconnected": (joined.called_on_base, joined.all_inputs),
     "symbolic-tensor": (conditions.each_element, expressions.keras_functions, operands.counted_by_reshape, entry.declare_known),
     "value-asked": (
+        jitted.static_argument,
         jax_arrays.without_numpy,
         expressions.keras_functions,
         operands.plain_sizes,

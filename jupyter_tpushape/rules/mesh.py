@@ -37,6 +37,7 @@ from .facts.transforms import (
     OptimizerBeside,
     OptimizerPart,
     OtherVariables,
+    PassedAsTensor,
     StateMisplaced,
     StateUnchanged,
     StepReturns,
@@ -266,6 +267,9 @@ def told(evidence: Evidence) -> Finding | None:
         raised = evidence.raised
         if raised is not None:
             where = location((raised.file, raised.line))
+        passed = evidence.facts.get("handed")
+        if passed is not None:
+            return Finding.of(VALUE.id, "error", PassedAsTensor(*passed[:4]), nodes, location=passed[4])
         # What a function of a library asks of its argument is no condition or conversion of the program's own.
         inside = asked.what in ("bool", "number") and node is not None and node.kind == "op" and node.op not in _PROTOCOLS
         inside = inside and evidence.where != "step"  # there the node is the optimizer, which runs code of the program's

@@ -9,10 +9,12 @@ wrote inside (``inside_jax.py``).
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,9 @@ from .values_jax import GIVEN, ProgramValues
 if TYPE_CHECKING:
     from .framework import Framework
 
+# A setting that changes nothing while it matches no file, and that JAX's caches of traces know: under another value, functions run again.
+_MARK = "jax_hlo_source_file_canonicalization_regex"
+_MARKS = itertools.count()
 # Equations that hand their operand on: the data goes straight through.
 _TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "sharding_constraint", "name", "device_put"})
 
@@ -134,8 +139,10 @@ class Jax(Backend):
         self._here.graph = graph
         # The frames between the user's line and the error hold what the failing operation was given.
         jax.config.update("jax_traceback_filtering", "off")
+        again = contextlib.nullcontext() if not recorder.afresh or not hasattr(jax.config, _MARK) else _afresh()
         try:
-            graph.program = jax.make_jaxpr(program)(*(jax.ShapeDtypeStruct(one._shape, one._dtype) for one in variables))
+            with again:
+                graph.program = jax.make_jaxpr(program)(*(jax.ShapeDtypeStruct(one._shape, one._dtype) for one in variables))
         finally:
             jax.config.update("jax_traceback_filtering", filtering)
             self._here.graph = before
@@ -170,6 +177,33 @@ class Jax(Backend):
         graph = getattr(self._here, "graph", None)
         if graph is not None:
             graph.note_failure(error)
+
+
+@contextlib.contextmanager
+def _afresh() -> Iterator[None]:
+    """Functions that JAX has traced run once more, and again after Keras has run them for their shapes, as a step's own trace does."""
+    marked, module = getattr(jax.config, _MARK), sys.modules.get("keras.src.backend")
+    original = getattr(module, "compute_output_spec", None)
+
+    def renew() -> None:
+        jax.config.update(_MARK, f"(?!)tpushape {next(_MARKS)}")
+
+    def shapes(*args: Any, **kwargs: Any) -> Any:
+        assert original is not None
+        try:
+            return original(*args, **kwargs)
+        finally:
+            renew()
+
+    renew()
+    if original is not None:
+        setattr(module, "compute_output_spec", shapes)  # noqa: B010
+    try:
+        yield
+    finally:
+        if original is not None:
+            setattr(module, "compute_output_spec", original)  # noqa: B010
+        jax.config.update(_MARK, marked)
 
 
 class TraceGraph(Graph):

@@ -153,6 +153,8 @@ class Recorder:
         self.initial: list[Any] = []
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
+        # Whether functions that JAX has traced before are traced again.
+        self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.
         self.drawn: list[tuple[Any, Place | None, bool]] = []
         # The line that draws random numbers on the host while the program is traced.

@@ -120,6 +120,27 @@ class CompiledApart(Fact, frozen=True):
         return Side("arrays"), Side(self.parameter if self.method else self.kind)
 
 
+class PassedAsTensor(Fact, frozen=True):
+    """``transform`` calls ``function`` with a tensor for ``parameter``, its argument at ``place``, which is a value of Python's outside."""
+
+    parameter: str
+    function: str
+    place: int
+    transform: str
+
+    def message(self) -> str:
+        return f"jax.{self.transform} passes {self.parameter} to {self.function} as a tensor, but this line needs its value in Python."
+
+    def why(self) -> str:
+        return (
+            f"jax.{self.transform} traces every argument that is not static. Declare it static, jax.{self.transform}(f, "
+            f"static_argnums=({self.place},)), or read it from the enclosing function."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a Python value"), Side("a tensor")
+
+
 class VectorPredicate(Fact, frozen=True):
     """A condition for a whole branch has a value for each sample."""
 
