@@ -166,3 +166,32 @@ def test_a_mask_beside_scores_needs_no_flatten(tmp_path):
     assert "lacks an inner axis" in finding.why
     assert finding.fixes[0].verified
     assert "[:, None, None, :]" in finding.fixes[0].patch
+
+
+GRAPH = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.message, self.head = layers.Dense(3), layers.Dense(2)
+    def call(self, inputs):
+        nodes, edges = inputs
+        given = ops.take(self.message(nodes), edges[:, 0], axis=0)
+        sums = ops.segment_sum(given, edges[:, 1], num_segments=40)
+        return self.head(ops.concatenate([nodes, sums], axis=-1))
+
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return [np.zeros((40, 5), "float32"), np.zeros((90, 2), "int64")], np.zeros((40, 2), "float32")
+"""
+
+
+def test_the_rows_of_a_graph_are_not_cut_to_a_batch_nor_its_edges_made_floats(tmp_path):
+    findings = serious(traced(tmp_path, GRAPH))
+    assert [finding.rule for finding in findings][:1] == ["data-misfit"]
+    titles = [fix.title for finding in findings for fix in finding.fixes]
+    assert titles
+    assert not [title for title in titles if "32" in title or "ast the data" in title]

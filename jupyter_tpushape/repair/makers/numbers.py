@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import MODULE
@@ -37,6 +37,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:
+        if isinstance(getattr(fact, "reason", None), WholeOnly):
+            continue  # all rows are meant, and a batch has a part of them
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
             where = f"in {_named(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
