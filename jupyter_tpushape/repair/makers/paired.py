@@ -138,7 +138,7 @@ def own_row(evidence: Evidence, finding: Finding, fact: PairsPredicted) -> Made:
                 keep = ", keepdims=True" if len(fact.labels) == 2 else ""
                 left, right = (ast.unparse(item) if isinstance(item, _PLAIN) else f"({ast.unparse(item)})" for item in (one, turned))
                 yield (
-                    f"Multiply the rows of each sample at {line.at}: sum({left} * {right}, axis=-1)",
+                    f"Use the product of each sample's own rows at {line.at}: sum({left} * {right}, axis=-1)",
                     [line.edit(product, f"{MODULE}.sum({left} * {right}, axis=-1{keep})", "keras.ops")],
                     "There is then one value per sample.",
                 )

@@ -52,7 +52,7 @@ def weights_of_state(evidence: Evidence, finding: Finding, fact: VariableGiven) 
         ]
         if own and state:
             yield (
-                f"Differentiate by {state[0]}, the values in the state, at line {own[0].lineno}",
+                f"Use {state[0]}, the values in the state, at line {own[0].lineno}",
                 [line.edit(item, state[0]) for item in own],
                 "Gradients are taken of arrays, and the state holds the values of the weights.",
             )

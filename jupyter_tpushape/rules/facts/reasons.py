@@ -136,7 +136,7 @@ class LacksAxis(Reason, frozen=True):
                 f"result per position instead of one per sample. Add Flatten before the first Dense."
             )
         if self.joins:
-            add = f"Joined tensors have the same number of axes: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
+            add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
         elif self.product:
             add = f"A matrix product requires a column: expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
         else:
