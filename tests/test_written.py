@@ -12,6 +12,7 @@ from written_data import DATA
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
+from written_pairs import PAIRS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
@@ -20,7 +21,7 @@ from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS, **SIZES}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS, **SIZES, **PAIRS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

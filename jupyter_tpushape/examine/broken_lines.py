@@ -209,6 +209,36 @@ def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None
     return found
 
 
+_TRACES_ALL = frozenset({"checkpoint", "remat", "jit"})
+
+
+def traced_argument(adapter: Framework, error: BaseException | None) -> tuple[str, str, int, str, tuple[str, int]] | None:
+    """A number or truth value of Python's that a function of JAX's hands on as a tensor, where a line of the function asked for its value.
+
+    The parameter, the function, the argument's place, what hands it on, and the line that calls it.
+    """
+    frames, trace = [], getattr(error, "__traceback__", None)
+    while trace is not None:
+        if is_user_file(trace.tb_frame.f_code.co_filename):
+            frames.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    if len(frames) < 2:
+        return None
+    (outer, line), (inner, _) = frames[-2:]
+    code, values = inner.f_code, values_of(outer)
+    parameters = [name for name in code.co_varnames[: code.co_argcount] if name != "self"]
+    scope = scope_of(Place(outer.f_code.co_filename, line))
+    for call in (one for one in ast.walk(scope) if isinstance(one, ast.Call)) if scope is not None else ():
+        hands = ast.unparse(call.func.func).rpartition(".")[2] if isinstance(call.func, ast.Call) else ""
+        if hands not in _TRACES_ALL or not call.lineno <= line <= (call.end_lineno or 0):
+            continue
+        for place, (name, given) in enumerate(zip(parameters, call.args, strict=False)):
+            value = given.value if isinstance(given, ast.Constant) else values.of(given)
+            if isinstance(value, (bool, int)) and adapter.is_tensor(inner.f_locals.get(name)):
+                return name, code.co_name, place, hands, (outer.f_code.co_filename, line)
+    return None
+
+
 def breaking_layer(adapter: Framework, error: BaseException) -> Who | None:
     """The innermost layer whose code was running when an error was raised."""
     found, trace = None, error.__traceback__

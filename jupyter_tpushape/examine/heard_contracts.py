@@ -102,6 +102,17 @@ class HeardLoopState(Heard, frozen=True):
     after: Shape
 
 
+class HeardUndefined(Heard, frozen=True):
+    """A weight was to be made with an axis of unknown size."""
+
+
+class HeardStateCount(Heard, frozen=True):
+    """A loop begins with ``before`` states, and has ``after`` when it has run once, where that is said."""
+
+    before: int
+    after: int | None
+
+
 class HeardUneven(Heard, frozen=True):
     """A reshape to ``target``, which has one unknown axis, does not come out even."""
 
@@ -183,8 +194,17 @@ def _states(text: str) -> Iterator[Heard]:
     loop = _LOOP.search(text)
     if loop:
         yield HeardLoopState(_shape(loop[1]), _shape(loop[2]))
+    if "Shapes used to initialize variables must be fully-defined" in text:
+        yield HeardUndefined()
+    counted = _CARRIED.search(text) or _LEAVES.search(text)
+    if counted:
+        yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)
 
 
+_CARRIED = re.compile(
+    r"input carry \w+ is a (?:list|tuple) of length (\d+) but the corresponding component of the carry output is a (?:list|tuple) of length (\d+)"
+)
+_LEAVES = re.compile(r"Too (?:many|few) leaves for PyTreeSpec; expected: (\d+)(?:, got: (\d+))?")
 _UNFILLED = re.compile(
     r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)"
 )

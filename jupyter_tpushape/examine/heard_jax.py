@@ -128,6 +128,7 @@ _TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "
     ("jnp.arange argument", "size"),
     ("jax.nn.one_hot argument `num_classes`", "size"),
     ("pass a static `length` argument", "size"),
+    ("Argument `num_segments` must be set when using the JAX backend", "size"),
     ("the total number of repeats must be static", "size"),
     ("'num' argument of jnp.linspace", "size"),
     ("Attempted boolean conversion of traced array", "bool"),

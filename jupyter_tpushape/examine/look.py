@@ -35,7 +35,7 @@ from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
 from .broken_layers import initial_shape, on_one_sample
-from .broken_lines import first_row, last_call, paired, scanned, uncalled, unpacked
+from .broken_lines import first_row, last_call, paired, scanned, traced_argument, uncalled, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
@@ -63,6 +63,8 @@ def examine(program: Program) -> Examined:
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
             seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), initial_shape(seen.recorder)
+            handed = traced_argument(adapter, error)
+            seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
@@ -244,7 +246,9 @@ def _trace(seen: Examined) -> None:
     if traced.cut is not None and program.training:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
-    evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
+    # A seed that only the first call creates is kept, and changes.
+    again = seen.recorder.anew is not None
+    evidence.facts["drawn"] = [(shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["leaked"] = location(seen.recorder.leaked)
@@ -317,6 +321,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly
         facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None
+        derived = seen.recorder.derived
+        facts["derived"] = (*derived[:2], location(derived[2])) if derived is not None else None
         beside = seen.recorder.beside
         facts["beside"] = (beside[0], location(beside[1])) if beside is not None else None
         bare = (

@@ -114,7 +114,10 @@ def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
     """Which axes of what the operation that broke was given grow with the batch; ``[]`` where a second look does not end there."""
     first, failed = seen.run, seen.recorder.failed
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
-    if first is None or failed is None or failed.kind != "op" or seen.adapter is None or not batch or timed_out(first.error):
+    if first is None or failed is None or seen.adapter is None or not batch or timed_out(first.error):
+        return []
+    # Of a loss this is worth a second look where a tensor seems to have the batch twice.
+    if failed.kind != "op" and not any((port.spec.shape or ()).count(batch) > 1 for port in failed.inputs):
         return []
     rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
     (rerun or _plain(seen))(_with_rows(seen, batch, rows), recorder)

@@ -18,7 +18,7 @@ from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
 from ..rules.upstream import takes_one
 from ..rules.words import axes_of
-from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, ReplaceLayer, Transform
+from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 
 Question = str
 Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
@@ -27,7 +27,15 @@ Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
 def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
     """What the user must decide before the edits count as a fix; empty if the meaning is kept."""
     found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
-    return [*dict.fromkeys(found), *_inputs_lost(before, after)]
+    return [*dict.fromkeys(found), *_pooled_no_more(edits), *_inputs_lost(before, after)]
+
+
+def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """A layer that is left out because another edit of the same fix took the axes away that it works on."""
+    flat = any(isinstance(edit, InsertLayer) and edit.layer_class in ("Flatten", "Reshape") for edit in edits)
+    for edit in edits if flat else ():
+        if isinstance(edit, RemoveLayer):
+            yield f"Do you need {edit.target}? Without the Flatten that this fix adds, it would have axes to work on."
 
 
 # -- every input still counts --------------------------------------------------------------------------

@@ -184,7 +184,7 @@ def fixed_random(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(DRAWN.id, "silent", HostDrawn(), (), location=hosted)
     rows = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     # A key that the program means to change, and cannot, is told by itself.
-    for shape, location in (evidence.facts.get("drawn") or ()) if not evidence.facts.get("kept") else ():
+    for shape, location, renewed in (evidence.facts.get("drawn") or ()) if not evidence.facts.get("kept") else ():
         if location is not None and shape and rows not in (None, 1) and shape[0] == rows:
-            yield Finding.of(DRAWN.id, "silent", Constant(shape), (), location=location)
+            yield Finding.of(DRAWN.id, "silent", Constant(shape, renewed), (), location=location)
             return

@@ -21,6 +21,7 @@ from ..examine.heard_contracts import (
     HeardNoneNumber,
     HeardNoRank,
     HeardRefusedDtype,
+    HeardStateCount,
     HeardStateful,
     HeardUnpack,
     HeardWeight,
@@ -54,7 +55,7 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
+from .facts.states import CellState, CellStates, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
 from .loss_tracker import misled
@@ -209,7 +210,9 @@ def _stateful(at: Break) -> Explained:
 
 
 def _cell(at: Break) -> Explained:
-    said = hear(at.node.failure, HeardLoopState)
+    said, counted = hear(at.node.failure, HeardLoopState), hear(at.node.failure, HeardStateCount)
+    if counted is not None and at.node.op == "RNN":
+        return STATES.id, CellStates(Who.of(at.node), counted.before, counted.after)
     return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
 
 

@@ -17,7 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardAboutShapes, HeardTuple
+from ..examine.heard_contracts import HeardAboutShapes, HeardTuple, HeardUndefined
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -221,7 +221,17 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         apart = contract(Break(evidence, node, edges, shape))
         if apart is not None:
             return Finding.of(apart[0], "error", apart[1])
-    for explain in (_step_rank, _wrong_rank, _wrong_axis, merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
+    for explain in (
+        _step_rank,
+        _wrong_rank,
+        _no_features,
+        _wrong_axis,
+        merge_shapes,
+        _reshape_size,
+        _window_size,
+        _unknown_axis,
+        _attention_shapes,
+    ):
         found = explain(evidence, node, edges, shape)
         if found is not None:
             return Finding.of(found[0], "error", found[1])
@@ -285,6 +295,13 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         attention=giver.name if giver is not None and got < wanted and without_steps(evidence.flow, giver) else "",
         returns=giver.name if giver is not None and got > wanted and recurs(giver) else "",
     )
+
+
+def _no_features(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
+    """A layer whose weights would be as many as there are samples: its input has no other axis."""
+    if node.kind != "layer" or shape != (None,) or hear(node.failure, HeardUndefined) is None or "Embedding" in node.op:
+        return None
+    return RANK.id, WrongRank(Who.of(node), 2, 1, shape, givers(evidence.flow, edges), "min")
 
 
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -39,7 +39,7 @@ from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
 from .facts.loss import IndexInRow, LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
-from .facts.loss_silent import RowsLost
+from .facts.loss_silent import PairsPredicted, RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
 from .grids import grid_apart
@@ -171,6 +171,7 @@ def _loss_above(evidence: Evidence, node: Node) -> Node | None:
     return None
 
 
+BROADCAST = "loss-broadcast"
 # The rule, the fact, and the nodes that it blames.
 Explained = tuple[str, Fact, tuple[str, ...]]
 
@@ -225,7 +226,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         reads = metric_reads(loss, y, p, classes) if node.kind != "op" else None
         if reads is not None:
             return METRIC_LABELS.id, reads, ()
-        for explain in (_folded, _last_only, _surplus, _encoding, _units):
+        for explain in (_folded, _pairs, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
                 return found
@@ -258,7 +259,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
-    if node.kind == "op" and len(evidence.given) == 2:
+    if node.kind == "op" and len(evidence.given) >= 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
         in_a_row = (
@@ -321,6 +322,21 @@ def _folded(
         given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
         if given is not None and node.kind != "input":
             return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
+    return None
+
+
+def _pairs(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
+    """Predictions for every pair of samples: the batch is on two axes."""
+    given = next((one for one in evidence.given if one.label == "predictions" and one.spec.shape == p), None)
+    if given is None or len(given.grows) != 2:
+        return None
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        edges = evidence.flow.into(node.id)
+        if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
+            return BROADCAST, PairsPredicted(loss.name, p, y, Who.of(node), silent=False), (node.id, loss.id)
     return None
 
 

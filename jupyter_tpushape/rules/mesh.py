@@ -31,7 +31,18 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import GROUPS, OptimizerBeside, OptimizerPart, OtherVariables, StateMisplaced, StateUnchanged, StepReturns, Underived
+from .facts.transforms import (
+    GROUPS,
+    GradientOfOther,
+    OptimizerBeside,
+    OptimizerPart,
+    OtherVariables,
+    PassedAsTensor,
+    StateMisplaced,
+    StateUnchanged,
+    StepReturns,
+    Underived,
+)
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -237,6 +248,9 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
     if evidence.failure is not None and evidence.facts.get("exchanged") is not None:
         return Finding.of(SWAPPED.id, "error", GradientsSwapped(), nodes, location=evidence.facts["exchanged"])
+    if evidence.failure is not None and (derived := evidence.facts.get("derived")) is not None:
+        like = next((show(path) for path, spec in (*evidence.x, *evidence.y) if spec.shape == derived[0]), "")
+        return Finding.of("code-raises", "error", GradientOfOther(derived[0], derived[1], like), nodes, location=derived[2])
     if hear(evidence.failure, HeardItem) is not None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     if hear(evidence.failure, HeardUnseeded) is not None:
@@ -253,6 +267,9 @@ def told(evidence: Evidence) -> Finding | None:
         raised = evidence.raised
         if raised is not None:
             where = location((raised.file, raised.line))
+        passed = evidence.facts.get("handed")
+        if passed is not None:
+            return Finding.of(VALUE.id, "error", PassedAsTensor(*passed[:4]), nodes, location=passed[4])
         # What a function of a library asks of its argument is no condition or conversion of the program's own.
         inside = asked.what in ("bool", "number") and node is not None and node.kind == "op" and node.op not in _PROTOCOLS
         inside = inside and evidence.where != "step"  # there the node is the optimizer, which runs code of the program's

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from .examples import sequential
@@ -93,7 +95,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Element-wise operations that combine every sample with every other; of several alike on a line, the first."""
     seen = set()
     for node in evidence.flow.nodes:
-        if node.kind != "op" or node.op not in PAIRING:
+        if node.kind != "op":
             continue
         edges = evidence.flow.into(node.id)
         if len(edges) != 2 or not edges[0].spec.shape or not edges[1].spec.shape:
@@ -102,14 +104,44 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         carries = [carried(evidence, edge) for edge in edges]
         if len(a) == len(b) or any(not found or 0 not in found or len(found) != 1 for found in carries):
             continue
+        if node.op not in PAIRING and not _crossed(evidence, node, a, b):
+            continue
         # In a function that is mapped over the samples, each tensor has an axis more than the code sees.
         if a[-1] != b[-1] and any(edge.spec.shape in (a, b) for edge in evidence.flow.out_of(node.id)):
             continue
         fact = EveryPair(Who.of(node), a, b)
-        place = (node.op, a, b, node.called and (node.called.file, node.called.line))
+        # A metric that counts several things compares the same two in each line.
+        within = next((item.id for item in _above(evidence, node) if item.kind == "metric"), "")
+        place = (within or node.op, a, b, node.called and (node.called.file, within or node.called.line))
         if place not in seen or node.called is None:
             seen.add(place)
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
+    """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them, with the batch on two axes."""
+    made = next(iter(evidence.flow.out_of(node.id)), None)
+    if made is None or node.op.startswith(_LOOKUPS) or len(carried(evidence, made) or {}) != 2:
+        return False
+    try:
+        return made.spec.shape == np.broadcast_shapes(*(tuple(n or 0 for n in shape) for shape in (a, b)))
+    except ValueError:
+        return False
+
+
+_LOOKUPS = ("Gather", "Take")
+
+
+def crossed(evidence: Evidence, edge: Edge) -> Node | None:
+    """The operation upstream that gave a tensor the batch on two axes: what it got has it on one."""
+    if len(carried(evidence, edge) or {}) != 2:
+        return None
+    start = evidence.flow.node(edge.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        edges = evidence.flow.into(node.id)
+        if edges and all(len(carried(evidence, one) or {}) == 1 for one in edges):
+            return node if node.kind == "op" else None
+    return None
 
 
 @check(order=41)

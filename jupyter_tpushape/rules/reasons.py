@@ -12,6 +12,7 @@ from ..graph import Axis, axes, written
 from .facts.reasons import (
     ClassesSummed,
     Column,
+    Columns,
     Exchanged,
     Halves,
     LacksAxis,
@@ -28,7 +29,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .upstream import ancestors, cause_of_axes, maker_of
-from .words import SLICES, placed
+from .words import PAIRING, SLICES, placed
 
 _PARTS = ("reshape", *SLICES)
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
@@ -57,7 +58,12 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return Halves(size)
     single = one_sample(node, [one.spec.shape or () for one in operands])
     if single is not None:
-        return OneSample(*single)
+        # A tensor with a row for each sample lacks no batch axis, whatever rank it has.
+        rows = len(single[0]) < len(single[1]) and any(one.spec.shape == single[0] and batch_axis(one) == 0 for one in operands)
+        return LacksAxis(*single, product=False, joins=True) if rows else OneSample(*single)
+    columns = _columns(node, operands)
+    if columns:
+        return Columns(columns)
     said = hear(node.failure, HeardUnequal)
     if node.kind != "op" or len(operands) != 2 or said is None:
         return None
@@ -139,6 +145,15 @@ def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:
     if single is None or rows is None or sum(a != b for a, b in zip(single[1:], rows[1:], strict=True)) > 1:
         return None
     return single, rows
+
+
+def _columns(node: Node, operands: list[Given]) -> Shape:
+    """The shape of several operands of one function that hold a number for each row of the others, on an axis of its own."""
+    shapes = [one.spec.shape or () for one in operands]
+    most = max(shapes, key=len, default=())
+    columns = [shape for shape in shapes if len(shape) == 2 and shape[1] == 1 and shape[:1] == most[:1] and shape[0] not in (None, 1)]
+    plain = node.op in PAIRING or node.op.lower() in _JOINS or node.op.startswith(_PRODUCTS)
+    return columns[0] if node.kind == "op" and not plain and len(shapes) > 2 < len(most) and len(columns) > 1 else ()
 
 
 def batch_axis(given: Given) -> int | None:
@@ -232,7 +247,9 @@ def _through(evidence: Evidence, given: Given) -> str:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:
         out: Edge | None = next(iter(evidence.flow.out_of(node.id)), None)
-        if node.op == "Dense" and out is not None and out.spec.shape is not None and len(out.spec.shape) > 2:
+        # Axes that something else made since, such as those of heads or of scores, are not the layer's.
+        kept = out is not None and (out.spec.shape or ())[1:-1] == (given.spec.shape or ())[1:-1]
+        if node.op == "Dense" and out is not None and kept and len(out.spec.shape or ()) > 2:
             cause = cause_of_axes(evidence, out)
             return cause[1].name if cause is not None and cause[0] in ("grid", "input") else ""
     return ""

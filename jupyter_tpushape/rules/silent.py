@@ -13,10 +13,11 @@ from .compiled import METRIC_LABELS
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
-from .facts.loss_silent import Crosswise, RowsConvolvedAlone
+from .facts.loss_silent import Crosswise, PairsPredicted, RowsConvolvedAlone
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
 from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresOfOne, SingleUnit
 from .loss import INT_LABELS
+from .mixing import crossed
 from .registry import check, rule
 from .upstream import cause_of_axes
 from .words import axes_of
@@ -131,6 +132,11 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(
                 INT_LABELS.id, "silent", single, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
             )
+            continue
+        crossing = crossed(evidence, predictions)
+        if crossing is not None:
+            pairs = PairsPredicted(node.name, predictions.spec.shape, labels.spec.shape, Who.of(crossing), silent=True)
+            yield Finding.of(BROADCAST.id, "silent", pairs, (crossing.id, node.id), (predictions.id, labels.id), crossing.called)
             continue
         surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
         cause: tuple[Through | Literal["last", "width"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..examine.evidence import Evidence
-from ..examine.heard import hear
+from ..examine.heard import HeardWidths, hear
 from ..examine.heard_jax import (
     HeardBranches,
     HeardCarry,
@@ -16,13 +16,14 @@ from ..examine.heard_jax import (
     HeardPut,
     HeardUntraced,
 )
-from ..flow import Fact, Node, Who
+from ..flow import Fact, Node, Shape, Who
 from .facts.loss import LossVector
 from .facts.states import CellState
 from .facts.transforms import (
     BranchesApart,
     CarryApart,
     CompiledApart,
+    ConvolvedFirst,
     FractionalIndex,
     FractionalSize,
     GradientOf,
@@ -63,6 +64,9 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         return "op-shapes", MappedApart(who, mapped.axes)
     if gradient is not None:
         return "op-shapes", GradientOf(who, gradient.several, gradient.shape, gradient.paired)
+    widths, shapes = hear(said, HeardWidths), [one.spec.shape or () for one in evidence.given]
+    if widths is not None and widths.of == "channels" and len(shapes) > 1 and _channels_last(*shapes[:2]):
+        return "op-shapes", ConvolvedFirst(who, *shapes[:2])
     fraction, put = hear(said, HeardFraction), hear(said, HeardPut)
     if fraction is not None:
         return "op-shapes", FractionalSize(who, fraction.size)
@@ -72,6 +76,11 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
         return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")
     return None
+
+
+def _channels_last(maps: Shape, kernel: Shape) -> bool:
+    """Whether a kernel takes as many channels as maps have on their last axis, and not as many as they have on the second."""
+    return 3 <= len(maps) == len(kernel) <= 5 and maps[-1] == kernel[-2] and maps[1] != kernel[1]
 
 
 def _compiled_apart(evidence: Evidence, node: Node) -> CompiledApart | None:

@@ -46,6 +46,8 @@ class Framework(ABC):
     Sequential: Any
     Functional: Any
     InputLayer: Any
+    # What holds the state of random numbers, if that is no layer.
+    Seeds: Any = None
     # The framework's own operations on symbolic tensors, where it has some.
     ops: Any = None
 

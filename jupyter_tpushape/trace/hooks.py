@@ -42,8 +42,9 @@ class Hooks:
             self.patch(self.framework.Model, door, waiting)
         self.patch(self.framework.Layer, "add_loss", self._around_add_loss)
         self.patch(self.framework.Metric, "__init__", self._around_making)
-        for optimizer in self.framework.optimizer_classes():
-            self.patch(optimizer, "__init__", self._around_making)
+        made = [one for one in (self.framework.Seeds,) if one is not None]
+        for kind in (*made, *self.framework.optimizer_classes()):
+            self.patch(kind, "__init__", self._around_making)
         self.framework.install_more()
 
     def uninstall(self) -> None:

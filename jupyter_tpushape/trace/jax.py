@@ -9,10 +9,12 @@ wrote inside (``inside_jax.py``).
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,9 @@ from .values_jax import GIVEN, ProgramValues
 if TYPE_CHECKING:
     from .framework import Framework
 
+# A setting that changes nothing while it matches no file, and that JAX's caches of traces know: under another value, functions run again.
+_MARK = "jax_hlo_source_file_canonicalization_regex"
+_MARKS = itertools.count()
 # Equations that hand their operand on: the data goes straight through.
 _TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "sharding_constraint", "name", "device_put"})
 
@@ -112,6 +117,9 @@ class Jax(Backend):
         key = id(variable)
         if key not in graph.variables:
             made = graph.placeholder(Spec(tuple(variable._shape), str(variable._dtype)), "")
+            if any(one is variable or getattr(one, "state", None) is variable for one, _ in graph.recorder.inside):
+                # What a line of a call creates starts from the same value each time, if every call creates it.
+                graph.fixed[id(_base(made))] = graph.renewed[id(_base(made))] = _base(made)
             graph.variables[key] = (made, variable)
             graph.asked.append((made, variable))
         return graph.variables[key][0]
@@ -131,8 +139,10 @@ class Jax(Backend):
         self._here.graph = graph
         # The frames between the user's line and the error hold what the failing operation was given.
         jax.config.update("jax_traceback_filtering", "off")
+        again = contextlib.nullcontext() if not recorder.afresh or not hasattr(jax.config, _MARK) else _afresh()
         try:
-            graph.program = jax.make_jaxpr(program)(*(jax.ShapeDtypeStruct(one._shape, one._dtype) for one in variables))
+            with again:
+                graph.program = jax.make_jaxpr(program)(*(jax.ShapeDtypeStruct(one._shape, one._dtype) for one in variables))
         finally:
             jax.config.update("jax_traceback_filtering", filtering)
             self._here.graph = before
@@ -169,6 +179,33 @@ class Jax(Backend):
             graph.note_failure(error)
 
 
+@contextlib.contextmanager
+def _afresh() -> Iterator[None]:
+    """Functions that JAX has traced run once more, and again after Keras has run them for their shapes, as a step's own trace does."""
+    marked, module = getattr(jax.config, _MARK), sys.modules.get("keras.src.backend")
+    original = getattr(module, "compute_output_spec", None)
+
+    def renew() -> None:
+        jax.config.update(_MARK, f"(?!)tpushape {next(_MARKS)}")
+
+    def shapes(*args: Any, **kwargs: Any) -> Any:
+        assert original is not None
+        try:
+            return original(*args, **kwargs)
+        finally:
+            renew()
+
+    renew()
+    if original is not None:
+        setattr(module, "compute_output_spec", shapes)  # noqa: B010
+    try:
+        yield
+    finally:
+        if original is not None:
+            setattr(module, "compute_output_spec", original)  # noqa: B010
+        jax.config.update(_MARK, marked)
+
+
 class TraceGraph(Graph):
     """One run under ``make_jaxpr``."""
 
@@ -179,6 +216,8 @@ class TraceGraph(Graph):
         self.counted: dict[int, tuple[Any, Any]] = {}
         # Tensors that depend on neither data nor variables, by id.
         self.fixed: dict[int, Any] = {}
+        # Those of them that depend on a variable which the program created while it ran.
+        self.renewed: dict[int, Any] = {}
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -210,6 +249,7 @@ class TraceGraph(Graph):
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
+        self.renewed.clear()
 
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tracer of this spec, which no computation is known of."""
@@ -241,8 +281,11 @@ class TraceGraph(Graph):
         name = str(primitive.name)
         if results and all(id(one) in self.fixed or _is_constant(one) for one in tensors):
             self.fixed.update((id(_base(one)), _base(one)) for one in results)
+            renewed = any(id(one) in self.renewed for one in tensors)
+            if renewed:
+                self.renewed.update((id(_base(one)), _base(one)) for one in results)
             if draws(name, params):
-                recorder.drawn.append((tuple(results[0].shape), user_frame()))
+                recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(_base(one))][1] if isinstance(one, jax.core.Tracer) else one

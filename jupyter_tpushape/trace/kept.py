@@ -152,15 +152,27 @@ class Generators:
                 _restore(one, state)
 
 
-def _named(functions: list[Any]) -> bool:
-    """Whether one of these reads the name ``random``."""
+def _named(functions: list[Any], wanted: frozenset[str] = frozenset({"random"})) -> bool:
+    """Whether one of these reads one of the names."""
     pending = [one.__code__ for one in functions]
     while pending:
         code = pending.pop()
-        if "random" in code.co_names:
+        if wanted & set(code.co_names):
             return True
         pending += [one for one in code.co_consts if isinstance(one, CodeType)]
     return False
+
+
+_TRANSFORMS = frozenset({"checkpoint", "remat", "jit"})
+
+
+def transforms(objects: list[Any]) -> bool:
+    """Whether the user's code has functions of JAX's trace functions of its own, whose traces JAX keeps."""
+    methods = [value for cls in {type(obj) for obj in objects if of_the_user(obj)} for value in vars(cls).values()]
+    plain = [inspect.unwrap(one) for one in methods if callable(one)]
+    plain = [one for one in plain if hasattr(one, "__code__")]
+    held = {name for one in plain for name, value in one.__globals__.items() if hasattr(value, "lower") and hasattr(value, "trace")}
+    return _named(plain, _TRANSFORMS | held) or any(hasattr(one, "lower") and hasattr(one, "trace") for one in methods)
 
 
 def _state(generator: Any) -> Any:
@@ -227,8 +239,12 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
     def watched(name: str, original: Any) -> Any:
         def stateless_apply(optimizer_variables: Any, grads: Any, trainable_variables: Any) -> Any:
             recorder = active()
-            if recorder is not None and grads and all(id(one) in trainable for one in grads):
+            several = isinstance(grads, (list, tuple, dict))
+            if recorder is not None and several and grads and all(id(one) in trainable for one in grads):
                 recorder.exchanged = user_frame(depth=2)
+            # The optimizer takes an array for a list of its rows.
+            if recorder is not None and not several and backend.is_tensor(grads) and recorder.derived is None:
+                recorder.derived = (tuple(grads.shape), len(trainable_variables), user_frame(depth=2))
             built = list(getattr(held[name], "_trainable_variables", ())) if held[name].built else []
             if recorder is not None and len(built) != len(trainable_variables):
                 recorder.partly = (

@@ -44,6 +44,7 @@ class Keras3(FunctionalGraph, Framework):
     Layer = Layer
     Loss = Loss
     Metric = Metric
+    Seeds = keras.random.SeedGenerator
     Model = keras.Model
     Sequential = keras.Sequential
     Functional = Functional

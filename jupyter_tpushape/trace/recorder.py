@@ -134,6 +134,8 @@ class Recorder:
         self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.
         self.partly: tuple[str, int, int, str, Any] | None = None
+        # One gradient where an optimizer takes one for each weight: its shape, the number of weights, and the line.
+        self.derived: tuple[tuple[int, ...], int, Any] | None = None
         # An optimizer that gets variables which are not in the state of a step: the attribute that holds it, and the line.
         self.beside: tuple[str, Place | None] | None = None
         # The metrics by their variables' ids while a model's call runs, and those that it asked for a value, with the line.
@@ -151,8 +153,10 @@ class Recorder:
         self.initial: list[Any] = []
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
+        # Whether functions that JAX has traced before are traced again.
+        self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.
-        self.drawn: list[tuple[Any, Place | None]] = []
+        self.drawn: list[tuple[Any, Place | None, bool]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.

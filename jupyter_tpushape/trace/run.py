@@ -17,7 +17,7 @@ from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
 from .inside import look_inside
-from .kept import Generators, kept
+from .kept import Generators, kept, transforms
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found, uncollected
@@ -208,6 +208,7 @@ def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
             adapter.backend.explain(recorder, adapter, error)
             run.error, run.where = unmasked(error), "call"
 
+    recorder.afresh = not adapter.backend.replicated and transforms(_objects(run.model))
     with adapter.scope():
         adapter.backend.trace(recorder, adapter, body, adapter.variables(run.model))
 
@@ -290,8 +291,11 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
 
 def _generators(run: Run, model: Any) -> Generators:
     # Where a replica is what is traced, nothing reports them.
-    every = [] if run.adapter.backend.replicated else [model, *getattr(model, "_flatten_layers", lambda **_: ())(include_self=False)]
-    return Generators(every)
+    return Generators([] if run.adapter.backend.replicated else _objects(model))
+
+
+def _objects(model: Any) -> list[Any]:
+    return [model, *getattr(model, "_flatten_layers", lambda **_: ())(include_self=False)]
 
 
 def _metered(model: Any) -> dict[int, str]:

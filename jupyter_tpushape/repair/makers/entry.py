@@ -146,13 +146,16 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
 
 def cast_data(evidence: Evidence, finding: Finding) -> Made:
     """Integers or doubles that meet the floats of a layer's weights."""
-    edits = [
-        transform(path, "cast", dtype="float32")
-        for path, spec in evidence.x
-        if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
-    ]
-    if edits:
-        yield f"Cast the data from {evidence.x[0][1].dtype} to float32", edits, "Layers compute in float32; no value is lost."
+    looked_up = any(node.op.startswith(_INDEXES) for node in evidence.flow.nodes)
+    cast = [(path, spec.dtype) for path, spec in evidence.x if spec.dtype.startswith(_NO_FLOATS) and not looked_up]
+    if cast:
+        edits = [transform(path, "cast", dtype="float32") for path, _ in cast]
+        yield f"Cast the data from {cast[0][1]} to float32", edits, "Layers compute in float32; no value is lost."
+
+
+_NO_FLOATS = ("int", "uint", "bool", "float64")
+# What reads integers as indices.
+_INDEXES = ("Embedding", "Gather", "Take", "Segment", "UnsortedSegment", "OneHot")
 
 
 def reshape_data(evidence: Evidence, finding: Finding) -> Made:

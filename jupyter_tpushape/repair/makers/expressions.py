@@ -9,10 +9,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import SymbolicFunction
-from ...rules.facts.layers import WrongMask
+from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
+from ...rules.facts.reasons import Columns
 from ...rules.facts.states import CellState
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
@@ -141,6 +142,22 @@ def _ends(shape: Shape, last: Shape) -> bool:
 def _ones(shape: Shape, rank: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
+
+
+@of(OperationRaised)
+def columns(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Vectors in place of columns, all that a function was given."""
+    if not isinstance(fact.reason, Columns):
+        return
+    for line in lines_of(evidence)[:1]:
+        given = [node for node in line.operands() if line.shape(node) == fact.reason.shape]
+        if given:
+            names = " and ".join(map(short, given))
+            yield (
+                f"Squeeze the axis of size 1 of {names} at {line.at}",
+                [line.apply(node, "squeeze", -1) for node in given],
+                "The function then receives one number for each sample.",
+            )
 
 
 @of(IndexInRow)

@@ -12,6 +12,7 @@ from ...flow import Finding, KeyPath, Shape, Spec
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched
 from ...rules.facts.data import InputsStacked, LabelsAsWeights, ThirdPart
+from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
 from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
@@ -208,6 +209,21 @@ def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Ma
         [Regroup("x", 3, "(a, b)", "", function)],
         "fit then gets (inputs, labels).",
     )
+
+
+@of(WrongWeights)
+def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
+    """One weight for each value of the loss, where the weights are the same along one more axis, as far as they were seen."""
+    path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
+    sampled = evidence.sample.sampled if evidence.sample is not None else []
+    seen = [value for batch in sampled for at, value in flatten(batch[2], "weight") if at == path]
+    alike = bool(seen) and all(getattr(value, "ndim", 0) > 1 and (value == value[..., :1]).all() for value in seen)
+    if path is not None and alike and fact.weights[:-1] == fact.values:
+        yield (
+            f"Use one weight for each value of the loss: {'w' + ''.join(f'[{key!r}]' for key in path[1:])}[..., 0]",
+            [transform(path, "first_of_last")],
+            f"The {fact.weights[-1]} weights on the last axis are the same.",
+        )
 
 
 def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:

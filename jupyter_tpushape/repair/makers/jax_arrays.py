@@ -7,11 +7,20 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
-from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import (
+    CarryApart,
+    ConvolvedFirst,
+    FractionalIndex,
+    FractionalSize,
+    GradientOf,
+    GradientOfOther,
+    MappedApart,
+    OneMapped,
+)
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
-from .line import Line, assigned_to, lines_of, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
@@ -152,6 +161,25 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
         )
 
 
+@of(GradientOfOther)
+def by_weights(evidence: Evidence, finding: Finding, fact: GradientOfOther) -> Made:
+    """The position of the weights among the arguments of the function that is differentiated."""
+    for line, applied in calls_at(evidence, finding.location, "stateless_apply"):
+        weights = ast.unparse(applied.args[2]) if len(applied.args) == 3 else ""
+        for call in nodes(line.scope, ast.Call):
+            made = assigned_to(line, call.func)
+            given = [ast.unparse(one) for one in call.args]
+            if not isinstance(made, ast.Call) or called(made) not in _GRADIENTS or weights not in given[1:] or len(made.args) != 1:
+                continue
+            if all(word.arg != "argnums" for word in made.keywords):
+                at = given.index(weights)
+                yield (
+                    f"Use argnums={at} at line {made.lineno}: differentiate by {weights}",
+                    [line.edit(made.args[0], f"{IT}, argnums={at}")],
+                    f"It is argument {at} of the function, counted from 0.",
+                )
+
+
 def _paired(line: Line) -> Made:
     """All that a differentiated function returns beside the loss in one tuple, where it returns and where it is called."""
     names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
@@ -172,6 +200,19 @@ def _paired(line: Line) -> Made:
             text = f"{first}, ({', '.join(rest)})"
             edits.append(line.edit(one, f"({text})" if one in taken else text))
         yield f"Return the loss and a tuple of the rest at line {given[0].lineno}", edits, "has_aux=True expects a pair."
+
+
+@of(ConvolvedFirst)
+def channels_named(evidence: Evidence, finding: Finding, fact: ConvolvedFirst) -> Made:
+    """The axes of maps and kernel by their names, where a convolution is not told them."""
+    for line, call in calls_of(evidence, "conv_general_dilated"):
+        if line.keyword("dimension_numbers") is None and len(call.args) < 7:
+            order = ", ".join(f'"{axes}"' for axes in fact.order)
+            yield (
+                f"Set dimension_numbers=({order}) at {line.at}",
+                [line.more(call, f"dimension_numbers=({order})")],
+                "Batch first and channels last, as in Keras.",
+            )
 
 
 @of(FractionalSize)

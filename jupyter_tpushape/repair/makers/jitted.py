@@ -6,12 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.transforms import CompiledApart
+from ...rules.facts.transforms import CompiledApart, PassedAsTensor
 from ..edits import Undecorated
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import lines_of, span_of
+from .line import lines_at, lines_of, span_of
 
 
 @of(CompiledApart)
@@ -39,6 +39,20 @@ def static_or_plain(evidence: Evidence, finding: Finding, fact: CompiledApart) -
                         [Undecorated(line.raised.function, line.raised.file, span_of(decorator), ast.unparse(decorator))],
                         "fit compiles the whole step, this function included.",
                     )
+
+
+@of(PassedAsTensor)
+def static_argument(evidence: Evidence, finding: Finding, fact: PassedAsTensor) -> Made:
+    """The argument static, where the function is handed over."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            made = call.func
+            if isinstance(made, ast.Call) and called(made) == fact.transform and len(made.args) == 1 and not made.keywords:
+                yield (
+                    f"Declare {fact.parameter} as static at line {made.lineno}: static_argnums=({fact.place},)",
+                    [line.edit(made.args[0], f"{IT}, static_argnums=({fact.place},)")],
+                    f"{fact.function} then receives its value in Python.",
+                )
 
 
 def _last(node: ast.expr) -> str:

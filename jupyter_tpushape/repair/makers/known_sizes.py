@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ..edits.expression import MODULE
+from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, lines_of
@@ -131,6 +132,39 @@ def _sizes(line: Line, shapes: dict[str, tuple[int | None, ...]]) -> Iterator[st
     for name, shape in shapes.items():
         if name.isidentifier() and len(shape) > 1:
             yield from (f"{name}.shape[{axis}]" for axis in range(1, len(shape)))
+
+
+@of(ValueAsked)
+def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """As many segments as there are rows, of which each has one at least."""
+    for line in lines_of(evidence) if fact.asked == "size" else []:
+        call = line.call("segment_sum", "segment_max", "segment_min", "segment_prod")
+        ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
+        if call is None or ids is None or argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) is not None:
+            continue
+        if isinstance(ids, (ast.Name, ast.Attribute)):
+            yield (
+                f"Set num_segments={ast.unparse(ids)}.shape[0] at {line.at}, which is enough for ids that count from 0",
+                [line.more(call, f"num_segments={ast.unparse(ids)}.shape[0]")],
+                "Each segment has at least one row, and segments without rows are empty.",
+            )
+
+
+@of(ValueAsked)
+def distinct(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """As many distinct values as there are elements, where each element is then looked up among them."""
+    for line in lines_of(evidence) if fact.asked == "size" else []:
+        call = line.call("unique")
+        inverse = line.keyword("return_inverse")
+        if call is None or not call.args or line.keyword("size") is not None or not isinstance(inverse, ast.Constant) or not inverse.value:
+            continue
+        if isinstance(call.args[0], (ast.Name, ast.Attribute)) and ast.unparse(call.func).startswith(("jnp.", "jax.")):
+            size = f"{ast.unparse(call.args[0])}.size"
+            yield (
+                f"Set size={size} at {line.at}: there are at most as many distinct values as elements",
+                [line.more(call, f"size={size}")],
+                "The rest repeats the smallest value, and no element refers to it.",
+            )
 
 
 @of(ValueAsked)

@@ -107,6 +107,31 @@ def _labels_of(shape: Shape) -> set[Shape]:
 
 
 @of(UnknownOutputs)
+def returned_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
+    """The keys of the dict that a model returns, where compile and the data call its outputs by the layers that make them."""
+    made = {}
+    for node in evidence.flow.nodes:
+        if node.kind == "output" and node.name in fact.outputs:
+            giver = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)), None)
+            if giver is not None and giver.kind == "layer" and giver.name in fact.unknown:
+                made[node.name] = giver
+    keys = {str(path[1]) for path, _ in evidence.y if len(path) == 2}
+    if len(made) != len(fact.unknown) or not keys <= {*fact.unknown, *fact.outputs} - {*made}:
+        return
+    first = next(iter(made.values()))
+    for line in lines_at(evidence, first.called)[:1]:
+        for given in nodes(line.scope, ast.Dict):
+            written = {item.value: item for item in given.keys if isinstance(item, ast.Constant)}
+            if set(fact.outputs) == set(written):
+                said = " and ".join(f"{old} to {node.name}" for old, node in made.items())
+                yield (
+                    f"Rename the keys that the model returns: {said}",
+                    [line.edit(written[old], repr(node.name)) for old, node in made.items()],
+                    "compile and the labels use the names of the layers.",
+                )
+
+
+@of(UnknownOutputs)
 def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
     """The keys of labels, or of what compile takes, as the outputs are called that none of them names."""
     given = [str(path[1]) for path, _ in evidence.y if len(path) == 2]

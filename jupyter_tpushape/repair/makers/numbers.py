@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import MODULE
@@ -37,6 +37,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:
+        if isinstance(getattr(fact, "reason", None), WholeOnly):
+            continue  # all rows are meant, and a batch has a part of them
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
             where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
@@ -49,10 +51,18 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         owner = own_layer(evidence)
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
+        # A number that gives several axes of one shape, such as a window's, gives no single one of them.
+        arguments = [key for key in arguments if _axes_of(line, key) <= len(pairs)]
         if len(arguments) > 1:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _axes_of(line: Line, argument: str) -> int:
+    """How many axes of one shape an argument of a layer gives in the class, at most."""
+    shapes = [[ast.unparse(one) for one in item.elts] for item in nodes(line.owner(), (ast.Tuple, ast.List))]
+    return max((sum(one in (argument, f"self.{argument}") for one in shape) for shape in shapes), default=0)
 
 
 def _sized_by(line: Line) -> set[str]:

@@ -7,10 +7,10 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
-from ...rules.facts.loss_silent import RowsLost
+from ...rules.facts.loss_silent import PairsPredicted, RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
-from ..edits.expression import IT
+from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes
 from .edits import Made, given, of
 from .line import calls_at, lines_at, short, size_of, span_of
@@ -122,6 +122,37 @@ def _is_number(index: ast.expr) -> bool:
         return type(ast.literal_eval(index)) is int
     except ValueError:
         return False
+
+
+@of(PairsPredicted)
+def own_row(evidence: Evidence, finding: Finding, fact: PairsPredicted) -> Made:
+    """The product of each sample's own rows, where a product of matrices has one value for every pair of samples."""
+    if fact.labels[1:] not in ((), (1,)):
+        return
+    for line in lines_at(evidence, finding.location):
+        products = [(item, item.left, item.right) for item in line.around(ast.BinOp) if isinstance(item.op, ast.MatMult)]
+        products += [(item, *item.args) for item in line.around(ast.Call) if called(item) in ("matmul", "dot") and len(item.args) == 2]
+        for product, one, other in products[:1] if len(products) == 1 else []:
+            turned = _turned(other)
+            if turned is not None:
+                keep = ", keepdims=True" if len(fact.labels) == 2 else ""
+                left, right = (ast.unparse(item) if isinstance(item, _PLAIN) else f"({ast.unparse(item)})" for item in (one, turned))
+                yield (
+                    f"Use the product of each sample's own rows at {line.at}: sum({left} * {right}, axis=-1)",
+                    [line.edit(product, f"{MODULE}.sum({left} * {right}, axis=-1{keep})", "keras.ops")],
+                    "There is then one value per sample.",
+                )
+
+
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+def _turned(node: ast.expr) -> ast.expr | None:
+    """What a matrix is the transpose of, as it is written."""
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return node.value
+    transposes = isinstance(node, ast.Call) and called(node) in ("transpose", "matrix_transpose", "swapaxes") and node.args
+    return node.args[0] if isinstance(node, ast.Call) and transposes else None
 
 
 @of(EveryPair)

@@ -252,14 +252,30 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             if call
             else []
         )
-        if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant)) and "jax." not in ast.unparse(call.func):
+        made = _generators(line, seed)
+        if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant) or made) and "jax." not in ast.unparse(call.func):
             text = line.source.of(call)
             new = text.replace(f"seed={line.source.of(seed)}", f"seed={_SEED}") if seed is not None else f"{text[:-1]}, seed={_SEED})"
-            yield from _kept(line, call, new)
+            unread = [one for one in made if isinstance(one, ast.Assign)]
+            gone = [Removed(line.raised.function, line.raised.file, span_of(one), line.source.of(one)) for one in unread]
+            for title, edits, why in _kept(line, call, new):
+                yield title, [*edits, *gone], why
             return
         if keys and not unseeded:
             yield from _kept(line, keys[0], f"{_SEED}.next()")
             return
+
+
+def _generators(line: Line, seed: ast.expr | None) -> list[ast.AST]:
+    """The call that makes a seed generator where it is used, or the statement that does for this use alone."""
+    if isinstance(seed, ast.Call) and called(seed) == "SeedGenerator":
+        return [seed]
+    if not isinstance(seed, ast.Name):
+        return []
+    given = [one for one in nodes(line.scope, ast.Assign) if [ast.unparse(target) for target in one.targets] == [seed.id]]
+    read = [one for one in nodes(line.scope, ast.Name) if one.id == seed.id and isinstance(one.ctx, ast.Load)]
+    alone = len(given) == len(read) == 1 and isinstance(given[0].value, ast.Call) and called(given[0].value) == "SeedGenerator"
+    return [given[0]] if alone else []
 
 
 @of(HostDrawn)

@@ -9,7 +9,7 @@ from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit
 from ..edits.expression import MODULE
-from ..text.source import called, given_to, nodes, words_of
+from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_of
 
@@ -77,10 +77,19 @@ def _a_number(line: Line, node: ast.expr) -> bool:
 
 def _given(line: Line, node: ast.expr) -> list[ast.expr]:
     """What a name was given last above the line, or an attribute in the class around it."""
-    if isinstance(node, ast.Name):
-        return given_to(line.scope, node, line.raised.line)[-1:]
     name = ast.unparse(node)
-    return [item.value for item in nodes(line.owner(), ast.Assign) if [ast.unparse(one) for one in item.targets] == [name]]
+    scope = line.scope if isinstance(node, ast.Name) else line.owner()
+    pairs = [pair for item in nodes(scope, ast.Assign) for pair in _assigned(item)]
+    found = [value for target, value in pairs if target == name and (scope is not line.scope or value.lineno < line.raised.line)]
+    return found[-1:] if isinstance(node, ast.Name) else found
+
+
+def _assigned(statement: ast.Assign) -> list[tuple[str, ast.expr]]:
+    """What a statement assigns to what, one by one where it assigns several values to several names."""
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return [(ast.unparse(one), other) for one, other in zip(target.elts, value.elts, strict=True)]
+    return [(ast.unparse(target), value)] if len(statement.targets) == 1 else []
 
 
 def _python(node: ast.expr) -> str | None:

@@ -7,7 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellState, States
+from ...rules.facts.states import CellState, CellStates, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT
 from ..edits import LayerConfig
@@ -97,6 +97,31 @@ def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
             edits,
             "The forward and the backward layer return separate states." if both else "An LSTM returns two states.",
         )
+
+
+@of(CellStates)
+def as_many_states(evidence: Evidence, finding: Finding, fact: CellStates) -> Made:
+    """All the states of a cell by the names that it unpacks them to; or the output alone, where it has one state."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for cls in nodes(line.source.tree, ast.ClassDef):
+            sized = any(item.attr == "state_size" for item in nodes(cls, ast.Attribute))
+            call = method_of(cls, "call") if sized else None
+            parameter = call.args.args[2].arg if call is not None and len(call.args.args) > 2 else ""
+            names = [
+                [ast.unparse(one) for one in item.targets[0].elts]
+                for item in (nodes(call, ast.Assign) if call is not None else ())
+                if isinstance(item.targets[0], ast.Tuple) and ast.unparse(item.value) == parameter
+            ]
+            for given in nodes(call, ast.Return) if call is not None else ():
+                parts = given.value.elts if isinstance(given.value, ast.Tuple) else []
+                wanted = names[-1] if names else [ast.unparse(parts[0])] if parts and isinstance(parts[0], ast.Name) else []
+                if len(parts) == 2 and len(wanted) == fact.wanted:
+                    text = f"[{', '.join(wanted)}]"
+                    yield (
+                        f"Return {text} as the states at line {given.lineno}",
+                        [line.edit(parts[1], text)],
+                        f"The cell has {fact.wanted} {'state' if fact.wanted == 1 else 'states'}.",
+                    )
 
 
 @of(CellState)

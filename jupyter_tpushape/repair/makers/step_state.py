@@ -7,6 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import ReadOutside
+from ...rules.facts.mesh import VariableGiven
 from ...rules.facts.transforms import OptimizerBeside
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
@@ -36,6 +37,25 @@ def drawn_in_scope(evidence: Evidence, finding: Finding, fact: ReadOutside) -> M
 
 def _words(statement: ast.Assign) -> list[ast.keyword]:
     return [word for call in nodes(statement, ast.Call) for word in call.keywords]
+
+
+@of(VariableGiven)
+def weights_of_state(evidence: Evidence, finding: Finding, fact: VariableGiven) -> Made:
+    """The values of the weights in the state of a step, where it differentiates by the variables themselves."""
+    for line, step in _steps(evidence, finding):
+        state = groups(step)
+        own = [
+            item
+            for call in nodes(step, ast.Call)
+            for item in call.args
+            if ast.unparse(item) == "self.trainable_variables" and called(call) not in ("zip", "list", "len", "build")
+        ]
+        if own and state:
+            yield (
+                f"Use {state[0]}, the values in the state, at line {own[0].lineno}",
+                [line.edit(item, state[0]) for item in own],
+                "Gradients are taken of arrays, and the state holds the values of the weights.",
+            )
 
 
 @of(OptimizerBeside)

@@ -88,12 +88,14 @@ class ReadOutside(Fact, frozen=True):
 
 
 class Constant(Fact, frozen=True):
-    """Random numbers of ``shape``, one row per sample, that depend on nothing that a step changes."""
+    """Random numbers of ``shape``, one row per sample, that depend on nothing that a step changes. ``renewed``: each call creates their seed generator."""
 
     shape: Shape
+    renewed: bool = False
 
     def message(self) -> str:
-        return f"The random numbers {show_shape(self.shape)} are the same in every step: their seed is a constant."
+        seed = "each call creates their seed generator again" if self.renewed else "their seed is a constant"
+        return f"The random numbers {show_shape(self.shape)} are the same in every step: {seed}."
 
     def why(self) -> str:
         return (

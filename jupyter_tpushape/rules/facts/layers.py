@@ -342,7 +342,7 @@ class OperationRaised(Fact, frozen=True):
         return tuple((b, a) for i in off if (a := first[i]) is not None for b in second if b is not None)
 
     def message(self) -> str:
-        given = " and ".join(show_shape(shape) for shape in self.shapes) or "its inputs"
+        given = listed(tuple(map(show_shape, self.shapes))) or "its inputs"
         if self.layer is not None:
             return f"{self.operation} inside {named(self.layer)} does not accept {given}."
         return f"The operation {self.operation}{placed(self.node) if self.node is not None else ''} does not accept {given}."

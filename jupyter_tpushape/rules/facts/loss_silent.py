@@ -85,6 +85,29 @@ class Crosswise(Fact, frozen=True):
         return pair(self.predictions, self.labels, names=False)
 
 
+class PairsPredicted(Fact, frozen=True):
+    """A loss compares labels of samples with predictions for pairs of them, which ``operation`` makes. ``silent``: by broadcasting."""
+
+    loss: str
+    predictions: Shape
+    labels: Shape
+    operation: Who
+    silent: bool
+
+    def message(self) -> str:
+        return (
+            f"{self.operation.op}{placed(self.operation)} combines every sample with every other, so {self.loss} compares predictions "
+            f"{show_shape(self.predictions)} for pairs of samples with labels {show_shape(self.labels)}."
+        )
+
+    def why(self) -> str:
+        broadcast = " Broadcasting repeats each label for all pairs, so no error is raised." if self.silent else ""
+        return f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
+
+    def sides(self) -> Sides:
+        return pair(self.labels, self.predictions, names=False)
+
+
 class RowsConvolvedAlone(Fact, frozen=True):
     """A convolution that slides over the axes ``names`` and treats further axes of ``shape`` as batch axes."""
 

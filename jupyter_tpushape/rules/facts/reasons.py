@@ -118,12 +118,16 @@ class Column(Reason, frozen=True):
 
 
 class LacksAxis(Reason, frozen=True):
-    """Both have a batch axis, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes ``long`` still has."""
+    """Both have a batch axis, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes ``long`` still has.
+
+    ``joins``: they are concatenated.
+    """
 
     short: Shape
     long: Shape
     product: bool
     through: str = ""
+    joins: bool = False
 
     def words(self) -> str:
         if self.through:
@@ -131,7 +135,9 @@ class LacksAxis(Reason, frozen=True):
                 f"The inner axes of {self.through} are never flattened or pooled. Dense works only on the last axis, so {show_shape(self.long)} has one "
                 f"result per position instead of one per sample. Add Flatten before the first Dense."
             )
-        if self.product:
+        if self.joins:
+            add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
+        elif self.product:
             add = f"A matrix product requires a column: expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
         else:
             lacks = len(self.long) - len(self.short)
@@ -193,6 +199,18 @@ class OneSample(Reason, frozen=True):
         return (
             f"{show_shape(self.single)} has {'a single row' if len(self.single) == len(self.rows) else 'no batch axis'}, but {show_shape(self.rows)} has one for each sample. Joining does not broadcast: "
             f"repeat it for each sample first, with keras.ops.broadcast_to."
+        )
+
+
+class Columns(Reason, frozen=True):
+    """Operands of ``shape``, one number for each sample on an axis of its own, of a function that takes others as well."""
+
+    shape: Shape
+
+    def words(self) -> str:
+        return (
+            f"{show_shape(self.shape)} holds one number for each sample on an axis of size 1. "
+            f"Functions that take lengths or ids beside their data expect a vector, {show_shape(self.shape[:1])}."
         )
 
 

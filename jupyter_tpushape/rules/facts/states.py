@@ -122,6 +122,24 @@ class CellState(Fact, frozen=True):
         return pair(self.before, self.after, names=False)
 
 
+class CellStates(Fact, frozen=True):
+    """The cell of a recurrent layer has ``wanted`` states and returns ``returned``, where that is known."""
+
+    layer: Who
+    wanted: int
+    returned: int | None
+
+    def message(self) -> str:
+        given = "another number" if self.returned is None else str(self.returned)
+        return f"The cell of {named(self.layer)} has {count(self.wanted, 'state')}, but returns {given}."
+
+    def why(self) -> str:
+        return "Each step passes its states to the next. A cell returns (output, states) with as many states as state_size has entries."
+
+    def sides(self) -> Sides:
+        return Side(count(self.wanted, "state")), Side("another number" if self.returned is None else count(self.returned, "state"))
+
+
 class StatesToo(Fact, frozen=True):
     """``layer`` expects one tensor, but ``giver`` returns its output and its states, ``given`` tensors in total."""
 

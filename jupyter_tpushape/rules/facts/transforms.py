@@ -120,6 +120,27 @@ class CompiledApart(Fact, frozen=True):
         return Side("arrays"), Side(self.parameter if self.method else self.kind)
 
 
+class PassedAsTensor(Fact, frozen=True):
+    """``transform`` calls ``function`` with a tensor for ``parameter``, its argument at ``place``, which is a value of Python's outside."""
+
+    parameter: str
+    function: str
+    place: int
+    transform: str
+
+    def message(self) -> str:
+        return f"jax.{self.transform} passes {self.parameter} to {self.function} as a tensor, but this line needs its value in Python."
+
+    def why(self) -> str:
+        return (
+            f"jax.{self.transform} traces every argument that is not static. Declare it static, jax.{self.transform}(f, "
+            f"static_argnums=({self.place},)), or read it from the enclosing function."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a Python value"), Side("a tensor")
+
+
 class VectorPredicate(Fact, frozen=True):
     """A condition for a whole branch has a value for each sample."""
 
@@ -204,6 +225,35 @@ class FractionalIndex(Fact, frozen=True):
         return Side("int32"), Side(self.dtype or "float32")
 
 
+class ConvolvedFirst(Fact, frozen=True):
+    """A convolution of JAX's own reads ``maps`` with their channels first, and they have them last, as the ``kernel`` has its."""
+
+    operation: Who
+    maps: Shape
+    kernel: Shape
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """The axes as they are."""
+        space = "DHW"[5 - len(self.maps) :]
+        return f"N{space}C", f"{space}IO", f"N{space}C"
+
+    def message(self) -> str:
+        return (
+            f"{self.operation.op}{placed(self.operation)} reads axis 1 of {show_shape(self.maps)} as the channels, "
+            f"but they are on the last axis, as the kernel {show_shape(self.kernel)} expects."
+        )
+
+    def why(self) -> str:
+        return (
+            "Without dimension_numbers, JAX expects channels first: (batch, channels, height, width) and kernels (out, in, height, width). "
+            "Keras stores both channels last."
+        )
+
+    def sides(self) -> Sides:
+        return Side(", ".join(self.order)), Side(show_shape(self.maps))
+
+
 class PutApart(Fact, frozen=True):
     """Part of a tensor, of shape ``place``, is set to a ``value`` that cannot be broadcast to it."""
 
@@ -281,6 +331,27 @@ class StateUnchanged(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("new trainable variables"), Side("the same trainable variables")
+
+
+class GradientOfOther(Fact, frozen=True):
+    """``stateless_apply`` receives one gradient of ``shape`` for ``weights`` trainable variables; ``like``: the data that has this shape."""
+
+    shape: Shape
+    weights: int
+    like: str = ""
+
+    def message(self) -> str:
+        what = f", the shape of {self.like}," if self.like else ""
+        return f"stateless_apply receives one gradient of shape {show_shape(self.shape)}{what} for {count(self.weights, 'trainable variable')}."
+
+    def why(self) -> str:
+        return (
+            "jax.grad and jax.value_and_grad differentiate by the first argument of the function. "
+            "Pass the trainable variables first, or give their position: argnums=2 for the third argument."
+        )
+
+    def sides(self) -> Sides:
+        return Side(count(self.weights, "gradient")), Side(show_shape(self.shape))
 
 
 class OptimizerBeside(Fact, frozen=True):
