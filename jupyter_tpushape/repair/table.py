@@ -47,6 +47,7 @@ from .makers import (
     trackers,
     transposed,
     unrolled,
+    updates,
     widths,
     windows,
     written,
@@ -283,6 +284,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
+    "optimizer-update": (updates.exchanged, updates.paired, updates.built_for_all),
     "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
     "output-names": (
