@@ -333,12 +333,12 @@ class InnerDoor(Fact, frozen=True):
     source: tuple[str, str, int, int, int] | None = None
 
     def message(self) -> str:
-        source = listed(self.givers) or "its input"
+        source = listed(self.givers) or "what it receives"
         return f"The model {self.layer.name} declares {show_shape(self.wanted)}, but {source} has shape {show_shape(self.shape)}."
 
     def why(self) -> str:
         if self.source is None:
-            return "The output of one model must have the shape that the next one declares."
+            return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source
         return f"{who} has {argument} {now}, which the layers after it turn into {becomes}. Use {instead} instead of {now}."
 
