@@ -58,4 +58,5 @@ class UpdateRefused(Fact, frozen=True):
             return Side(show_shape(self.weight)), Side(show_shape(self.gradient))
         if self.how == "unknown":
             return Side("a variable that it was built for"), Side(self.variable)
-        return Side("pairs of a gradient and a variable"), None
+        found = {"exchanged": "pairs of a variable and a gradient", "tensors": "tensors", "unbuilt": "gradients alone"}
+        return Side("pairs of a gradient and a variable"), Side(found.get(self.how, "other values"))
