@@ -93,6 +93,16 @@ model = keras.Model(i, [L.Dense(6, activation='softmax')(L.GlobalAveragePooling1
             "    model.compile('adam', ['sparse_categorical_crossentropy', None], metrics=[['accuracy'], None])",
         ),
     ))),
+    "one-hot classes for the one output that has a loss": ("one-hot-labels", Own(model_of("""
+i = keras.Input((7, 4))
+x, scores = L.MultiHeadAttention(2, 4)(i, i, return_attention_scores=True)
+model = keras.Model(i, [L.Dense(6, activation='softmax')(L.GlobalAveragePooling1D()(x)), scores])
+""", f"{rows(16, 7, 4)}, np.eye(6, dtype='float32')[{_CLASSES}]", "['sparse_categorical_crossentropy', None]"), (
+        (
+            "    model.compile('adam', ['sparse_categorical_crossentropy', None])",
+            "    model.compile('adam', ['categorical_crossentropy', None])",
+        ),
+    ))),
     "tags padded to their own longest": ("output-size", Own(model_of("""
 i = keras.Input((STEPS,))
 x = L.LSTM(4, return_sequences=True)(L.Embedding(9, 4, mask_zero=True)(i))

@@ -19,6 +19,8 @@ class Told:
     count: int | None = None
     # Whether those in a list are of different kinds.
     mixed: bool = False
+    # How many in a list are None.
+    none: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,4 +92,4 @@ def _told(value: Any) -> Told:
     if not isinstance(value, (list, tuple)):
         return Told()
     kinds = {one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__) for one in value}
-    return Told(count=len(value), mixed=len(kinds) > 1)
+    return Told(count=len(value), mixed=len(kinds) > 1, none=sum(one is None for one in value))

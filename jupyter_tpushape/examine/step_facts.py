@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Location
+from ..trace.applied import Misapplied
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class StepState:
         variables_made: lines that make a new variable in every call. ``refused``: what the step raised.
         scales: what does not fit the number of replicas (:class:`jupyter_tpushape.scaling.Scale`).
         without_result: whether a metric that ``fit`` reads after the step was never updated.
+        misapplied: an update that the optimizer refuses.
     """
 
     name: str
@@ -48,3 +50,4 @@ class StepState:
     refused: str = ""
     scales: tuple[Any, ...] = ()
     without_result: bool = False
+    misapplied: Misapplied | None = None

@@ -117,7 +117,10 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     seen.run, seen.error = traced, traced.error
     evidence.failure, evidence.where = traced.error, traced.where
     own = traced.error is not None and (
-        hear(traced.error, HeardReduction) is not None or facts.next_inside is not None or facts.nested is not None
+        hear(traced.error, HeardReduction) is not None
+        or facts.next_inside is not None
+        or facts.nested is not None
+        or facts.misapplied is not None
     )
     if own:
         evidence.where = "step"  # explained by a rule of its own
@@ -199,7 +202,7 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...],
         outside=tuple(dict.fromkeys(outside)), variables=len(set(every)),
         optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if name and not _its(one, given)),
         bare_outside=tuple(str(one.name).removesuffix(":0") for one in bare) if name else (),
-        refused=str(seen.error) if seen.error is not None else "", scales=found, without_result=facts.without_result,
+        refused=str(seen.error) if seen.error is not None else "", scales=found, without_result=facts.without_result, misapplied=facts.misapplied,
     )  # fmt: skip
 
 

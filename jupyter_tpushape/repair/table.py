@@ -48,6 +48,7 @@ from .makers import (
     trackers,
     transposed,
     unrolled,
+    updates,
     widths,
     windows,
     written,
@@ -298,6 +299,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (step_state.weights_of_state, operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
+    "optimizer-update": (updates.exchanged, updates.paired, updates.built_for_all),
     "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
     "output-names": (

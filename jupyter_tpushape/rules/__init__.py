@@ -25,6 +25,7 @@ from . import (
     tpu_steps,
     tpu_types,
     unlabeled,
+    updates,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -64,4 +65,5 @@ __all__ = [
     "tpu_steps",
     "tpu_types",
     "unlabeled",
+    "updates",
 ]

@@ -60,6 +60,9 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
     for what, given in (("loss", told.loss), ("labels", labels), ("metrics", told.metrics), ("weights", weights)):
         if what == "metrics" and evidence.where != "metric":
             continue
+        # Outputs whose loss is None need no labels and no weights.
+        if what in ("labels", "weights") and told.loss.none and given.count == (told.loss.count or 0) - told.loss.none:
+            continue
         fact = _apart(what, given, told.outputs, len(evidence.outputs))  # type: ignore[arg-type]
         if fact is not None:
             return fact

@@ -229,14 +229,18 @@ def _inner_door(at: Break) -> Explained:
     said = hear(at.node.failure, HeardInput)
     if said is not None and said.wanted[:2] == (None, None) and fits((None, *said.wanted[2:]), said.given) and said.given:
         return "batch-in-input-shape", InnerBatch(Who.of(at.node), said.wanted, said.given)
-    if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape:
+    if said is None or at.node.kind != "layer" or not at.edges or not said.given:
         return None
-    sizes = at.evidence.origins.of(at.edges[0]) if len(said.wanted) == len(at.shape) else ()
+    # The tensor that was refused, of several; none of them where it comes from no other node, as random numbers do.
+    refused = [edge for edge in at.edges if edge.spec.shape is not None and fits(said.given, edge.spec.shape)]
+    edges = at.edges if len(at.edges) == 1 and at.shape and len(said.given) <= len(at.shape) else refused if len(refused) == 1 else []
+    shape = (edges[0].spec.shape if edges else None) or said.given
+    sizes = at.evidence.origins.of(edges[0]) if edges and len(said.wanted) == len(shape) else ()
     for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
         found = instead(size, wanted) if wanted is not None else None
         if found is not None:
-            return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges), found)
-    return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges))
+            return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges), found)
+    return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges))
 
 
 def _arguments(at: Break) -> Explained:

@@ -88,7 +88,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             positions = len(short) > 1 and short == long[: len(short)]
             return LacksAxis(short, long, product, "" if positions else _through(evidence, one if len(a) > len(b) else other))
         if product and k == 0 and len(shape) == 2 == len(fixed):
-            return SumsOverBatch(shape, fixed)
+            return SumsOverBatch(shape, fixed, second=mine is other and batch_axis(one) == 0 and m == 1)
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import Location
+from .applied import Misapplied
 
 
 @dataclass
@@ -57,3 +58,4 @@ class StepFacts:
     reduced: list[Any] = field(default_factory=list)
     made: list[tuple[Any, Location | None]] = field(default_factory=list)
     without_result: bool = False
+    misapplied: Misapplied | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
@@ -19,6 +20,7 @@ from tensorflow.python.distribute.values import DistributedVariable, PerReplica
 from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 
 from ..flow import Location, Spec
+from .applied import Updates
 from .locations import location, user_frame
 from .reach import is_own, plain
 from .recorder import Call, Port, Recorder
@@ -62,6 +64,7 @@ class Doors:
         self.recorder, self.adapter = recorder, adapter
         self.strategy, self.replicas = strategy, replicas
         self.facts = StepFacts()
+        self.updates = Updates()
         self.converted = converted
         self.inside = 0
         self._thread = threading.get_ident()
@@ -271,19 +274,26 @@ class Doors:
         return gradient
 
     def _apply(self, original: Any, _: Any) -> Any:
-        def apply(optimizer: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._ours():
-                return original(optimizer, grads, *args, **kwargs)
-            pairs = [item if isinstance(item, tuple) else (item, None) for item in grads]
-            gradients = [gradient for gradient, _ in pairs]
+        def apply(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            named = next((name for name in ("grads_and_vars", "grads") if name in kwargs), "")
+            if not self._ours() or not (args or named):
+                return original(optimizer, *args, **kwargs)
+            given = list(args[0] if args else kwargs[named])
+            gradients = self.updates.gradients(given)
             if gradients and all(gradient is None for gradient in gradients):
                 raise ValueError("No gradients provided for any variable.")
+            refused = self.updates.refused(optimizer, original.__name__, given, args[1:], kwargs)
             summed = kwargs.get("experimental_aggregate_gradients", True) and not kwargs.get("skip_gradients_aggregation", False)
             call = self._call(
                 "op", str(getattr(optimizer, "name", "") or "update"), f"{type(optimizer).__name__}.apply_gradients",
                 [getattr(gradient, "values", gradient) for gradient in gradients if gradient is not None],
             )  # fmt: skip
             call.config["variables"] = len(gradients)
+            if refused is not None:
+                self.facts.misapplied = replace(refused, location=location(user_frame(depth=2)))
+                call.failure = ValueError(f"{refused.optimizer}.{refused.function} does not accept this update.")
+                self.recorder.failed = self.recorder.failed or call
+                raise call.failure
             call.done = True
             self.facts.updates.append(Update(optimizer, gradients, bool(summed), location(user_frame(depth=2))))
             return getattr(optimizer, "iterations", None)

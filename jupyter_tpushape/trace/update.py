@@ -13,12 +13,17 @@ from .whose import of_the_user
 _CLASSES = ("keras.", "tf_keras.")
 
 
+def of_the_framework(optimizer: Any) -> bool:
+    """Whether an optimizer's class is one of Keras's own."""
+    return str(type(optimizer).__module__).startswith(_CLASSES)
+
+
 def updates(adapter: Framework, model: Any) -> bool:
     """Whether the optimizer's step can fail: it runs code of the user's own, or was built before."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or adapter.backend.replicated or not adapter.trained(model):
         return False
-    own = not str(type(optimizer).__module__).startswith(_CLASSES) or any(of_the_user(one) for one in vars(optimizer).values())
+    own = not of_the_framework(optimizer) or any(of_the_user(one) for one in vars(optimizer).values())
     return own or bool(optimizer.built) or any(of_the_user(getattr(one, "constraint", None)) for one in adapter.trained(model))
 
 

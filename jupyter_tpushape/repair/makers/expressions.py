@@ -243,7 +243,9 @@ def _turned(line: Line) -> Made:
         return
     (one, two), (left, right) = operands, shapes
     assert left is not None and right is not None
-    given = [word for word in getattr(line.node, "keywords", []) if word.arg in ("transpose_a", "transpose_b")]
+    named = [word for word in getattr(line.node, "keywords", []) if word.arg in ("transpose_a", "transpose_b")]
+    given = [word for word in named if not (isinstance(word.value, ast.Constant) and not word.value.value)]
+    off = next((word for word in named if word not in given and word.arg == "transpose_b"), None)
     if given and left[-1] == right[-2] and isinstance(line.node, ast.Call):
         plain = ast.Call(line.node.func, line.node.args, [word for word in line.node.keywords if word not in given])
         yield (
@@ -263,9 +265,10 @@ def _turned(line: Line) -> Made:
     order = [*range(len(right) - 2), len(right) - 1, len(right) - 2]
     in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
     new = f"{IT}, transpose_b=True" if in_call else f"{MODULE}.transpose({IT}, {tuple(order)})"
+    edit = line.edit(off.value, "True") if off is not None else line.edit(two, new, "" if in_call else line.module())
     yield (
         f"Transpose {short(two)} in the product at {line.at}",
-        [line.edit(two, new, "" if in_call else line.module())],
+        [edit],
         f"The last axis of {short(one)} ({left[-1]}) then matches that of {short(two)} ({right[-1]}).",
     )
 

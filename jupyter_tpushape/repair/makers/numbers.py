@@ -138,12 +138,16 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
         )
 
 
+# Arguments whose number is the size of no axis: a window as large as the whole input would leave one value of it.
+_NO_SIZES = frozenset({"axis", "axes", "seed", "ksize", "kernel_size", "pool_size", "strides", "dilations", "dilation_rate", "rates"})
+
+
 def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
-    """Whole numbers that a call is given as they are, or in a shape; not an axis, an index, nor how often a loop runs."""
+    """Whole numbers that a call is given as they are, or in a shape; not an axis, an index, a window, nor how often a loop runs."""
     for call in nodes(scope, ast.Call):
         if called(call) == "range":
             continue
-        words = [word.value for word in call.keywords if word.arg not in ("axis", "axes", "seed")]
+        words = [word.value for word in call.keywords if word.arg not in _NO_SIZES]
         for item in (*call.args, *words):
             for node in item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]:
                 if isinstance(node, ast.Constant) and type(node.value) is int:

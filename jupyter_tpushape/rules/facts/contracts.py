@@ -339,14 +339,14 @@ class InnerDoor(Fact, frozen=True):
         return len(self.wanted) != len(self.shape) and all(None not in one for one in sizes) and elements(sizes[0]) == elements(sizes[1])
 
     def message(self) -> str:
-        source = listed(self.givers) or "its input"
+        source = listed(self.givers) or "what it receives"
         return f"The model {self.layer.name} declares {show_shape(self.wanted)}, but {source} has shape {show_shape(self.shape)}."
 
     def why(self) -> str:
         if self.source is None and self.reshaped:
             return f"Both shapes have {elements(self.wanted[1:])} values per sample, but the model accepts only the shape that it declares."
         if self.source is None:
-            return "The output of one model must have the shape that the next one declares."
+            return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source
         return f"{who} has {argument} {now}, which the layers after it turn into {becomes}. Use {instead} instead of {now}."
 

@@ -215,12 +215,18 @@ class Columns(Reason, frozen=True):
 
 
 class SumsOverBatch(Reason, frozen=True):
-    """A product of ``data`` and ``other`` sums over the batch axis of ``data``, because ``data`` is transposed."""
+    """A product of ``data`` and ``other`` sums over the batch axis of ``data``: ``data`` is transposed, or it is the ``second`` operand as it is."""
 
     data: Shape
     other: Shape
+    second: bool = False
 
     def words(self) -> str:
+        if self.second:
+            return (
+                f"The product sums over the first axis of its second operand {show_shape(self.data)}, which is its batch axis. "
+                "Transpose the second operand to multiply every sample with every other."
+            )
         return (
             f"{show_shape(self.data)} is transposed, so the product sums over its batch axis and needs {self.data[0]} rows in "
             f"{show_shape(self.other)}. Samples would be added up."

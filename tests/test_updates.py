@@ -1,0 +1,117 @@
+"""What a training step passes to its optimizer: what the framework refuses is told, with a fix that trains; what it takes is not."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+from broken import HEAD, fit, load
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+
+PROGRAM = """
+class Pair(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = keras.Sequential([L.InputLayer((3,)), L.Dense(4), L.Dense(1)])
+        self.two = keras.Sequential([L.InputLayer((3,)), L.Dense(5), L.Dense(1)])
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.one(x) - y) ** 2)
+        grads = tape.gradient(loss, self.one.trainable_variables)
+        %s
+        return {"loss": loss}
+
+def build():
+    model = Pair()
+    model.compile("adam")
+    return model
+
+def data():
+    return np.zeros((8, 3), "float32"), np.ones((8, 1), "float32")
+"""
+MEANT = "self.optimizer.apply_gradients(zip(grads, self.one.trainable_variables))"
+SECOND = """
+        with tf.GradientTape() as tape:
+            both = tf.reduce_mean(self.one(x) * self.two(x))
+        grads = tape.gradient(both, self.%s.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.two.trainable_variables))"""
+BUILT = "self.optimizer.build(self.trainable_variables); " + MEANT
+REFUSED = {
+    "exchanged": ("self.optimizer.apply_gradients(zip(self.one.trainable_variables, grads))", "exchanged", MEANT),
+    "another network's": ("self.optimizer.apply_gradients(zip(grads, self.two.trainable_variables))", "apart", MEANT),
+    "in another order": ("self.optimizer.apply_gradients(zip(grads, self.one.trainable_variables[::-1]))", "apart", MEANT),
+    "no pairs": ("self.optimizer.apply_gradients((grads, self.one.trainable_variables))", "pairs", MEANT),
+    "gradients alone": ("self.optimizer.apply_gradients(grads)", "pairs", MEANT),
+    "computed for the other network": (
+        BUILT + SECOND % "one", "apart", "grads = tape.gradient(both, self.two.trainable_variables)",
+    ),
+}  # fmt: skip
+TAKEN = {
+    "as it is meant": MEANT,
+    "pairs in a list": "self.optimizer.apply_gradients([(g, v) for g, v in zip(grads, self.one.trainable_variables)])",
+    "by name": "self.optimizer.apply_gradients(grads_and_vars=zip(grads, self.one.trainable_variables))",
+    "no gradient for some": "self.optimizer.apply_gradients(zip([None, *grads[1:]], self.one.trainable_variables))",
+    "one that broadcasts": "self.optimizer.apply_gradients(zip([g * 0 + 1 for g in grads], self.one.trainable_variables))",
+    "built for both networks": BUILT + SECOND % "two",
+}
+
+
+def _traced(tmp_path, framework, step):
+    path = tmp_path / "updates_program.py"
+    path.write_text(HEAD.format(framework=framework) + (PROGRAM % step).lstrip("\n"))
+    linecache.checkcache(str(path))
+    module = load(path)
+    return path, module, tpushape.trace(module.build, module.data, tpu=None)
+
+
+@BOTH
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_update_that_raises_is_told_and_mended(name, tmp_path, framework):
+    step, how, line = REFUSED[name]
+    path, module, report = _traced(tmp_path, framework, step)
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        fit(module.build(), module.data())
+    finding = next(finding for finding in report.findings if finding.serious)
+    assert (finding.rule, finding.fact.how) == ("optimizer-update", how)
+    assert finding.fixes[0].verified and finding.fixes[0].proof == "source"
+    tpushape.apply(finding.fixes[0], path)
+    assert line in path.read_text()
+    linecache.checkcache(str(path))
+    again = load(path)
+    fit(again.build(), again.data())
+
+
+@BOTH
+@pytest.mark.parametrize("name", TAKEN)
+def test_an_update_that_trains_is_not_told(name, tmp_path, framework):
+    _, module, report = _traced(tmp_path, framework, TAKEN[name])
+    fit(module.build(), module.data())
+    assert report.ok, report
+
+
+def test_one_optimizer_for_two_networks_is_built_for_both(tmp_path):
+    path, module, report = _traced(tmp_path, "keras", MEANT + SECOND % "two")
+    with pytest.raises(ValueError, match="Unknown variable"):
+        fit(module.build(), module.data())
+    finding = next(finding for finding in report.findings if finding.serious)
+    assert (finding.rule, finding.fact.how, finding.fixes[0].verified) == ("optimizer-update", "unknown", True)
+    tpushape.apply(finding.fixes[0], path)
+    assert "self.optimizer.build(self.trainable_variables)" in path.read_text()
+    linecache.checkcache(str(path))
+    again = load(path)
+    fit(again.build(), again.data())
+
+
+@BOTH
+def test_a_model_that_its_first_batch_builds(tmp_path, framework):
+    text = PROGRAM.replace("L.InputLayer((3,)), ", "")
+    path = tmp_path / "updates_program.py"
+    path.write_text(HEAD.format(framework=framework) + (text % MEANT).lstrip("\n"))
+    linecache.checkcache(str(path))
+    module = load(path)
+    assert tpushape.trace(module.build, module.data, tpu=None).ok
