@@ -14,8 +14,9 @@ from ..examine.standins import from_declared
 from ..flow import Fact, Finding, Shape
 from ..trace.assume import Assume
 from .facts.behind import Behind
+from .facts.branches import UnlikeBranches
 from .facts.entry import CutIntoPatches, Misfit
-from .facts.layers import UnlikeBranches, WrongWidth
+from .facts.layers import WrongWidth
 from .registry import run_rules
 
 

@@ -8,8 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Cause, Size, cause, odd, unlike, value, written
 from ..graph import axes as axes_of
-from .facts.branches import DotAxes, SwappedBranch
-from .facts.layers import Branch, UnlikeBranches
+from .facts.branches import Branch, DotAxes, SwappedBranch, UnlikeBranches
 from .reasons import exchanged
 from .registry import rule
 from .upstream import ancestors

@@ -43,9 +43,9 @@ from .facts.lines import LineRaised
 from .facts.reasons import NoAxis
 from .facts.states import States
 from .handed_over import overriding_finding
+from .jitted import texts as texts_on_jax
+from .jitted import told as compiled_step_finding
 from .lines import line_raised
-from .mesh import texts as texts_on_jax
-from .mesh import told as compiled_step_finding
 from .mixing import PAIRWISE, paired_before
 from .reasons import reason
 from .registry import check, fallback, rule

@@ -44,8 +44,8 @@ from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
+from .jitted import told as compiled_step_finding
 from .looked_up import rows_as_indices
-from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
 from .static_sizes import no_number

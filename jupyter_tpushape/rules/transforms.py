@@ -18,6 +18,7 @@ from ..examine.heard_jax import (
 )
 from ..flow import Fact, Node, Shape, Who
 from .facts.loss import LossVector
+from .facts.stateless import StatefulPair
 from .facts.states import CellState
 from .facts.transforms import (
     BranchesApart,
@@ -29,7 +30,6 @@ from .facts.transforms import (
     GradientOf,
     MappedApart,
     PutApart,
-    StatefulPair,
     VectorPredicate,
 )
 

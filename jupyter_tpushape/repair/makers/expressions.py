@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import math
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...rules.facts.calls import VectorLoss
-from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.loss import IndexInRow, LossVector
-from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.reasons import Columns
-from ...rules.facts.states import CellState
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -22,27 +18,6 @@ from ..text.source import called, nodes
 from .edits import Made, of
 from .ends import snake
 from .line import Line, calls_of, lines_at, lines_of, short
-
-# Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
-_RENAMED = {
-    "concat": "concatenate",
-    "reduce_mean": "mean",
-    "reduce_sum": "sum",
-    "reduce_max": "max",
-    "reduce_min": "min",
-    "reduce_prod": "prod",
-    "reduce_any": "any",
-    "reduce_all": "all",
-    "reduce_logsumexp": "logsumexp",
-    "gather": "take",
-    "pow": "power",
-    "mod": "mod",
-    "l2_normalize": "normalize",
-    "cast": "cast",
-}
-# Functions whose axis is another one where it is not given.
-_AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
-
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -312,40 +287,6 @@ def itself(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def states(evidence: Evidence, finding: Finding) -> Made:
-    """The first states of one direction, given to both."""
-    node = evidence.failed
-    for line in lines_of(evidence):
-        given = line.keyword("initial_state")
-        if given is not None and node is not None and node.op == "Bidirectional":
-            yield (
-                f"Pass an initial state for both directions: [*{short(given)}, *{short(given)}] at {line.at}",
-                [line.edit(given, f"[*{IT}, *{IT}]")],
-                "A bidirectional layer has a separate state for each direction.",
-            )
-
-
-@of(CellState)
-def first_state(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
-    """The one state of a cell, where its ``call`` computes with the list that holds it."""
-    if fact.after != (1, *fact.before):
-        return
-    line = next(iter(lines_at(evidence, finding.location)), None)
-    calls = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"] if line is not None else []
-    for call in calls:
-        if line is None or len(call.args.args) < 3:
-            continue
-        name = call.args.args[2].arg
-        handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]
-        bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
-        if bare:
-            yield (
-                f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
-                [line.edit(item, f"{IT}[0]") for item in bare],
-                "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
-            )
-
-
 def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
     """The mean of what a layer adds to the loss, where that is one number a sample."""
     lines = lines_at(evidence, finding.location)
@@ -397,49 +338,3 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(call.args[0], f"{IT}, axis=1")],
                 "Each sample keeps its own steps.",
             )
-
-
-# -- symbolic tensors ----------------------------------------------------------------------------------
-
-
-def keras_functions(evidence: Evidence, finding: Finding) -> Made:
-    """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
-    line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked, ForeignFunction)):
-        return
-    known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
-    foreign = isinstance(finding.fact, ForeignFunction)
-    if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
-        return
-    import keras
-
-    edits, names = [], []
-    for call in nodes(line.scope, ast.Call):
-        way = ast.unparse(call.func).split(".")
-        name = _RENAMED.get(way[-1], way[-1])
-        if (
-            way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
-            and "keras" not in way
-            and hasattr(keras.ops, name)
-            and (foreign or (call.lineno >= _first(line) if known is None else _reads(call, known)))
-            and (way[-1] not in _AXIS or len(call.args) > 1 or any(word.arg == "axis" for word in call.keywords))
-        ):
-            edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops"))
-            names.append(f"{'.'.join(way)} → keras.ops.{name}")
-    if edits:
-        yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors."
-
-
-def _reads(call: ast.Call, names: set[str]) -> bool:
-    """Whether a call is given a tensor that is known by its name."""
-    return any(ast.unparse(item) in names for argument in call.args for item in nodes(argument, (ast.Name, ast.Attribute)))
-
-
-def _first(line: Line) -> int:
-    """The first line that can hold a symbolic tensor: before it, arrays are made."""
-    made = [
-        call.lineno
-        for call in nodes(line.scope, ast.Call)
-        if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line
-    ]
-    return min(made, default=math.inf)  # type: ignore[return-value]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 
 from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Finding
+from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.lines import NoAttribute, UnknownArguments
-from ...rules.facts.mesh import ForeignFunction
+from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
 from ..edits import KerasOps
 from ..edits.expression import MODULE
@@ -127,3 +129,69 @@ def module_of_today(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(item, f"{ast.unparse(line.node.value)}.{item.attr}")],
                     "The layer has moved out of the experimental modules.",
                 )
+
+
+# Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
+_RENAMED = {
+    "concat": "concatenate",
+    "reduce_mean": "mean",
+    "reduce_sum": "sum",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_prod": "prod",
+    "reduce_any": "any",
+    "reduce_all": "all",
+    "reduce_logsumexp": "logsumexp",
+    "gather": "take",
+    "pow": "power",
+    "mod": "mod",
+    "l2_normalize": "normalize",
+    "cast": "cast",
+}
+
+
+# Functions whose axis is another one where it is not given.
+_AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
+
+
+def keras_functions(evidence: Evidence, finding: Finding) -> Made:
+    """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked, ForeignFunction)):
+        return
+    known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
+    foreign = isinstance(finding.fact, ForeignFunction)
+    if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
+        return
+    import keras
+
+    edits, names = [], []
+    for call in nodes(line.scope, ast.Call):
+        way = ast.unparse(call.func).split(".")
+        name = _RENAMED.get(way[-1], way[-1])
+        if (
+            way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
+            and "keras" not in way
+            and hasattr(keras.ops, name)
+            and (foreign or (call.lineno >= _from_start(line) if known is None else _reads(call, known)))
+            and (way[-1] not in _AXIS or len(call.args) > 1 or any(word.arg == "axis" for word in call.keywords))
+        ):
+            edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops"))
+            names.append(f"{'.'.join(way)} → keras.ops.{name}")
+    if edits:
+        yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors."
+
+
+def _reads(call: ast.Call, names: set[str]) -> bool:
+    """Whether a call is given a tensor that is known by its name."""
+    return any(ast.unparse(item) in names for argument in call.args for item in nodes(argument, (ast.Name, ast.Attribute)))
+
+
+def _from_start(line: Line) -> int:
+    """The first line that can hold a symbolic tensor: before it, arrays are made."""
+    made = [
+        call.lineno
+        for call in nodes(line.scope, ast.Call)
+        if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line
+    ]
+    return min(made, default=math.inf)  # type: ignore[return-value]

@@ -7,16 +7,8 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
-from ...rules.facts.transforms import (
-    CarryApart,
-    ConvolvedFirst,
-    FractionalIndex,
-    FractionalSize,
-    GradientOf,
-    GradientOfOther,
-    MappedApart,
-    OneMapped,
-)
+from ...rules.facts.stateless import GradientOfOther
+from ...rules.facts.transforms import CarryApart, ConvolvedFirst, FractionalIndex, FractionalSize, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements
-from ...rules.facts.branches import DotAxes
+from ...rules.facts.branches import DotAxes, UnlikeBranches
 from ...rules.facts.contracts import Disconnected
-from ...rules.facts.layers import OperationRaised, UnlikeBranches
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import SurplusAxes
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.words import listed

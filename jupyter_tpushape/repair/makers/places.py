@@ -13,7 +13,8 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import ScanRows
-from ...rules.facts.transforms import BranchesApart, StatefulPair, StateMisplaced
+from ...rules.facts.stateless import StatefulPair, StateMisplaced
+from ...rules.facts.transforms import BranchesApart
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
 from ..edits import Edit, Removed, Seeded, Statement

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.distributed import StepRank
-from ...rules.facts.layers import UnlikeBranches
 from ...rules.facts.loss import GridApart
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs

@@ -11,10 +11,10 @@ from ...rules.facts.states import CellState, CellStates, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT
 from ..edits import LayerConfig
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
-from .line import Line, lines_at, lines_of
+from .line import Line, lines_at, lines_of, short
 
 
 @of(States)
@@ -141,3 +141,37 @@ def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
                         [line.edit(kept[0], name)],
                         f"{name} has the shape of the state that the cell receives.",
                     )
+
+
+def states(evidence: Evidence, finding: Finding) -> Made:
+    """The first states of one direction, given to both."""
+    node = evidence.failed
+    for line in lines_of(evidence):
+        given = line.keyword("initial_state")
+        if given is not None and node is not None and node.op == "Bidirectional":
+            yield (
+                f"Pass an initial state for both directions: [*{short(given)}, *{short(given)}] at {line.at}",
+                [line.edit(given, f"[*{IT}, *{IT}]")],
+                "A bidirectional layer has a separate state for each direction.",
+            )
+
+
+@of(CellState)
+def first_state(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
+    """The one state of a cell, where its ``call`` computes with the list that holds it."""
+    if fact.after != (1, *fact.before):
+        return
+    line = next(iter(lines_at(evidence, finding.location)), None)
+    calls = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"] if line is not None else []
+    for call in calls:
+        if line is None or len(call.args.args) < 3:
+            continue
+        name = call.args.args[2].arg
+        handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]
+        bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
+        if bare:
+            yield (
+                f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
+                [line.edit(item, f"{IT}[0]") for item in bare],
+                "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
+            )

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
-from ...rules.facts.transforms import OptimizerBeside
+from ...rules.facts.stateless import OptimizerBeside
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
 from ..text.source import called, free_name, nodes, parents, statement_of

@@ -10,7 +10,7 @@ from ...flow import Finding
 from ...rules.facts.calls import MetricInCall, NeverUpdated, OverrideLacks, ReadOutside
 from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
-from ...rules.facts.transforms import OptimizerPart, OtherVariables, StateUnchanged, StepReturns
+from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..edits.statements import Statement
 from ..text.arguments import Change

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from ...examine.heard import Bound
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Exchanged, Reason
+from .reasons import Reason
 
 
 class WrongRank(Fact, frozen=True):
@@ -112,74 +110,6 @@ class WrongWidth(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair((*self.shape[:-1], self.wanted), self.shape)
-
-
-class Branch(msgspec.Struct, frozen=True):
-    """One merged tensor: the node that it comes from, and its shape."""
-
-    giver: Who
-    shape: Shape | None
-
-
-class UnlikeBranches(Fact, frozen=True):
-    """``layer`` merges branches with incompatible shapes. ``axis``: the axis of a Concatenate; ``odd``: the branch that differs.
-
-    ``cause``: where the odd branch got its size; ``made``: otherwise, the arguments or folded axes behind the sizes; ``asked``: the
-    attention that one of them comes from; ``gate``: the vector that is to weight the channels of the map it was pooled from.
-    """
-
-    layer: Who
-    branches: tuple[Branch, ...]
-    odd: int
-    axis: int | None = None
-    cause: Cause | None = None
-    made: tuple[str, ...] = ()
-    asked: Exchanged | None = None
-    gate: str = ""
-
-    @property
-    def longer(self) -> tuple[Branch, ...]:
-        """Branches with a higher rank than the others."""
-        least = min(len(one.shape or ()) for one in self.branches)
-        return tuple(one for one in self.branches if len(one.shape or ()) > least)
-
-    @property
-    def two(self) -> tuple[Branch, Branch]:
-        """One branch to compare with, and the odd branch."""
-        return next(one for i, one in enumerate(self.branches) if i != self.odd), self.branches[self.odd]
-
-    def message(self) -> str:
-        one, other = self.two
-        return (
-            f"{named(self.layer)} cannot merge {one.giver.name} {show_shape(one.shape)} with {other.giver.name} {show_shape(other.shape)}."
-        )
-
-    def why(self) -> str:
-        rule = "An element-wise merge requires equal shapes, or size 1 on an axis to broadcast."
-        if self.axis is not None:
-            rule = f"Concatenate joins along axis {self.axis}; all other axes must have equal sizes in every branch."
-        sizes = f"{'; '.join(self.made)}." if self.made else ""
-        single = [one.giver.name for one in self.branches if one.shape is not None and len(one.shape) == 1]
-        if single and len(single) < len(self.branches):
-            return f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"
-        rows = [one.giver.name for one in self.branches if one.shape and one.shape[0] == 1]
-        if rows and any(one.shape and one.shape[0] is None for one in self.branches):
-            return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a custom layer."
-        longer = self.longer
-        if self.gate:
-            whole = longer[0]
-            return f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
-        if longer and len(longer) < len(self.branches):
-            names = listed(tuple(one.giver.name for one in longer))
-            embeds = any(one.giver.op == "Embedding" for one in longer)
-            adds = " An Embedding returns a vector for each id, which adds an axis." if embeds else ""
-            has, each = ("has", "it") if len(longer) == 1 else ("have", "each")
-            return f"{names} {has} more dimensions than the other branches.{adds} Add Flatten or a pooling layer after {each}. {rule}"
-        return " ".join(filter(None, [because(self.cause), self.asked.words() if self.asked is not None else "", sizes, rule]))
-
-    def sides(self) -> Sides:
-        one, other = self.two
-        return pair(one.shape, other.shape, names=False)
 
 
 class WrongCount(Fact, frozen=True):

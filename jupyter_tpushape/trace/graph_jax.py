@@ -1,0 +1,250 @@
+"""A JAX trace that knows who made which equation: the recorder hears of each as it is made."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax.ad_checkpoint import checkpoint_name
+
+from ..flow import Spec
+from .backend import Graph
+from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
+from .gradients_jax import COUNTED, counted
+from .inside_jax import draws, inside, opens
+from .locations import HERE, user_frame
+from .recorder import Call, Port, Recorder, caused, line_running, unmasked
+from .values_jax import GIVEN
+
+if TYPE_CHECKING:
+    from .framework import Framework
+
+# Equations that hand their operand on: the data goes straight through.
+_TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "sharding_constraint", "name", "device_put"})
+
+
+class TraceGraph(Graph):
+    """One run under ``make_jaxpr``."""
+
+    def __init__(self, recorder: Recorder, framework: Framework) -> None:
+        self.recorder, self.framework = recorder, framework
+        self.variables: dict[int, tuple[Any, Any]] = {}
+        # Of each tensor that depends on nothing but sizes and numbers of the program: itself, and its values.
+        self.counted: dict[int, tuple[Any, Any]] = {}
+        # Tensors that depend on neither data nor variables, by id.
+        self.fixed: dict[int, Any] = {}
+        # Those of them that depend on a variable which the program created while it ran.
+        self.renewed: dict[int, Any] = {}
+        self.results: Any = None
+        # The placeholders, in order.
+        self.given: list[Any] = []
+        # Placeholders that stand for variables which nobody had named before.
+        self.asked: list[tuple[Any, Any]] = []
+        # The first loop that JAX derives only forward, as far as the program's own lines run one.
+        self.loop: Call | None = None
+        self.program: Any = None
+        self._frame: FrameType | None = None
+        self._call: Call | None = None
+        self._hidden = 0
+
+    # -- open and closed ---------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Listens to the trace that runs now."""
+        trace = jax.lax.full((), 0)._trace
+        # Before 0.4.36 a trace is made anew at every use, and its main says of which class.
+        self._trace = getattr(trace, "main", None) or trace
+        setattr(self._trace, "__class__" if self._trace is trace else "trace_type", _listening(type(trace)))  # type: ignore[arg-type]
+        _GRAPHS[id(self._trace)] = self
+
+    def close(self) -> None:
+        """Lets go of everything but the program."""
+        if hasattr(self, "_trace"):
+            _GRAPHS.pop(id(self._trace), None)
+            del self._trace
+        self._frame = None
+        self.variables.clear()
+        self.counted.clear()
+        self.fixed.clear()
+        self.renewed.clear()
+
+    def placeholder(self, spec: Spec, name: str) -> Any:
+        """A tracer of this spec, which no computation is known of."""
+        if spec.shape is None or None in spec.shape:
+            raise ValueError(f"{name or 'The data'} has an axis of unknown size, {spec.shape}, but JAX needs to know every size.")
+        if spec.kind == "sparse":
+            from jax.experimental import sparse
+
+            return sparse.empty(spec.shape, dtype=spec.dtype)
+        self._hidden += 1
+        try:
+            made = checkpoint_name(jax.lax.full(spec.shape, 0, spec.dtype), GIVEN)
+            self.given.append(made)
+        finally:
+            self._hidden -= 1
+        return made
+
+    # -- what runs ---------------------------------------------------------------------------------
+
+    def listens(self) -> bool:
+        """Whether equations count that are made now: those inside a built-in layer are its own business."""
+        return not (self._hidden or self.recorder.muted or self.recorder.inside_opaque)
+
+    def note(self, primitive: Any, operands: Any, made: Any, params: dict[str, Any]) -> None:
+        """One equation: part of the operation that the user called, or an operation by itself."""
+        recorder = self.recorder
+        tensors = [base(value) for value in operands if isinstance(value, jax.core.Tracer)]
+        results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
+        name = str(primitive.name)
+        if results and all(id(one) in self.fixed or _is_constant(one) for one in tensors):
+            self.fixed.update((id(base(one)), base(one)) for one in results)
+            renewed = any(id(one) in self.renewed for one in tensors)
+            if renewed:
+                self.renewed.update((id(base(one)), base(one)) for one in results)
+            if draws(name, params):
+                recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
+        if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
+            given = [
+                self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
+            ]
+            values = counted(name, given, params)
+            if values is not None:
+                self.counted[id(base(results[0]))] = (base(results[0]), values)
+        if name in _TRANSPARENT and len(tensors) == 1:
+            producer = recorder.producers.get(id(tensors[0]))
+            if producer is not None:
+                for result in results:
+                    recorder.produce(id(result), producer, result)
+            return
+        producers = recorder.producers
+        ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
+        if not ports or not results:
+            return
+        callee, function = callee_of(sys._getframe(2))
+        parent = recorder.stack[-1] if recorder.stack else None
+        call = self._call
+        if call is None or callee is None or callee is not self._frame or call.parent is not parent:
+            call = self._new(callee, parent)
+            self._frame, self._call = callee, call
+            call.op = call.name = named(function or equation(name, params))
+            call.values = operands_of(callee)
+            call.called = call.called or made_by(callee)
+            call.done = True
+        elif not function and name not in HELPERS:
+            call.op = call.name = named(equation(name, params))
+        known = {port.key for port in call.inputs}
+        call.inputs += [port for port in ports if port.producer is not call and port.key not in known]
+        call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
+        for result in results:
+            recorder.produce(id(result), call, result)
+        if name == "while":
+            self.loop = self.loop or call
+        if opens(name):
+            inside(recorder, self.framework, call, name, params)
+
+    def note_failure(self, error: BaseException) -> None:
+        """The operation that raised, where one did between layers: the function that the innermost line of the program called."""
+        recorder, error = self.recorder, unmasked(error)
+        if recorder.failed is not None and caused(error, recorder.failed.failure):
+            return
+        callee, function, line = raised_in(error.__traceback__)
+        if callee is None or self._hidden or recorder.muted:
+            return
+        if function.strip("_") in _CHECKS or str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
+            return  # a layer or model that checks what it is given is no operation
+        name = named(function)
+        around = recorder.stack[-1] if recorder.stack else None
+        # A line of the program's own that a built-in layer calls, such as a cell's, is the program's business.
+        if around is not None and around.opaque and (line is None or line == tuple(around.called or ())):
+            recorder.stack[-1].inner = recorder.stack[-1].inner or name
+            return
+        tensors = [tensor for _, tensor in self.framework.tensors_of(self._read(arguments_of(callee)), {})]
+        if not tensors or callee.f_code.co_filename.startswith(HERE):
+            return
+        call = self._new(None, recorder.stack[-1] if recorder.stack else None)
+        call.op = call.name = name
+        # What depends on no data, such as random numbers or a weight, is an operand as well.
+        call.inputs = [recorder.port(self.framework, one) for one in tensors]
+        call.values = operands_of(callee)
+        call.called = line or call.called or made_by(callee) or line_running()
+        call.failure = error
+        recorder.failed = call
+
+    def _read(self, values: Any) -> Any:
+        """The arguments of a call with the values of variables in their places."""
+        if isinstance(values, (list, tuple)):
+            return [self._read(one) for one in values]
+        return self.framework.backend.read(values) if self.framework.is_variable(values) else values
+
+    def _new(self, callee: FrameType | None, parent: Call | None) -> Call:
+        recorder = self.recorder
+        call = Call(len(recorder.calls), "op", "", "", None, parent, True, framework=self.framework.name)
+        call.called = user_frame(depth=4)
+        if parent is not None:
+            parent.children += 1
+        recorder.calls.append(call)
+        return call
+
+
+_GRAPHS: dict[int, TraceGraph] = {}
+_CHECKS = ("call", "assert_input_compatibility")
+_DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
+
+
+dtype_name = functools.cache(str)  # NumPy makes the name of a dtype anew each time
+
+
+@functools.cache
+def _listening(kind: Any) -> Any:
+    """A trace of this kind that tells its graph of each equation."""
+
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        def process(self: Any, primitive: Any, *args: Any, **kwargs: Any) -> Any:
+            made = original(self, primitive, *args, **kwargs)
+            graph = _GRAPHS.get(id(getattr(self, "main", None) or self))
+            if graph is not None and graph.recorder.leaked is None and not graph._hidden:
+                graph.recorder.leaked, graph.recorder.leaked_at = _leaked(self, args), len(graph.recorder.calls)
+            if graph is not None and graph.listens():
+                flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
+                graph.note(primitive, flat, made, next((one for one in reversed(args) if isinstance(one, dict)), {}))
+            return made
+
+        return process
+
+    doors = {name for base in kind.__mro__ for name in vars(base) if name.startswith("process_")}
+    return type(kind.__name__, (kind,), {"__slots__": (), **{name: around(getattr(kind, name)) for name in doors}})
+
+
+def _leaked(trace: Any, args: Any) -> Any:
+    """The user's line that runs, where an operand belongs to a trace that is over: of a loop's body, a branch, or a jit."""
+    kind = type(trace).__mro__[1]  # what listens is a class of its own
+    flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
+    owners = [getattr(one, "_trace", None) for one in flat if isinstance(one, jax.core.Tracer)]
+    return user_frame() if any(isinstance(one, kind) and one is not trace for one in owners) else None
+
+
+def base(value: Any) -> Any:
+    """The tracer of the program underneath those of gradients and maps."""
+    for _ in range(16):
+        inner = getattr(value, "primal", None)
+        if not isinstance(inner, jax.core.Tracer):
+            inner = getattr(value, "val", None)
+        if not isinstance(inner, jax.core.Tracer):
+            break
+        value = inner
+    return value
+
+
+def _is_constant(tracer: Any) -> bool:
+    """Whether a tracer stands for a value that the program has as it is."""
+    ask = getattr(tracer, "get_const", None)
+    return ask is not None and ask() is not None
+
+
+def is_sparse(value: Any) -> bool:
+    module = sys.modules.get("jax.experimental.sparse")
+    return module is not None and isinstance(value, module.JAXSparse)
