@@ -207,4 +207,26 @@ d = L.Dot(axes=1)([L.Reshape((6, 1))(table(a)), table(b)])
 model = keras.Model([a, b], L.Dense(1)(L.Flatten()(d)))
 """, f"(np.arange(8)[:, None], np.arange(8)[:, None]), {rows(8, 1)}"), (
         ("    d = L.Dot(axes=1)([L.Reshape((6, 1))(table(a)), table(b)])", "    d = L.Dot(axes=(1, 2))([L.Reshape((6, 1))(table(a)), table(b)])"),))),
+    "a code of two heads without a Flatten before them": ("op-shapes", Own(model_of("""
+i = keras.Input((8, 8, 1))
+x = L.Dense(6)(L.Conv2D(4, 3, strides=2, padding="same")(i))
+z = Sampling()([L.Dense(2)(x), L.Dense(2)(x)])
+d = L.Reshape((4, 4, 3))(L.Dense(48)(z))
+model = keras.Model(i, L.Conv2DTranspose(1, 3, strides=2, padding="same")(d))
+""", f"{rows(8, 8, 8, 1)}, {rows(8, 8, 8, 1)}", head="""
+class Sampling(L.Layer):
+    def call(self, codes):
+        mean, spread = codes
+        rows, width = tf.shape(mean)[0], mean.shape[1]
+        return mean + tf.exp(spread) * tf.random.normal((rows, width))
+"""), (('    x = L.Dense(6)(L.Conv2D(4, 3, strides=2, padding="same")(i))',
+        '    x = L.Dense(6)(L.Flatten()(L.Conv2D(4, 3, strides=2, padding="same")(i)))'),))),
+    "filters and kernel size swapped in a call of a block": ("window-too-large", Own(model_of("""
+i = keras.Input((16, 16, 3))
+x = block(block(i, 16, 3), 3, 32)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 1)}", head="""
+def block(x, filters, size):
+    return L.ReLU()(L.Conv2D(filters, size)(x))
+"""), (("    x = block(block(i, 16, 3), 3, 32)", "    x = block(block(i, 16, 3), 32, 3)"),))),
 }  # fmt: skip

@@ -193,7 +193,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (reshapes.dealt_channels, reshapes.larger_map, reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
-    "window-too-large": (windows.swapped_axes, transposed.channels_last, windows.keep_size, entry.declare_rows),
+    "window-too-large": (windows.exchanged_numbers, windows.swapped_axes, transposed.channels_last, windows.keep_size, entry.declare_rows),
     "float-size": (static_sizes.whole, static_sizes.whole_argument),
     "axis-unknown": (
         static_sizes.measured,
@@ -488,6 +488,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    heads.flatten_inside,
     dtypes.cast,
     classes.class_of_each,
     classes.one_hot_predicted,

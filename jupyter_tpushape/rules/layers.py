@@ -354,6 +354,9 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer", made)
 
 
+_WIDEST = 11  # the widest window of well-known networks
+
+
 def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     if hear(node.failure, HeardWindow) is None:
         return None
@@ -366,7 +369,18 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
     )
     picture = () if narrow else channels_in_front(evidence, node)
-    return WINDOW.id, WindowTooLarge(Who.of(node), window, shape, givers(evidence.flow, edges), narrow, picture)
+    filters = node.config.get("filters")
+    # Windows are a few positions wide, and filters many.
+    swapped = isinstance(filters, int) and len(set(window)) == 1 and isinstance(window[0], int) and filters <= _WIDEST < window[0]
+    return WINDOW.id, WindowTooLarge(
+        Who.of(node),
+        window,
+        shape,
+        givers(evidence.flow, edges),
+        narrow,
+        picture,
+        int(filters or 0) if swapped and not (narrow or picture) else 0,
+    )
 
 
 def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

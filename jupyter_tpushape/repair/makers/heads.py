@@ -6,13 +6,14 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements
-from ...flow.observed import keeps
+from ...flow.observed import keeps, passes
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.upstream import cause_of_axes
-from ...rules.words import axes_of
+from ...rules.facts.reasons import LacksAxis
+from ...rules.upstream import ancestors, cause_of_axes
+from ...rules.words import axes_of, listed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import WrapLayer
 from .edits import (
@@ -35,6 +36,7 @@ from .edits import (
     width_of,
 )
 from .ends import compared, ends_of, head_of, loss_node
+from .line import own_layer
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -187,6 +189,28 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     last = evidence.flow.node(predictions.source)
     if last.kind == "layer" and last.name != target:
         yield flattened(last.name, "Keeps every value, but is further from the cause.")
+
+
+@of(OperationRaised)
+def flatten_inside(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Flatten in front of the first Dense on the way to code of the user's own that receives maps from it."""
+    targets: list[str] = []
+    kept = isinstance(fact.reason, LacksAxis) and bool(fact.reason.through)
+    for edge in evidence.failed_inputs() if kept and own_layer(evidence) is not None else ():
+        dense = ""
+        for node in [evidence.flow.node(edge.source), *ancestors(evidence, edge.source)] if len(edge.spec.shape or ()) > 3 else ():
+            if node.op == "Dense":
+                dense = node.name
+            elif node.op.startswith("Conv") or (node.kind == "layer" and not passes(evidence.flow, node)):
+                break
+        targets += [dense] if dense and dense not in targets else []
+    if targets:
+        title = f"Add Flatten before {listed(tuple(targets))}"
+        yield (
+            title,
+            [insert(name, "Flatten") for name in targets],
+            "A Dense works on the last axis only and keeps the positions of the map.",
+        )
 
 
 def _sampleless(evidence: Evidence, finding: Finding) -> bool:

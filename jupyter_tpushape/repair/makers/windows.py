@@ -11,7 +11,7 @@ from ...rules.facts.layers import WindowTooLarge
 from ...rules.facts.loss import GridApart
 from ...rules.upstream import ancestors
 from ...rules.words import listed
-from .edits import Made, append, configure, failing, insert
+from .edits import Made, append, configure, failing, insert, of
 from .ends import ends_of
 
 
@@ -24,6 +24,17 @@ def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
             f"Move the axis of size 1 to the end before {node.name}: add Permute({tuple(order)})",
             [insert(node.name, "Permute", dims=order)],
             f"{node.name} then slides over {show_shape((None, *shape[2:], 1))}, which has one channel.",
+        )
+
+
+@of(WindowTooLarge)
+def exchanged_numbers(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """The number of filters and the size of the window in each other's place."""
+    if fact.filters:
+        yield (
+            f"Swap the two numbers of {fact.layer.name}: filters={fact.window[0]} and kernel_size={fact.filters}",
+            [configure(fact.layer.name, filters=fact.window[0], kernel_size=fact.filters)],
+            "A convolution takes filters first.",
         )
 
 

@@ -146,7 +146,7 @@ class WrongCount(Fact, frozen=True):
 
 class WindowTooLarge(Fact, frozen=True):
     """A window is larger than its input. ``window``: empty if it is unknown; ``narrow``: the data has size 1 there already;
-    ``picture``: what the model declares of a picture whose channels are in front."""
+    ``picture``: what the model declares of a picture whose channels are in front; ``filters``: fewer than the window has positions."""
 
     layer: Who
     window: tuple[int, ...]
@@ -154,6 +154,7 @@ class WindowTooLarge(Fact, frozen=True):
     givers: tuple[str, ...]
     narrow: bool = False
     picture: Shape = ()
+    filters: int = 0
 
     def message(self) -> str:
         shown = self.window[0] if len(self.window) == 1 else self.window
@@ -171,6 +172,8 @@ class WindowTooLarge(Fact, frozen=True):
                 f"The model's input {show_shape(self.picture)} has its {channels} channels in front, but the layers read the last axis as the channels: "
                 f"a picture of {channels} rows with {last} channels."
             )
+        if self.filters:
+            return f"It has {count(self.filters, 'filter')} and a kernel_size of {self.window[0]}: the two look swapped. A convolution takes filters first, then kernel_size."
         return (
             "Every convolution without padding and every pooling layer shrinks the height and width; here too little is left. "
             'Use padding="same", a smaller window or fewer pooling layers.'
