@@ -198,4 +198,12 @@ model.add(L.Flatten())
 model.add(L.Dense(2))
 """, f"{rows(8, 3, 12, 12)}, {rows(8, 2)}"), (
         ("    model.add(L.Conv2D(4, 5, input_shape=(3, 12, 12)))", "    model.add(L.Conv2D(4, 5, input_shape=(12, 12, 3)))"),))),
+    "heads that are added up": ("output-units", Own(model_of("""
+i = keras.Input((12,))
+a = L.Dense(24)(L.Dense(8)(i))
+b = L.Dense(24)(i)
+model = keras.Model(i, L.Add()([a, b]))
+""", f"{rows(8, 12)}, {rows(8, 6)}"), (
+        ("    a = L.Dense(24)(L.Dense(8)(i))", "    a = L.Dense(6)(L.Dense(8)(i))"),
+        ("    b = L.Dense(24)(i)", "    b = L.Dense(6)(i)")))),
 }  # fmt: skip

@@ -326,6 +326,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "output-units": (
         labels.from_zero,
         joined.added_width,
+        joined.merged_heads,
         widths.reduced_axis,
         labels.one_channel,
         written.written_side,

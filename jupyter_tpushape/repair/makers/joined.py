@@ -13,11 +13,11 @@ from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import SurplusAxes
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.words import listed
+from ...rules.words import MERGES, listed
 from ..edits.expression import MODULE
 from ..text.source import called, nodes
-from .edits import Made, append, at, configure, failing, of, received, setting
-from .ends import ends_of
+from .edits import Made, append, at, configure, failing, of, received, setting, width_of
+from .ends import ends_of, head_of
 from .line import lines_at, lines_of, own_layer, short
 
 
@@ -131,6 +131,36 @@ def added_width(evidence: Evidence, finding: Finding) -> Made:
             [append(giver.name, "Dense", units=wanted) if giver.name in bent else configure(giver.name, units=wanted) for giver in wide],
             "The other branch has as many values as a label. A sum would repeat it for each value of this one.",
         )
+
+
+def merged_heads(evidence: Evidence, finding: Finding) -> Made:
+    """As many units as a label has values for each of the heads that are added up, or merged element by element."""
+    labels, predictions = ends_of(evidence, finding)
+    y = labels.spec.shape if labels is not None else None
+    if predictions is None or not y or len(y) != len(predictions.spec.shape or ()) or not y[-1]:
+        return
+    heads: dict[str, Node] = {}
+    pending = [evidence.flow.node(predictions.source)]
+    while pending:
+        node = pending.pop(0)
+        if node.op in _SUMS and len(edges := evidence.flow.into(node.id)) > 1:
+            pending += [evidence.flow.node(edge.source) for edge in edges]
+            continue
+        head = head_of(evidence, node)
+        if head is None:
+            return
+        heads[head.name] = head
+    if len(heads) > 1:
+        names = listed(tuple(heads))
+        edits = [configure(name, **{width_of(head): y[-1]}) for name, head in heads.items()]
+        yield (
+            f"Set {width_of(next(iter(heads.values())))}={y[-1]} on {names}, one for each value of a label",
+            edits,
+            "Their outputs are merged value by value.",
+        )
+
+
+_SUMS = MERGES - {"Concatenate", "Dot"} | {"AddV2", "Sub", "Mul", "add", "sub", "mul"}
 
 
 @of(Disconnected)
