@@ -247,7 +247,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.summed,
         conditions.for_each_sample,
         jax_arrays.channels_named,
-        jax_arrays.whole_size,
         jax_arrays.whole_index,
         places.same_branch,
         places.steps_first,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+
 import keras
 import numpy as np
 import pytest
@@ -30,13 +32,14 @@ def _no_distribution_is_left():
 
 def example(source, name):
     scope = {"keras": keras, "L": keras.layers, "np": np, "tpushape": tpushape, "__name__": "example"}
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), scope)
     return scope
 
 
 @pytest.mark.parametrize("rule", SHARED, ids=[rule.id for rule in SHARED])
 def test_the_failing_example_is_found_and_the_passing_one_is_not(rule):
-    bad, good = (example(source, f"/example/{rule.id}.py") for source in (rule.fails, rule.passes))
+    bad, good = (example(getattr(rule, kind), f"/example/{rule.id}-{kind}.py") for kind in ("fails", "passes"))
     bad_on, good_on = (scope["strategy"]() if "strategy" in scope else None for scope in (bad, good))
     found = tpushape.trace(bad["build"], bad.get("data"), tpu=rule.tpu or None, strategy=bad_on, fixes=False)
     assert rule.id in [finding.rule for finding in found.findings], found

@@ -69,7 +69,7 @@ def step(*exchanged):
 BROKEN = {
     "a float as a size": (
         layer("half = x.shape[-1] / 2", "return ops.reshape(x, (-1, 12, half, 2))[..., 0]"),
-        "FractionalSize(",
+        "FloatAsSize(text='x.shape[-1] / 2', value=3.0)",
         "half = x.shape[-1] // 2",
     ),
     "a state of another dtype": (

@@ -90,7 +90,7 @@ def _axes(line: Line) -> Made:
             yield (
                 f"Drop the last axis (size 1) of {short(node)} at {line.at}: {_sizes(shape[:-1])}",
                 [line.edit(node, f"{IT}[..., 0]")],
-                "It is the same for every sample, and its axes then meet those of a sample.",
+                "It is the same for every sample, and then lines up with the axes of a sample.",
             )
     yield from _reduced(line, operands, most)
     yield from _turned(line)

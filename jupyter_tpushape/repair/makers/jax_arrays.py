@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import CarryApart, ConvolvedFirst, FractionalIndex, FractionalSize, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
@@ -205,23 +205,6 @@ def channels_named(evidence: Evidence, finding: Finding, fact: ConvolvedFirst) -
                 [line.more(call, f"dimension_numbers=({order})")],
                 "Batch first and channels last, as in Keras.",
             )
-
-
-@of(FractionalSize)
-def whole_size(evidence: Evidence, finding: Finding, fact: FractionalSize) -> Made:
-    """``//`` for ``/`` where sizes are divided and come out even."""
-    if not fact.whole:
-        return
-    for line in lines_of(evidence):
-        for node in nodes(line.scope, ast.BinOp):
-            tensors = any(ast.unparse(item) in line.specs for item in (node.left, node.right))
-            if isinstance(node.op, ast.Div) and node.lineno <= line.raised.line and not tensors:
-                whole = f"{_operand(node.left)} // {_operand(node.right)}"
-                yield (
-                    f"Use integer division (//) at line {node.lineno}: {whole}",
-                    [line.edit(node, whole)],
-                    "A size must be an integer.",
-                )
 
 
 @of(FractionalIndex)
