@@ -232,8 +232,11 @@ def _inner_door(at: Break) -> Explained:
     if said is None or at.node.kind != "layer" or not at.edges or not said.given:
         return None
     # The tensor that was refused, of several; none of them where it comes from no other node, as random numbers do.
-    refused = [edge for edge in at.edges if edge.spec.shape is not None and fits(said.given, edge.spec.shape)]
-    edges = at.edges if len(at.edges) == 1 and at.shape and len(said.given) <= len(at.shape) else refused if len(refused) == 1 else []
+    # Keras drops a last axis of size 1 before it quotes what it got.
+    shapes = [edge.spec.shape or () for edge in at.edges]
+    whole = [shape[:-1] if shape[-1:] == (1,) and len(shape) == len(said.given) + 1 else shape for shape in shapes]
+    refused = [edge for edge, shape in zip(at.edges, whole, strict=True) if shape and fits(said.given, shape)]
+    edges = refused if len(refused) == 1 else []
     shape = (edges[0].spec.shape if edges else None) or said.given
     sizes = at.evidence.origins.of(edges[0]) if edges and len(said.wanted) == len(shape) else ()
     for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):

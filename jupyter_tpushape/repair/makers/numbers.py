@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape, elements, show_shape
+from ...flow import Fact, Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
@@ -52,11 +52,19 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
         # A number that gives several axes of one shape, such as a window's, gives no single one of them.
-        arguments = [key for key in arguments if _axes_of(line, key) <= len(pairs)]
+        arguments = [key for key in arguments if _axes_of(line, key) <= max(len(pairs), _differing(fact))]
         if len(arguments) > 1:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _differing(fact: Fact) -> int:
+    """On how many axes two operands differ, aligned from the right."""
+    shapes = fact.shapes if isinstance(fact, OperationRaised) else ()
+    if len(shapes) != 2 or None in shapes:
+        return 0
+    return sum(one != other for one, other in zip(reversed(shapes[0] or ()), reversed(shapes[1] or ()), strict=False))
 
 
 def _axes_of(line: Line, argument: str) -> int:
