@@ -52,19 +52,18 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
         # A number that gives several axes of one shape, such as a window's, gives no single one of them.
-        arguments = [key for key in arguments if _axes_of(line, key) <= max(len(pairs), _differing(fact))]
+        arguments = [key for key in arguments if _axes_of(line, key) <= max(len(pairs), _apart_by(fact, old, new))]
         if len(arguments) > 1:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
 
 
-def _differing(fact: Fact) -> int:
-    """On how many axes two operands differ, aligned from the right."""
+def _apart_by(fact: Fact, old: int, new: int) -> int:
+    """On how many axes two operands have these two sizes, aligned from the right."""
     shapes = fact.shapes if isinstance(fact, OperationRaised) else ()
-    if len(shapes) != 2 or None in shapes:
-        return 0
-    return sum(one != other for one, other in zip(reversed(shapes[0] or ()), reversed(shapes[1] or ()), strict=False))
+    pairs = zip(reversed(shapes[0] or ()), reversed(shapes[1] or ()), strict=False) if len(shapes) == 2 else ()
+    return sum({one, other} == {old, new} for one, other in pairs)
 
 
 def _axes_of(line: Line, argument: str) -> int:
