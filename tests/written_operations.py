@@ -174,4 +174,13 @@ class Length(L.Layer):
     def call(self, x):
         return tf.sqrt(tf.reduce_sum(tf.square(x), axis=1) + 1e-6)
 """), (("        return tf.sqrt(tf.reduce_sum(tf.square(x), axis=1) + 1e-6)", "        return tf.sqrt(tf.reduce_sum(tf.square(x), axis=2) + 1e-6)"),))),
+    "integers beside a number with a fraction": ("dtype-mix", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, L.Dense(1)(Places()(i)))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head="""
+RATIO = 32 / 16
+class Places(L.Layer):
+    def call(self, x):
+        return x + tf.range(4) * RATIO
+"""), (("        return x + tf.range(4) * RATIO", '        return x + tf.cast(tf.range(4), "float32") * RATIO'),))),
 }  # fmt: skip

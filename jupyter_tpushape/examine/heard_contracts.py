@@ -141,6 +141,8 @@ def _either(found: re.Match[str], *groups: int) -> str:
 
 _DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
 _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
+# A Python number beside a tensor.
+_NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
 
 
@@ -149,6 +151,8 @@ def _dtypes(text: str) -> Iterator[Heard]:
     apart, refused = _DTYPES.search(text), _REFUSED.search(text)
     if apart:
         yield HeardDtypes(apart[1], apart[3], apart[2])
+    elif number := _NUMBER.search(text):
+        yield HeardDtypes(number[2], number[1], number[3])
     elif mismatch := _MISMATCH.search(text):
         yield HeardDtypes(mismatch[1], mismatch[2].replace("half", "float16"), mismatch[3].replace("half", "float16"))
     if refused:

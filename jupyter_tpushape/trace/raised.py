@@ -26,7 +26,7 @@ _CONVERTED = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
 # What is said where a size is missing: None, or that a length has no number.
 _NONE = re.compile(r"\bNone|len is not well defined")
 # What is said where a float stands for a whole number.
-_WHOLE = re.compile(r"\bfloat|\binteger|\d\.0\b|__index__")
+_WHOLE = re.compile(r"\bfloat\b|\binteger|\d\.0\b|__index__")
 _GENERATED = "__autograph_generated_file"
 
 

@@ -54,8 +54,8 @@ class Values(Protocol):
     def of(self, node: ast.AST) -> Any: ...
 
 
-# Module and function that ran, the line, and what the names held; innermost first.
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# Module and function that ran, the line, and what the names held; innermost first.
 Frames = Sequence[tuple[ast.AST | None, ast.AST | None, Place, Values]]
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -224,6 +224,11 @@ _COMPUTES: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 class _Quotients(_Reader[Quotient]):
     """Divisions of numbers whose result has no fraction."""
+
+    def known(self, node: ast.AST) -> bool:
+        # A number beside a tensor has its dtype, and is no size; a list is repeated a whole number of times.
+        listed = isinstance(node, ast.BinOp) and any(isinstance(side, (ast.List, ast.Tuple)) for side in (node.left, node.right))
+        return isinstance(node, ast.BinOp) and not listed and self.number(node) is None
 
     def one(self, node: ast.expr) -> Quotient | None:
         if isinstance(node, ast.Attribute):

@@ -43,6 +43,22 @@ def _cast(evidence: Evidence, line: Line) -> Made:
             [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
             "Both operands then have the same dtype.",
         )
+    yield from _beside_number(line, operands)
+
+
+def _beside_number(line: Line, operands: list[ast.expr]) -> Made:
+    """A tensor of integers as floats, where it meets a number with a fraction."""
+    tensors = [node for node in operands if not _is_number(line, node)]
+    floats = {spec.dtype for spec in line.specs.values() if _floats(spec)}
+    if len(operands) == 2 and len(tensors) == 1 and isinstance(line.node, ast.BinOp):
+        dtype = floats.pop() if len(floats) == 1 else "float32"
+        yield f"Cast {short(tensors[0])} to {dtype} at {line.at}", [line.cast(tensors[0], dtype)], "The number beside it is a float."
+
+
+def _is_number(line: Line, node: ast.expr) -> bool:
+    """Whether an expression computes with numbers alone."""
+    names = [ast.unparse(item) for item in nodes(node, (ast.Name, ast.Attribute))]
+    return not any(name in line.specs for name in names) and not list(nodes(node, ast.Call))
 
 
 def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
