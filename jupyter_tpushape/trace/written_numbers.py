@@ -76,7 +76,7 @@ def _traced(frames: Frames, holds: Callable[[Any], bool], reader_of: Callable[..
         if module is None or scope is None:
             return ()
         running, reader = _running(scope, place), reader_of(module, scope, place, values)
-        names = {node.id for item in running for node in ast.walk(item) if isinstance(node, ast.Name) and holds(values.of(node))}
+        names = {node.id for item in running for node in reader.asked(item) if isinstance(node, ast.Name) and holds(values.of(node))}
         found = [one for item in running for one in reader.read(item)] or [one for name in sorted(names) for one in reader.given(name)]
         if found:
             return tuple(dict.fromkeys(found))
@@ -92,18 +92,21 @@ class _Reader(Generic[R]):
     def __init__(self, adapter: Framework, module: ast.AST, scope: ast.AST, place: Place, values: Values) -> None:
         self.module, self.scope, self.place, self.values, self.adapter = module, scope, place, values, adapter
 
+    def asked(self, running: ast.AST) -> Iterator[ast.AST]:
+        """The parts of an expression that are in question; what it compares is no number that it needs."""
+        if not isinstance(running, (ast.Compare, ast.Lambda)) and not self.known(running):
+            yield running
+            for part in ast.iter_child_nodes(running):
+                yield from self.asked(part)
+
     def read(self, running: ast.AST) -> Iterator[R]:
-        """What an expression holds of it; what it compares is no number that it needs."""
-        pending = [running]
-        while pending:
-            node = pending.pop()
-            if isinstance(node, (ast.Compare, ast.Lambda)) or self.known(node):
-                continue
-            found = self.one(node) if isinstance(node, ast.expr) else None
+        """What an expression holds of it."""
+        inside: set[int] = set()
+        for node in self.asked(running):
+            found = self.one(node) if isinstance(node, ast.expr) and id(node) not in inside else None
             if found is not None:
+                inside |= {id(part) for part in ast.walk(node)}
                 yield found
-                continue
-            pending += ast.iter_child_nodes(node)
 
     def given(self, name: str) -> Iterator[R]:
         """What an assignment gave to a name; in a function around, or the module, where this one only reads it."""
