@@ -12,9 +12,9 @@ from ...rules.facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_to, nodes
+from ..text.source import called, given_to, nodes, words_of
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, reshaped, short
+from .line import Line, lines_at, lines_of, makers_of, reshaped, short
 from .numbers import index_of, shape_read, where_of
 
 
@@ -49,18 +49,18 @@ def whole(evidence: Evidence, finding: Finding, fact: FloatAsSize) -> Made:
 
 @of(FloatArgument)
 def whole_argument(evidence: Evidence, finding: Finding, fact: FloatArgument) -> Made:
-    """The same on the line where a layer was created."""
+    """The same in the call that created a layer."""
     made = next((node for node in evidence.flow.nodes if node.name == fact.layer.name), None)
-    found: dict[ast.BinOp, Edit] = {}
-    for line in lines_at(evidence, made.location if made is not None else None):
-        divisions = [
-            node for node in nodes(line.source.tree, ast.BinOp) if isinstance(node.op, ast.Div) and node.lineno == line.raised.line
-        ]
-        found.update((node, _in_integers(line, node)) for node in divisions)
-    if found:
+    if made is None:
+        return
+    edits: dict[ast.BinOp, Edit] = {}
+    for line in lines_at(evidence, made.location):
+        given = [word for call in makers_of(line, made) for word in words_of(call)]
+        edits |= {node: _in_integers(line, node) for word in given for node in nodes(word, ast.BinOp) if isinstance(node.op, ast.Div)}
+    if edits:
         yield (
             f"Use integer division for {fact.argument} of {fact.layer.name}",
-            list(found.values())[:1],
+            list(edits.values()),
             "The result is the same number as an integer.",
         )
 
@@ -105,7 +105,7 @@ def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
     compared = {id(inner) for item in nodes(line.scope, ast.Compare) for inner in ast.walk(item)}
     for node in nodes(line.scope, ast.Subscript):
         owner = _owner(line, node.value) if id(node) not in compared else None
-        if owner is not None and (i := index_of(node)) in axes and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
+        if owner is not None and (i := index_of(node)) in axes:
             yield line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[{i}]", line.module())
     for taken in nodes(line.scope, ast.Assign):
         owner, target = _owner(line, taken.value), taken.targets[0]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from ...flow import Fact, Shape, Side, Sides, show_shape
-
-How = Literal["pairs", "exchanged", "tensors", "unbuilt", "unknown", "apart"]
+from ...trace.applied import How
 
 
 class UpdateRefused(Fact, frozen=True):
