@@ -127,3 +127,39 @@ def data():
         fit(module.build(), module.data())
     finding = next(finding for finding in tpushape.trace(module.build, module.data, tpu=None).findings if finding.serious)
     assert not any(fix.verified and "Replace 4" in fix.title for fix in finding.fixes), [fix.title for fix in finding.fixes]
+
+
+IN_PARTS = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.Sequential([L.Input((6,)), L.Dense(4)])
+
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            anchor, near, far = (self.inner(part) for part in data)
+            loss = tf.reduce_mean((anchor - near) ** 2) - tf.reduce_mean((anchor - far) ** 2)
+        grads = tape.gradient(loss, self.inner.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.inner.trainable_variables))
+        return {"loss": loss}
+
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+
+def data():
+    parts = tuple(np.ones((8, 6), "float32") for _ in range(3))
+    return tf.data.Dataset.from_tensor_slices(parts).batch(4)
+"""
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_a_step_may_loop_over_the_parts_of_its_batch(framework, tmp_path):
+    path = tmp_path / "in_parts.py"
+    path.write_text(HEAD.format(framework=framework) + IN_PARTS.lstrip("\n"))
+    linecache.checkcache(str(path))
+    module = load(path)
+    fit(module.build(), module.data())
+    report = tpushape.trace(module.build, module.data, tpu=None)
+    assert report.ok, [finding.message for finding in report.findings]

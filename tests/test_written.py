@@ -9,6 +9,7 @@ from broken import HEAD, fit, load
 from written_blocks import BLOCKS
 from written_calls import CALLS
 from written_data import DATA
+from written_mapped import MAPPED
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
@@ -21,7 +22,21 @@ from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS, **SIZES, **PAIRS}
+PROGRAMS = {
+    **WRITTEN,
+    **BLOCKS,
+    **ROLES,
+    **OLDER,
+    **SAMPLES,
+    **OPERATIONS,
+    **CALLS,
+    **DATA,
+    **OUTPUTS,
+    **WIDTHS,
+    **SIZES,
+    **PAIRS,
+    **MAPPED,
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

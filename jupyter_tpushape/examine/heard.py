@@ -329,7 +329,7 @@ def _scopes(text: str) -> Iterator[Heard]:
 _ALLOWED = re.compile(r"(?:parameter '(\w+)' has DataType \w+|attr '\w+' of \w+(?: is)?) not in (?:the )?list of allowed values: ([\w, ]+)")
 _UNLIKE = re.compile(
     r"that does not match type|was expected to be an? \w+ tensor but is an?|conversion requested dtype|types \[[^\]]*\] that don't all match"
-    r"|to have the same dtypes|Expected \w+ passed to parameter '\w+' of op '\w+', got \S+ of type 'float'"
+    r"|to have the same dtypes|must have the same dtype, got|Expected \w+ passed to parameter '\w+' of op '\w+', got \S+ of type 'float'"
 )
 
 

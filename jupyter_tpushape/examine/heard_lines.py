@@ -56,6 +56,48 @@ def _older(text: str) -> Iterator[Heard]:
         yield HeardNoAttribute(found[1], found[2])
 
 
+class HeardTakes(Heard, frozen=True):
+    """A function takes ``takes`` arguments by their place and was called with ``given``."""
+
+    function: str
+    takes: int
+    given: int
+
+
+_TAKES = re.compile(r"([\w.<>]+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given")
+
+
+@reads
+def _takes(text: str) -> Iterator[Heard]:
+    if found := _TAKES.search(text):
+        yield HeardTakes(found[1].rsplit(".", 1)[-1].removeprefix("tf__"), int(found[2]), int(found[3]))
+
+
+class HeardNoValue(Heard, frozen=True):
+    """Python or NumPy asked for the values of a symbolic tensor of TensorFlow."""
+
+
+_NO_VALUE = re.compile(
+    r"Cannot convert a symbolic tf\.Tensor|'SymbolicTensor' object (?:has no attribute 'numpy'|cannot be interpreted)|not SymbolicTensor|Tensor is unhashable"
+)
+
+
+@reads
+def _no_value(text: str) -> Iterator[Heard]:
+    if _NO_VALUE.search(text):
+        yield HeardNoValue()
+
+
+class HeardNotRecurrent(Heard, frozen=True):
+    """A layer has no direction, so none that runs backwards can be made of it."""
+
+
+@reads
+def _not_recurrent(text: str) -> Iterator[Heard]:
+    if "'go_backwards'" in text:
+        yield HeardNotRecurrent()
+
+
 class HeardArrays(Heard, frozen=True):
     """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
 

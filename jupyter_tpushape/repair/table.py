@@ -24,6 +24,7 @@ from .makers import (
     known_sizes,
     labels,
     layers,
+    mapped,
     merging,
     meshes,
     names,
@@ -74,7 +75,7 @@ RAISED = frozenset(
     }
 )
 # If one of these recognizes its problem, that is the cause of the finding.
-FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
+FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -105,6 +106,15 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.shared_rows,
     ),
     "data-raises": (
+        mapped.as_declared,
+        mapped.coded_already,
+        mapped.as_many_parts,
+        mapped.other_side_of_batch,
+        mapped.with_channels,
+        mapped.left_as_it_is,
+        mapped.one_hot_row,
+        foreign.keras_functions,
+        mapped.run_in_python,
         data.no_animations,
         data.yielded_axis,
         data.signature,
@@ -310,6 +320,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         names.renamed_keys,
         names.all_outputs,
         names.one_trained,
+        names.loss_of_each,
         labels.listed_losses,
         labels.columns,
     ),
@@ -434,6 +445,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        calls.without_wrapper,
         meshes.axis_names,
         meshes.as_many,
         jitted.static_or_plain,

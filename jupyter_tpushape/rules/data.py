@@ -8,13 +8,16 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
-from ..flow import Finding, KeyPath
+from ..examine.heard_lines import HeardNoValue, HeardTakes
+from ..flow import Fact, Finding, KeyPath
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
 from .entry import stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
+    MappedParts,
+    MappedValue,
     PipelineShapes,
     RankNeeded,
     Refused,
@@ -28,6 +31,8 @@ from .facts.data import (
     YieldedShape,
 )
 from .registry import check, rule
+
+_SHORT = 60
 
 DATA_RAISES = rule(
     "data-raises",
@@ -101,8 +106,26 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     if hear(said, HeardNoRank) is not None:
         yield Finding.of(DATA_RAISES.id, "error", RankNeeded(said), nodes, location=where)
         return
-    fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
+    parts = hear(said, HeardTakes)
+    fact: Fact = DataRaised(said, _code(evidence))
+    if parts is not None and called_by_map(evidence):
+        fact = MappedParts(parts.function, parts.takes, parts.given)
+    elif hear(said, HeardNoValue) is not None:
+        fact = MappedValue(_code(evidence), said)
+    elif reshape is not None and reshape.by == "numpy":
+        fact = Unfilled(reshape.have, reshape.wanted, "data")
     yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)
+
+
+def _code(evidence: Evidence) -> str:
+    """The expression that raised, where it is short enough to be read in a sentence."""
+    text = evidence.raised.text if evidence.raised is not None else ""
+    return text if len(text) <= _SHORT and "\n" not in text else ""
+
+
+def called_by_map(evidence: Evidence) -> bool:
+    """Whether the user's line that raised calls ``map``: the function that it was given was never entered."""
+    return evidence.raised is not None and ".map(" in evidence.raised.text
 
 
 SAMPLED = rule(

@@ -16,7 +16,7 @@ from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits
 from .encodings import coded_rows
 from .facts.data import InputsStacked
-from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, WrongInputs, WrongNames, ZippedPairs
+from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, SwappedPair, WrongInputs, WrongNames, ZippedPairs
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
 
@@ -260,6 +260,31 @@ def batched_twice(evidence: Evidence) -> tuple[int, ...]:
     if want.shape is None or inner[:1] in ((), (1,)) or not fits((None, *want.shape[1:]), inner) or apart:
         return ()
     return tuple(range(1 + len(evidence.y)))
+
+
+def pair_swapped(evidence: Evidence) -> SwappedPair | None:
+    """Inputs and labels that stand in each other's place: the labels fit the model's input, and the inputs its output."""
+    if len(evidence.declared or []) != 1 or len(evidence.x) != 1 or len(evidence.y) != 1:
+        return None
+    (_, want), (_, x), (_, y) = *(evidence.declared or []), *evidence.x, *evidence.y
+    if want.shape is None or not x.shape or not y.shape or accepted(want, x) or not fits((None, *want.shape[1:]), y.shape):
+        return None
+    made = [spec.shape for _, spec in evidence.outputs if spec.shape]
+    if made:
+        labels = [(None, *made[0][1:]), *([(None, *made[0][1:-1])] if x.dtype.startswith(("int", "uint")) else [])]
+        swapped = len(made) == 1 and any(fits(row, x.shape) for row in labels) and y.shape[1:] != made[0][1:]
+    else:
+        swapped = len(x.shape) < len(want.shape) and x.shape[1:] != y.shape[1:-1]
+    return SwappedPair(x.shape, y.shape, want.shape) if swapped else None
+
+
+@check(order=9)
+def swapped(evidence: Evidence) -> Iterator[Finding]:
+    """Inputs and labels in each other's place."""
+    found = pair_swapped(evidence) if evidence.where not in ("data", "build") and evidence.outputs else None
+    if found is not None:
+        inputs = tuple(node.id for node in evidence.flow.nodes if node.kind == "input")
+        yield Finding.of(STRUCTURE.id, "error" if evidence.where else "silent", found, inputs)
 
 
 @check(order=10)

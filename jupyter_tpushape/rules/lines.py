@@ -10,7 +10,15 @@ from ..examine.heard import (
     HeardReshape,
     hear,
 )
-from ..examine.heard_lines import HeardArrays, HeardMeshAxes, HeardMeshCount, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
+from ..examine.heard_lines import (
+    HeardArrays,
+    HeardMeshAxes,
+    HeardMeshCount,
+    HeardNeverCalled,
+    HeardNoAttribute,
+    HeardNotRecurrent,
+    HeardUnknownArguments,
+)
 from ..flow import Fact, Node
 from ..trace.raised import Raised
 from .facts.data import Unfilled
@@ -18,7 +26,7 @@ from .facts.layers import (
     ArraysApart,
 )
 from .facts.layouts import MeshAxes, MeshCount
-from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
+from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, NotRecurrent, TooDeep, UnknownArguments
 from .messages import meanings
 
 
@@ -45,6 +53,8 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
         return MeshCount(sizes.shape, sizes.devices)
     short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
     older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
+    if raised is not None and hear(node.failure, HeardNotRecurrent) is not None and (wrapped := _WRAPPED.search(raised.text)):
+        return NotRecurrent(wrapped[1], wrapped[2])
     if older is not None and older.names:
         return UnknownArguments(older.names, short)
     if absent is not None:
@@ -55,6 +65,7 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     return LineRaised(node.failure.said, short)
 
 
+_WRAPPED = re.compile(r"(\w+)\((?:layer=)?(?:\w+\.)*(\w+)\(")
 _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
 
 

@@ -56,6 +56,8 @@ def run_step(
     (x, _), (y, _), (weight, _) = parts
     element = (x, y, weight) if weight is not None else (x, y) if y is not None else (x,) if alone else x
     bind, iterates = _binding(function, element)
+    # What fit hands to a model's step is a batch, also where the step loops over its parts.
+    iterates = iterates and fitted is None
     roots, adapters = reached.keras, _adapters(adapter, reached)
     outer = "run" in reached.names and bool(reached.strategies)
     # Autograph only where the step branches on a tensor: without it, lines are the user's own.

@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, OneTrained, RenamedKeys
+from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .held_layer import HeldLayer
@@ -47,6 +47,7 @@ __all__ = [
     "Listed",
     "Loss",
     "MadeOnce",
+    "MoreLosses",
     "NotThere",
     "OneParameter",
     "OneTrained",

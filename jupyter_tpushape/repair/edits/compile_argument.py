@@ -123,6 +123,33 @@ class Keyed(Edit):
 
 @kind
 @dataclass(frozen=True)
+class MoreLosses(Edit):
+    """``losses`` behind those that the list in ``compile`` has."""
+
+    kind = "loss"
+    op = "more-losses"
+
+    losses: list[str] = field(default_factory=list, metadata={"needed": True})
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, "loss")
+        given = argument(call, "loss", ["optimizer", "loss"])
+        if not isinstance(given, (ast.List, ast.Tuple)) or not given.elts:
+            raise NoPlace
+        end = source.end(given.elts[-1])
+        source.splice([(end, end, "".join(f", {literal(loss)}" for loss in self.losses))])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+loss=[..., {', '.join(map(literal, self.losses))}],"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+        return exchanged(args, kwargs, "loss", lambda given: [*given, *self.losses] if isinstance(given, (list, tuple)) else given)
+
+
+@kind
+@dataclass(frozen=True)
 class OneTrained(Edit):
     """The loss and metrics of ``compile`` for output ``trained`` of ``count``; the others get ``None``."""
 

@@ -42,7 +42,11 @@ class Regroup(Edit):
 
     def write(self, text: Text) -> None:
         if not self.function:
-            handed(text).behind(f".map({self._function})")
+            place = handed(text)
+            if place.dataset:
+                place.behind(f".map({self._function})")
+            else:
+                place.regroup(self._regrouped)
             return
         source, given = elements_of(text, self.function)
         if given and self.parts == 1 and all(isinstance(value, ast.Dict) for value in given):
@@ -53,22 +57,34 @@ class Regroup(Edit):
         source.splice([source.change(value, self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
 
     def _written(self, parts: list[str]) -> str:
+        """The new element as it stands behind yield or return, without brackets of its own."""
+        new = self._regrouped(parts)
+        return new[1:-1] if new.startswith("(") else new
+
+    def _regrouped(self, parts: list[str]) -> str:
         """The new element with the program's own expressions for its names."""
+        if len(parts) != self.parts:
+            raise NoPlace
         new, names = self.element, [node for node in ast.walk(ast.parse(self.element)) if isinstance(node, ast.Name)]
         for node in sorted(names, key=lambda node: node.col_offset, reverse=True):
             new = new[: node.col_offset] + parts[NAMES.index(node.id)] + new[node.end_col_offset :]
-        # As it stands behind yield or return, without brackets of its own.
-        return new[1:-1] if new.startswith("(") else new
+        return new
 
     def shown(self, dataset: bool) -> Iterator[str]:
         if self.function:
             yield f"# in {self.function}, for the parts {', '.join(NAMES[: self.parts])} of a batch:"
             yield f"+{self.element}"
             return
+        if not dataset:
+            yield f"# for the parts {', '.join(NAMES[: self.parts])} of the data:"
+            yield f"+{self.element}"
+            return
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.map({self._function})"
 
     def data(self, run: Run, data: Any) -> Any:
+        if isinstance(data, tuple) and len(data) == self.parts and not self.function:
+            return eval(self._function)(*data)
         if not hasattr(data, "element_spec"):
             raise CannotRebuild("Only the elements of a tf.data pipeline can be regrouped.")
         return data.map(eval(self._function))

@@ -9,7 +9,7 @@ from ...flow import Finding, show_shape
 from ...rules.facts.calls import ByPlace, Misdeclared, NotCalled, NumberTooLarge
 from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
-from ...rules.facts.lines import NeverCalled, NoGradient
+from ...rules.facts.lines import NeverCalled, NoGradient, NotRecurrent
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
@@ -30,6 +30,7 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
     for call in nodes(line.scope, ast.Call):
         if called(call) != fact.cls or not call.lineno <= line.raised.line <= (call.end_lineno or 0):
             continue
+        yield from _unwrapped(line, call, fact)
         given = [item for item in call.args if _names(item) <= known and _names(item)]
         if len(given) != 1:
             continue
@@ -42,6 +43,47 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
         )
     for one in dict.fromkeys([line, *lines_of(evidence)]):
         yield from _called_on_last(one, fact)
+
+
+def _unwrapped(line: Line, call: ast.Call, fact: NotCalled) -> Made:
+    """A wrapper around a layer instead of around its output: what the layer was called on is for the wrapper."""
+    inner = call.args[0] if call.args else None
+    if (
+        not isinstance(inner, ast.Call)
+        or len(inner.args) != 1
+        or inner.keywords
+        or not isinstance(inner.func, (ast.Call, ast.Name, ast.Attribute))
+    ):
+        return
+    layer, tensor = line.source.of(inner.func), line.source.of(inner.args[0])
+    rest = ", ".join([layer, *map(line.source.of, call.args[1:]), *(ast.unparse(word) for word in call.keywords)])
+    wrapper = f"{line.source.of(call.func)}({rest})"
+    above = parents(line.source.tree).get(call)
+    called_on = isinstance(above, ast.Call) and above.func is call
+    yield (
+        f"Wrap the layer, not its output: {fact.cls}({short(inner.func)}){'' if called_on else f'({tensor})'}",
+        [line.edit(call, wrapper if called_on else f"{wrapper}({tensor})")],
+        f"{fact.cls} calls the layer itself.",
+    )
+
+
+@of(NotRecurrent)
+def without_wrapper(evidence: Evidence, finding: Finding, fact: NotRecurrent) -> Made:
+    """The layer by itself, where a wrapper needs a recurrent one."""
+    for line in lines_of(evidence)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            inner = call.args[0] if call.args else None
+            if (
+                called(call) == fact.wrapper
+                and isinstance(inner, ast.Call)
+                and called(inner) == fact.layer
+                and call.lineno == line.raised.line
+            ):
+                yield (
+                    f"Use {fact.layer} without {fact.wrapper} at {line.at}",
+                    [line.edit(call, line.source.of(inner))],
+                    "Only a recurrent layer can run backwards.",
+                )
 
 
 def _called_on_last(line: Line, fact: NotCalled) -> Made:

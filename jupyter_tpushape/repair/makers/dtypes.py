@@ -16,34 +16,35 @@ from .line import Line, lines_of, short
 
 def cast(evidence: Evidence, finding: Finding) -> Made:
     """One operand in the dtype of another, or in the one that the function takes."""
-    for line in lines_of(evidence):
-        yield from _cast(evidence, line)
-
-
-def _cast(evidence: Evidence, line: Line) -> Made:
-    said = hear(evidence.failure, HeardDtype)
-    operands = line.operands()
-    if said is not None and said.wanted:
-        word = line.keyword(said.argument)
-        for node in [word] if word is not None else operands:
-            spec = line.spec(node)
-            if isinstance(node, ast.Constant) or (spec is not None and spec.dtype in said.wanted):
-                continue
-            yield (
-                f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
-                [line.cast(node, said.wanted[0])],
-                f"The function expects {' or '.join(said.wanted)}.",
-            )
-        return
+    said, lines = hear(evidence.failure, HeardDtype), lines_of(evidence)
     if said is None:
         return
-    for node, other in sorted(_pairs(line, operands), key=lambda pair: _weight(line.spec(pair[1])), reverse=True):
+    if said.wanted:
+        for line in lines:
+            yield from _as_wanted(line, said)
+        return
+    pairs = [(line, *pair) for line in lines for pair in _pairs(line, line.operands())]
+    for line, node, other in sorted(pairs, key=lambda pair: _weight(pair[0].spec(pair[2])), reverse=True):
         yield (
             f"Cast {short(node)} to the dtype of {short(other)} at {line.at}",
             [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
             "Both operands then have the same dtype.",
         )
-    yield from _beside_number(line, operands)
+    for line in lines:
+        yield from _beside_number(line, line.operands())
+
+
+def _as_wanted(line: Line, said: HeardDtype) -> Made:
+    word = line.keyword(said.argument)
+    for node in [word] if word is not None else line.operands():
+        spec = line.spec(node)
+        if isinstance(node, ast.Constant) or (spec is not None and spec.dtype in said.wanted):
+            continue
+        yield (
+            f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
+            [line.cast(node, said.wanted[0])],
+            f"The function expects {' or '.join(said.wanted)}.",
+        )
 
 
 def _beside_number(line: Line, operands: list[ast.expr]) -> Made:
@@ -75,8 +76,10 @@ def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast
 
 
 def _weight(spec: Spec | None) -> int:
-    """First what a layer of mixed precision computes in."""
-    return 2 if spec is not None and spec.dtype in ("float16", "bfloat16") else 1
+    """First what a layer of mixed precision computes in; last double precision, which no layer has unless asked for."""
+    if spec is None:
+        return 1
+    return 2 if spec.dtype in ("float16", "bfloat16") else 0 if spec.dtype == "float64" else 1
 
 
 def _floats(spec: Spec) -> bool:

@@ -11,6 +11,7 @@ from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Finding
 from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
@@ -150,6 +151,7 @@ _RENAMED = {
 }
 
 
+_ARRAYS = ("np", "numpy", "jnp", "jax")
 # Functions whose axis is another one where it is not given.
 _AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
 
@@ -157,9 +159,12 @@ _AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normal
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked, ForeignFunction)):
+    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked, ForeignFunction, MappedValue)):
         return
-    known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
+    mapped = isinstance(finding.fact, MappedValue)
+    if mapped and (evidence.framework, evidence.backend) != ("keras", "tensorflow"):
+        return
+    known = set(line.specs) if isinstance(finding.fact, ValueAsked) or mapped else None
     foreign = isinstance(finding.fact, ForeignFunction)
     if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
         return
@@ -170,7 +175,7 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
         way = ast.unparse(call.func).split(".")
         name = _RENAMED.get(way[-1], way[-1])
         if (
-            way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
+            way[0] in (_ARRAYS if mapped else ("tf", "tensorflow", *_ARRAYS))
             and "keras" not in way
             and hasattr(keras.ops, name)
             and (foreign or (call.lineno >= _from_start(line) if known is None else _reads(call, known)))

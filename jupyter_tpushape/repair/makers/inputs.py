@@ -10,7 +10,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec
 from ...flow.paths import flatten, show, to_wire
-from ...rules.entry import crossed, matched
+from ...rules.entry import crossed, matched, pair_swapped
 from ...rules.facts.data import InputsStacked, LabelsAsWeights, ThirdPart
 from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
@@ -64,6 +64,16 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
             f"Pass the inputs in the declared order: {', '.join(show(x[i][0]) for i in best)}",
             [ExchangeInputs("x", list(best))],
             "This is the only order in which every input fits." if unique else "Matched by shape and dtype; other orders fit too.",
+        )
+
+
+def swapped_pair(evidence: Evidence, finding: Finding) -> Made:
+    """Inputs and labels in each other's place."""
+    if pair_swapped(evidence) is not None and getattr(evidence.sample, "weight", None) is None:
+        yield (
+            "Swap the inputs and the labels",
+            [Regroup("data", parts=2, element="(b, a)")],
+            "The labels have the shape that the model's input declares.",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -127,6 +128,8 @@ class Line:
 
     def module(self) -> str:
         """Where the tensor functions of the code come from: what is called there already, else what fits the framework."""
+        if self.evidence.where == "data" and "tensorflow" in sys.modules:
+            return "tensorflow"  # a pipeline is TensorFlow's on every backend
         roots = {ast.unparse(call.func).split(".")[0] for call in nodes(self.scope, ast.Call) if isinstance(call.func, ast.Attribute)}
         if self.evidence.framework != "keras" or (self.evidence.backend == "tensorflow" and "tf" in roots):
             return "tensorflow"
@@ -160,12 +163,16 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
         found = list(at_line(tree, (ast.Call, ast.BinOp, ast.AugAssign), raised.line))
         # What is inside runs first.
         return [Line(evidence, raised, source, node) for node in reversed(found)] or [Line(evidence, raised, source, None)]
-    exact = [
-        node
-        for node in nodes(tree, (ast.expr, ast.AugAssign))
-        if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == tuple(raised.span)
-    ]
+    exact = [node for node in nodes(tree, (ast.expr, ast.AugAssign)) if tuple(raised.span) in _spans(node)]
     return [Line(evidence, raised, source, exact[0] if exact else None)]
+
+
+def _spans(node: ast.expr | ast.AugAssign) -> Iterator[tuple[int | None, ...]]:
+    """Where the interpreter says that an expression stands: of a method's call over several lines, from the method's name on."""
+    yield node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+    method = node.func if isinstance(node, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.end_col_offset is not None:
+        yield method.end_lineno, node.end_lineno, method.end_col_offset - len(method.attr.encode()), node.end_col_offset
 
 
 def lines_at(evidence: Evidence, where: Location | None) -> list[Line]:

@@ -13,7 +13,7 @@ from ...flow import Edge, Finding, Node, Shape, Spec
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import LossesSorted, LossWeightsApart, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
-from ..edits import Edit, ExchangeInputs, Keyed, Listed, OneTrained, RenamedKeys
+from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
 from ..text.source import called, nodes
 from .edits import Made, configure, of
 from .line import Line, lines_at, listed, short
@@ -99,6 +99,41 @@ def one_trained(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made
             [OneTrained("model", fit[0], len(fact.outputs))],
             f"The labels match {name} only.",
         )
+
+
+@of(WrongNumber)
+def loss_of_each(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
+    """A loss for each output that has none, by its activation and its labels."""
+    if fact.what != "loss" or not fact.untrained or len(evidence.outputs) != len(evidence.y):
+        return
+    ends = [node for node in evidence.flow.nodes if node.kind == "output"]
+    stats = getattr(evidence.sample, "label_stats", None) or {}
+    more = []
+    for node, (_, made), (path, label) in list(zip(ends, evidence.outputs, evidence.y, strict=True))[fact.given :]:
+        giver = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)), None)
+        more.append(_loss_for(giver, made.shape, label, getattr(stats.get(path), "whole", None)) if giver is not None else None)
+    losses = [loss for loss in more if loss is not None]
+    if losses and len(losses) == len(more):
+        pairs = [f"{loss} for {name}" for loss, name in zip(losses, fact.outputs[fact.given :], strict=True)]
+        yield (
+            f"Add the missing loss{'es' if len(pairs) > 1 else ''} in compile: {', '.join(pairs)}",
+            [MoreLosses("model", losses)],
+            "Chosen by the activation of the output and the form of its labels.",
+        )
+
+
+def _loss_for(giver: Node, predictions: Shape | None, labels: Spec, whole: bool | None) -> str | None:
+    """The loss of the framework that reads these labels and what an activation gives; ``None`` where that is not certain."""
+    activation, y = giver.config.get("activation"), labels.shape
+    if not predictions or not y:
+        return None
+    alike = y == predictions or (predictions[-1] == 1 and y == predictions[:-1])
+    if activation == "softmax":
+        counted = y in (predictions[:-1], (*predictions[:-1], 1)) and (whole or labels.dtype.startswith(("int", "uint")))
+        return "sparse_categorical_crossentropy" if counted else "categorical_crossentropy" if alike else None
+    if activation == "sigmoid":
+        return "binary_crossentropy" if alike else None
+    return "mse" if alike and activation in (None, "linear", "relu", "tanh") and labels.dtype.startswith("float") else None
 
 
 def _labels_of(shape: Shape) -> set[Shape]:

@@ -47,6 +47,24 @@ class Handed(Place):
         )
         self.finish()
 
+    def regroup(self, made: Callable[[list[str]], str]) -> None:
+        """Puts the parts of the data together in another way: those that the function returns, or that ``fit`` is given."""
+        for value in self.values:
+            inside = self.resolved(value)
+            if not isinstance(inside, ast.Tuple):
+                raise NoPlace
+            new = made([self.source.of(item) for item in inside.elts])
+            bare = not self.source.of(inside).startswith("(") and new.startswith("(")
+            self.replace(inside, new[1:-1] if bare else new)
+        if self.call is not None:
+            x, y = argument(self.call, "x", ["x", "y"]), argument(self.call, "y", ["x", "y"])
+            parts = ast.parse(made(["a", "b"]), mode="eval").body
+            if x is None or y is None or called(self.call) in TRACING or ast.unparse(parts) != "(b, a)":
+                raise NoPlace
+            self.replace(x, self.source.of(y))
+            self.replace(y, self.source.of(x))
+        self.finish()
+
     def _visit(self, leaf: Callable[[ast.expr], None], pipeline: Callable[[ast.expr], None], whole: Callable[[ast.expr], None]) -> None:
         for value in self.values:
             self._whole(value, leaf, pipeline, whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
-from ..words import listed, many
+from ..words import count, listed, many
 
 
 class Unfilled(Fact, frozen=True):
@@ -31,15 +31,46 @@ class Unfilled(Fact, frozen=True):
 
 
 class DataRaised(Fact, frozen=True):
-    """The data code raised; ``said`` is its message."""
+    """The data code raised; ``said`` is its message, ``code`` the expression that raised it."""
 
     said: str
+    code: str = ""
 
     def message(self) -> str:
-        return "The code that prepares the data raises an error, so there is no data for the model."
+        where = f" at `{self.code}`" if self.code else ""
+        return f"The code that prepares the data raises an error{where}, so there is no data for the model."
 
     def why(self) -> str:
         return f"The error: {self.said}"
+
+
+class MappedParts(Fact, frozen=True):
+    """A function of the pipeline takes ``takes`` arguments, but each element has ``given`` parts."""
+
+    function: str
+    takes: int
+    given: int
+
+    def message(self) -> str:
+        who = "The lambda" if self.function == "<lambda>" else self.function
+        return f"{who} takes {count(self.takes, 'argument')}, but each element of the dataset has {count(self.given, 'part')}."
+
+    def why(self) -> str:
+        return "map() calls its function with every part of an element: the inputs, the labels and the weights are separate arguments."
+
+
+class MappedValue(Fact, frozen=True):
+    """A function of the pipeline asks for the values of a tensor at ``code``; ``said`` is the error's message."""
+
+    code: str
+    said: str
+
+    def message(self) -> str:
+        where = f"`{self.code}`" if self.code else "The function of map()"
+        return f"{where} needs the values of a tensor, but map() traces its function once, without values."
+
+    def why(self) -> str:
+        return f"Use functions of TensorFlow, or run the Python function for each element with tf.py_function. The error: {self.said}"
 
 
 class RankNeeded(Fact, frozen=True):

@@ -262,3 +262,23 @@ class BatchElsewhere(Fact, frozen=True):
     def sides(self) -> Sides:
         order = (self.axis, *(i for i in range(len(self.shape)) if i != self.axis))
         return pair(tuple(self.shape[i] for i in order), self.shape, names=False)
+
+
+class SwappedPair(Fact, frozen=True):
+    """The inputs have shape ``x`` and the labels ``y``, which is what the model's input declares: ``declared``."""
+
+    x: Shape
+    y: Shape
+    declared: Shape
+
+    def message(self) -> str:
+        return (
+            f"The inputs and labels are swapped: the model's input declares {show_shape(self.declared)}, "
+            f"but the inputs are {show_shape(self.x)} and the labels {show_shape(self.y)}."
+        )
+
+    def why(self) -> str:
+        return "fit() expects the inputs first and the labels second: (x, y)."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.declared)), Side(show_shape(self.x))

@@ -95,6 +95,19 @@ class UnknownArguments(Fact, frozen=True):
         return "Its name may have changed between versions of Keras, or be misspelled."
 
 
+class NotRecurrent(Fact, frozen=True):
+    """``wrapper`` runs a layer in both directions, but ``layer`` has none."""
+
+    wrapper: str
+    layer: str
+
+    def message(self) -> str:
+        return f"{self.wrapper} needs a recurrent layer, but {self.layer} is not recurrent."
+
+    def why(self) -> str:
+        return f"{self.wrapper} runs its layer forwards and backwards over the steps. Only a recurrent layer has a direction."
+
+
 class NoAttribute(Fact, frozen=True):
     """A line asks ``module`` for ``name``, which it does not have."""
 

@@ -1,0 +1,276 @@
+"""Candidates where a function of the data's pipeline raised: which rows it is handed, what it is called with, the shapes that it writes."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardReshape, hear
+from ...flow import Fact, Finding, elements, show_shape
+from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled
+from ...trace.raised import frames_of, raised_by
+from ..edits import Edit, Removed
+from ..edits.expression import IT, MODULE
+from ..text.source import Source, called, nodes, parents
+from .edits import Made, of
+from .line import Line, lines_of, reshaped, short, span_of
+
+_PARTS = ("x", "y", "weight")
+_ONE_HOT = ("one_hot", "to_categorical")
+
+
+def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
+    """The call of the pipeline that was running, such as ``ds.map(f)``: the innermost line that calls a stage."""
+    if not isinstance(evidence.failure, BaseException):
+        return
+    for _, place in frames_of(evidence.failure):
+        for line in lines_of(evidence, raised_by(place)):
+            call = line.call("map")
+            if call is not None and isinstance(call.func, ast.Attribute) and call.args:
+                yield line, call
+                return
+
+
+def _suffix(source: Source, call: ast.Call) -> str:
+    """A stage as it stands behind its pipeline: ``.batch(32)``."""
+    assert isinstance(call.func, ast.Attribute)
+    return source.text[source.end(call.func.value) : source.end(call)]
+
+
+def _behind(call: ast.Call) -> list[ast.Call]:
+    """The stages that a stage stands behind, the nearest first."""
+    found = []
+    node: ast.AST = call
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+        if isinstance(node, ast.Call):
+            found.append(node)
+    return found
+
+
+@of(DataRaised, Unfilled, PipelineShapes)
+def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """``batch`` on the other side of the function that raised: it is written for one sample, or for a whole batch."""
+    for line, call in _stages(evidence):
+        source, name = line.source, short(call.args[0]) if not isinstance(call.args[0], ast.Lambda) else "the lambda"
+        above = parents(source.tree)
+        before = [stage for stage in _behind(call) if called(stage) == "batch"]
+        if before:
+            batch = before[0]
+            assert isinstance(batch.func, ast.Attribute)
+            between = [stage for stage in _behind(call) if source.end(stage) > source.end(batch)]
+            text = source.of(batch.func.value) + "".join(_suffix(source, stage) for stage in (*reversed(between), call, batch))
+            edits: list[Edit] = [line.edit(call, text)]
+        else:
+            edits = _moved(line, call)
+        if edits:
+            yield (
+                f"Move batch() after map(): {name} takes one sample",
+                edits,
+                "It is then called on each sample, before samples are batched.",
+            )
+        outer: ast.AST = call
+        while isinstance(above.get(outer), (ast.Attribute, ast.Call)):
+            outer = above[outer]
+            if isinstance(outer, ast.Call) and called(outer) == "batch" and isinstance(outer.func, ast.Attribute):
+                assert isinstance(call.func, ast.Attribute)
+                between = [stage for stage in _behind(outer) if source.end(stage) > source.end(call)]
+                text = source.of(call.func.value) + "".join(_suffix(source, stage) for stage in (outer, call, *reversed(between)))
+                yield (
+                    f"Move batch() before map(): {name} takes a batch",
+                    [line.edit(outer, text)],
+                    "It is then called on a batch, and not on each sample.",
+                )
+                break
+
+
+def _moved(line: Line, call: ast.Call) -> list[Edit]:
+    """The ``batch`` of a statement above, moved behind a stage."""
+    source = line.source
+    assert isinstance(call.func, ast.Attribute)
+    start = call.func.value
+    while isinstance(start, ast.Call) and isinstance(start.func, ast.Attribute):
+        start = start.func.value
+    found = [
+        item
+        for item in nodes(line.scope, ast.Assign)
+        if item.lineno < call.lineno
+        and [ast.unparse(target) for target in item.targets] == [ast.unparse(start)]
+        and isinstance(item.value, ast.Call)
+        and any(called(stage) == "batch" for stage in (item.value, *_behind(item.value)))
+    ]
+    if len(found) != 1 or not isinstance(found[0].value, ast.Call):
+        return []
+    made = found[0].value
+    batch = next(stage for stage in (made, *_behind(made)) if called(stage) == "batch")
+    if not isinstance(batch.func, ast.Attribute):
+        return []
+    behind = line.edit(call, f"{IT}{_suffix(source, batch)}")
+    rest = source.of(batch.func.value)
+    if batch is made and rest == ast.unparse(start):
+        return [Removed(line.raised.function, file=line.raised.file, span=span_of(found[0]), find=ast.unparse(found[0])), behind]
+    return [line.edit(batch, rest), behind]
+
+
+@of(MappedParts)
+def as_many_parts(evidence: Evidence, finding: Finding, fact: MappedParts) -> Made:
+    """A function of the inputs alone, called with the inputs alone; the other parts of each element are handed on."""
+    for line, call in _stages(evidence):
+        function = call.args[0]
+        names = _PARTS[: fact.given]
+        if fact.takes != 1 or not 1 < fact.given <= len(_PARTS):
+            continue
+        new = f"{line.source.of(function)}(x)" if not isinstance(function, ast.Lambda) else line.source.of(function.body)
+        if isinstance(function, ast.Lambda):
+            first = function.args.args[0].arg
+            names = (first, *(name if name != first else "labels" for name in _PARTS[1:]))[: fact.given]
+        rest = ", ".join(names[1:])
+        yield (
+            f"Call {short(function) if not isinstance(function, ast.Lambda) else 'the lambda'} on the inputs alone at {line.at}",
+            [line.edit(function, f"lambda {', '.join(names)}: ({new}, {rest})")],
+            "Each element has inputs and labels; the labels stay as they are.",
+        )
+
+
+@of(DataRaised, Unfilled)
+def as_declared(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """A reshape of the data to what the model's input declares."""
+    rows = dict.fromkeys(tuple(spec.shape[1:]) for _, spec in evidence.declared or [] if spec.shape and None not in spec.shape[1:])
+    for line in lines_of(evidence)[:1]:
+        given, sizes = reshaped(line)
+        said = hear(evidence.failure, HeardReshape)
+        have = (said.have if said is not None else _size(line, given)) or 0
+        for row in rows if have and sizes else ():
+            times, rest = divmod(have, elements(row) or 1)
+            target = row if times == 1 else (-1, *row)
+            if not rest and [line.number(size) for size in sizes] != list(target):
+                written = f"({', '.join(_written(line, sizes, target))}{',' if len(target) == 1 else ''})"
+                yield (
+                    f"Reshape to {show_shape(target)} at {line.at}, as the model's input declares",
+                    [_resized(line, sizes, written)],
+                    f"{have:,} values make {'one sample' if times == 1 else f'{times} samples'} of {show_shape(row)}.",
+                )
+
+
+def _size(line: Line, given: ast.expr | None) -> int | None:
+    shape = line.shape(given) if given is not None else None
+    return math.prod(int(n) for n in shape if n is not None) if shape and None not in shape else None
+
+
+def _written(line: Line, sizes: list[ast.expr], target: tuple[int | None, ...]) -> list[str]:
+    """A target as text: what is written already stays as it is."""
+    values, new = [line.number(size) for size in sizes], [str(n) for n in target]
+    count = len(sizes)
+    if count <= len(target) and values == list(target[:count]):
+        new[:count] = [line.source.of(size) for size in sizes]
+    elif count <= len(target) and values == list(target[-count:]):
+        new[-count:] = [line.source.of(size) for size in sizes]
+    return new
+
+
+def _resized(line: Line, sizes: list[ast.expr], written: str) -> Edit:
+    call, above = line.node, parents(line.source.tree)
+    holder = above.get(sizes[0])
+    if isinstance(holder, (ast.Tuple, ast.List)):
+        return line.edit(holder, written)
+    assert isinstance(call, ast.Call)
+    kept = [ast.unparse(item) for item in call.args if item not in sizes]
+    return line.edit(call, f"{ast.unparse(call.func)}({', '.join([*kept, written])})")
+
+
+@of(DataRaised)
+def coded_already(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+    """Labels without the one-hot encoding, where they are one-hot vectors of as many classes already."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call(*_ONE_HOT)
+        given = call.args[0] if call is not None and call.args else None
+        shape = line.shape(given) if given is not None else None
+        if call is not None and given is not None and shape and len(call.args) > 1 and shape[-1] == line.number(call.args[1]):
+            yield (
+                f"Remove {called(call)}() at {line.at}: {short(given)} is one-hot already",
+                [_without(line, call, given)],
+                f"It has {shape[-1]} values, one for each class.",
+            )
+
+
+@of(DataRaised)
+def with_channels(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+    """An axis of size 1 behind those of an image that has no channels."""
+    for line in lines_of(evidence):
+        given = line.node.args[0] if isinstance(line.node, ast.Call) and line.node.args else None
+        shape = line.shape(given) if given is not None else None
+        if given is not None and shape is not None and len(shape) in (2, 3) and not isinstance(given, (ast.List, ast.Tuple)):
+            yield (
+                f"Add the axis of channels to {short(given)} at {line.at}: {show_shape((*shape, 1))}",
+                [line.edit(given, f"{IT}[..., None]")],
+                "An image has height, width and channels.",
+            )
+
+
+@of(DataRaised)
+def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+    """No call for what has the shape already that the model's input declares."""
+    rows = {tuple(spec.shape[1:]) for _, spec in evidence.declared or [] if spec.shape}
+    for line in lines_of(evidence):
+        call = line.node
+        given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        shape = line.shape(given) if given is not None else None
+        if isinstance(call, ast.Call) and given is not None and shape in rows:
+            yield (
+                f"Remove {called(call)}() at {line.at}: {short(given)} is {show_shape(shape)} already",
+                [_without(line, call, given)],
+                "This is the shape that the model's input declares.",
+            )
+
+
+def _without(line: Line, call: ast.Call, given: ast.expr) -> Edit:
+    """What a call is given in place of the call; a statement that would give a name to itself goes."""
+    holder = parents(line.source.tree).get(call)
+    if isinstance(holder, ast.Assign) and [ast.unparse(target) for target in holder.targets] == [ast.unparse(given)]:
+        return Removed(line.raised.function, file=line.raised.file, span=span_of(holder), find=ast.unparse(holder))
+    return line.edit(call, line.source.of(given))
+
+
+@of(MappedValue)
+def one_hot_row(evidence: Evidence, finding: Finding, fact: MappedValue) -> Made:
+    """``tf.one_hot`` for a row of an identity matrix, which NumPy cannot pick by a tensor."""
+    for line in lines_of(evidence)[:1]:
+        for node in nodes(line.scope, ast.Subscript):
+            made = node.value
+            if isinstance(made, ast.Call) and called(made) in ("eye", "identity") and made.args:
+                new = f"{MODULE}.one_hot({line.source.of(node.slice)}, {line.source.of(made.args[0])})"
+                yield (
+                    f"Use tf.one_hot instead of {short(node)} at line {node.lineno}",
+                    [line.edit(node, new, "tensorflow")],
+                    "It makes the same vector from a tensor.",
+                )
+
+
+@of(MappedValue)
+def run_in_python(evidence: Evidence, finding: Finding, fact: MappedValue) -> Made:
+    """The function as it is written, run by Python on the values of each element."""
+    declared = dict.fromkeys(spec.dtype for _, spec in evidence.declared or [])
+    for line, call in _stages(evidence):
+        function, names = call.args[0], _parameters(line, call.args[0])
+        if not 0 < len(names) <= len(_PARTS):
+            continue
+        rest = [f"{name}.dtype" for name in names[1:]]
+        for first in (f"{names[0]}.dtype", *(f'"{dtype}"' for dtype in declared)):
+            given = ", ".join(names)
+            returned = f"[{', '.join([first, *rest])}]" if rest else first
+            new = f"lambda {given}: {MODULE}.py_function({IT}, [{given}], {returned})"
+            yield (
+                f"Run {short(function) if not isinstance(function, ast.Lambda) else 'the lambda'} in Python with tf.py_function at {line.at}",
+                [line.edit(function, new, "tensorflow")],
+                "Slower than functions of TensorFlow. What it returns has no shape until the pipeline sets one.",
+            )
+
+
+def _parameters(line: Line, function: ast.expr) -> list[str]:
+    """The parameters of a function of the file, or of a lambda."""
+    if isinstance(function, ast.Lambda):
+        return [item.arg for item in function.args.args]
+    found = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == ast.unparse(function)]
+    return [item.arg for item in found[0].args.args] if len(found) == 1 else []
