@@ -25,6 +25,7 @@ from .ideas import ideas
 from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
+from .solved import solved
 from .text.source import NoPlace, Source
 from .trial import Trial, attempt, first, rebuild
 
@@ -118,6 +119,9 @@ class Search:
         reached: list[tuple[Candidate, Trial]] = []
         if not held:
             held = self._longer(finding, partial, reached)
+        if not held:
+            found = solved(self.seen, finding, lambda candidate: self._try(first(self.seen), candidate))
+            held = [pair for pair in found if not self._asks(finding, *pair)]
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])

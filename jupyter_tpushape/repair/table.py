@@ -250,6 +250,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.exchange_listed,
         reshapes.divided,
         reshapes.even_heads,
+        reshapes.created_for_size,
         jax_arrays.carried,
         jax_arrays.carried_dtype,
         jax_arrays.not_mapped,

@@ -235,10 +235,20 @@ def _turned(line: Line) -> Made:
             line.swap(one, two),
             f"{short(two)} has as many columns as {short(one)} has rows.",
         )
+    in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
+    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named:
+        yield (
+            f"Transpose {short(one)} in the product at {line.at}",
+            [
+                line.more(line.node, "transpose_a=True")
+                if in_call and isinstance(line.node, ast.Call)
+                else line.edit(one, f"{MODULE}.transpose({IT}, {tuple(_last_exchanged(len(left)))})", line.module())
+            ],
+            f"The first axis of {short(one)} ({left[-2]}) then matches that of {short(two)} ({right[-2]}).",
+        )
     if left[-1] is None or left[-1] != right[-1]:
         return
-    order = [*range(len(right) - 2), len(right) - 1, len(right) - 2]
-    in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
+    order = _last_exchanged(len(right))
     new = f"{IT}, transpose_b=True" if in_call else f"{MODULE}.transpose({IT}, {tuple(order)})"
     edit = line.edit(off.value, "True") if off is not None else line.edit(two, new, "" if in_call else line.module())
     yield (
@@ -246,6 +256,11 @@ def _turned(line: Line) -> Made:
         [edit],
         f"The last axis of {short(one)} ({left[-1]}) then matches that of {short(two)} ({right[-1]}).",
     )
+
+
+def _last_exchanged(rank: int) -> list[int]:
+    """The order of axes in which the last two stand in each other's place."""
+    return [*range(rank - 2), rank - 1, rank - 2]
 
 
 def _mask(line: Line, shape: Shape | None) -> Made:

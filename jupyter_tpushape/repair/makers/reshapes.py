@@ -15,7 +15,7 @@ from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
-from ..text.source import called, words_of
+from ..text.source import called, nodes, words_of
 from .edits import (
     Made,
     configure,
@@ -33,7 +33,7 @@ from .edits import (
     squared,
     upstream,
 )
-from .line import assigned_to, lines_at, lines_of, makers_of, own_layer, short
+from .line import assigned_to, lines_at, lines_of, makers_of, own_layer, reshaped, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -180,6 +180,29 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
         if filters % size and times:
             why = f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values."
             yield setting(giver, "filters", times * size, f": {times} times {size}", why)
+
+
+@of(OperationRaised)
+def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A size that a layer of the user's own was created with, where a reshape of what arrives needs another one."""
+    owner = own_layer(evidence)
+    if owner is None or not isinstance(fact.reason, Uneven) or None in fact.reason.target[1:]:
+        return
+    shape, target = fact.reason.shape, fact.reason.target
+    have, want = elements(shape[1:]), elements(target[1:])
+    if not have or not want or shape[:1] != target[:1]:
+        return
+    for line in lines_of(evidence)[:1]:
+        _, sizes = reshaped(line)
+        read = {ast.unparse(item) for size in sizes for item in nodes(size, (ast.Name, ast.Attribute))}
+        written = {line.numbers[name] for name in read if name in line.numbers}
+        found = [
+            (key, value) for key, value in owner.config.items() if type(value) is int and value in written and have * value % want == 0
+        ]
+        made = [(key, have * value // want) for key, value in found if have != want]
+        # First a size that arrives.
+        for key, size in sorted(made, key=lambda pair: pair[1] not in shape):
+            yield created(owner, key, size, "", f"Each sample has {have:,} values, {size} × {have // size}.")
 
 
 @of(OperationRaised)

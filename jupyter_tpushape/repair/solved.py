@@ -1,0 +1,152 @@
+"""One written number worked out: how two sizes differ by it is measured with a second trace, and the number that makes them equal is tried.
+
+Where no maker knows what makes a size, such as the rows of several heads that are concatenated, each number of the builder is asked. A size
+that depends on a number linearly is solved for exactly; every other one stays as it is, because the number that comes out does not hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ..examine import Examined
+from ..flow import Fact, Finding, Shape
+from ..rules.facts.branches import UnlikeBranches
+from ..rules.facts.layers import OperationRaised
+from ..rules.facts.loss import GridApart
+from .candidates import Candidate
+from .edits.expression import Expression
+from .makers.line import constants, span_of
+from .text.program import Text
+from .text.source import NoPlace, Source, called, nodes, parents
+from .trial import Trial
+
+# Numbers to ask, and the seconds for all of them: the program has no other fix, and a user waits.
+_MOST, _SECONDS = 8, 6.0
+# A size is rarely written so far from what it should be.
+_FARTHEST = 16
+# Arguments that say which axis, or how, and not how many.
+_NO_SIZES = frozenset({"axis", "axes", "name", "seed", "dims", "perm"})
+
+Try = Callable[[Candidate], Trial]
+Number = tuple[Source, str, ast.Constant]
+
+
+def solved(seen: Examined, finding: Finding, attempt: Try) -> list[tuple[Candidate, Trial]]:
+    """The numbers of the program with which two sizes are equal, the smallest change first."""
+    apart = _apart(finding.fact)
+    if not apart:
+        return []
+    held: list[tuple[float, Candidate, Trial]] = []
+    start = time.perf_counter()
+    for number in list(_numbers(seen, finding))[:_MOST]:
+        if time.perf_counter() - start > _SECONDS:
+            break
+        value = int(number[2].value)  # type: ignore[arg-type]
+        made, trial = value + 1, attempt(_with(number, value + 1, finding.fact))
+        if not trial.holds:
+            slope = _apart_after(trial, finding) - apart
+            made = value - apart // slope if slope and apart % slope == 0 else 0
+            if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
+                continue
+            trial = attempt(_with(number, made, finding.fact))
+        if trial.holds:
+            held.append((abs(math.log(made / value)), _with(number, made, finding.fact), trial))
+    return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
+
+
+def _apart(fact: Fact | None) -> int:
+    """By how much a size is larger than the one that it must equal; 0 where there is no such pair of sizes."""
+    if isinstance(fact, GridApart) and not fact.channels_first:
+        return (fact.predictions[fact.axis] or 0) - (fact.labels[fact.axis] or 0)
+    if isinstance(fact, UnlikeBranches):
+        return _differ([one.shape for one in fact.two], fact.axis)
+    if isinstance(fact, OperationRaised):
+        return _differ(list(fact.shapes), None)
+    return 0
+
+
+def _differ(shapes: list[Shape | None], joined: int | None) -> int:
+    """The difference on the one axis on which shapes of one rank are not the same: of the odd one from the others."""
+    known = [shape for shape in shapes if shape is not None]
+    ranks = {len(shape) for shape in known}
+    if len(known) != len(shapes) or len(known) < 2 or len(ranks) != 1:
+        return 0
+    rank = ranks.pop()
+    off = [axis for axis in range(rank) if joined not in (axis, axis - rank) and len({shape[axis] for shape in known}) > 1]
+    if len(off) != 1 or any(shape[off[0]] is None for shape in known):
+        return 0
+    sizes = Counter(int(shape[off[0]] or 0) for shape in known)
+    (usual, _), (odd, _) = sizes.most_common()[:2]
+    return odd - usual
+
+
+def _apart_after(trial: Trial, finding: Finding) -> int:
+    """The same difference after a number was changed; 0 where another fault came instead."""
+    return next((_apart(other.fact) for other in trial.left if (other.rule, type(other.fact)) == (finding.rule, type(finding.fact))), 0)
+
+
+def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
+    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes.
+
+    From the last one up: what stands nearest to the end decides what comes out. Of an operation, those of the layers of the program's own.
+    """
+    function = getattr(seen.program.model, "func", seen.program.model)
+    try:
+        source, scope = Text(seen).definition(function)
+    except NoPlace:
+        return
+    above, name = parents(source.tree), getattr(function, "__name__", "")
+    written = [node for node in nodes(scope, ast.Constant) if _is_size(node, above, scope)]
+    read = {node.id for node in nodes(scope, ast.Name)}
+    named = [node for key, node in constants(source.tree) if key in read]
+    functions = {item.name for item in nodes(source.tree, ast.FunctionDef)}
+    own = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in functions]
+    made = _of_layers(seen, source, above) if isinstance(finding.fact, OperationRaised) else []
+    for group in (made, named, own, [node for node in written if node not in own]):
+        for node in sorted(group, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+            if type(node.value) is int and node.value > 0:
+                yield source, name, node
+
+
+def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) -> list[ast.Constant]:
+    """The sizes that layers of the program's own are made with."""
+    kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"}
+    inits = [
+        method
+        for item in nodes(source.tree, ast.ClassDef)
+        if item.name in kinds
+        for method in nodes(item, ast.FunctionDef)
+        if method.name == "__init__"
+    ]
+    return [node for init in inits for node in nodes(init, ast.Constant) if _is_size(node, above, init)]
+
+
+def _is_size(node: ast.Constant, above: dict[ast.AST, ast.AST], scope: ast.AST) -> bool:
+    """Whether a number is an argument of a call, and neither declares the data nor names an axis."""
+    inside: ast.AST = node
+    call = False
+    while inside is not scope and inside in above:
+        holder = above[inside]
+        if isinstance(holder, ast.keyword) and holder.arg in _NO_SIZES:
+            return False
+        if isinstance(holder, ast.Subscript) and holder.slice is inside:
+            return False
+        if isinstance(holder, ast.Call):
+            call = True
+            if called(holder) in ("Input", "InputLayer", "compile"):
+                return False
+        inside = holder
+    return call
+
+
+def _with(number: Number, made: int, fact: Fact | None) -> Candidate:
+    source, function, node = number
+    edit = Expression(function, file=source.file, span=span_of(node), find=ast.unparse(node), replace=str(made))
+    why = "The two sizes are then equal."
+    if isinstance(fact, GridApart):
+        why = f"Axis {fact.axis} of {fact.head.name} then has size {fact.labels[fact.axis]}, as in the labels."
+    return Candidate(f"Use {made} instead of {ast.unparse(node)} at line {node.lineno}", (edit.value,), why)
