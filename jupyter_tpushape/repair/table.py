@@ -106,6 +106,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.shared_rows,
     ),
     "data-raises": (
+        data.recount,
         mapped.as_declared,
         mapped.coded_already,
         mapped.as_many_parts,
@@ -120,7 +121,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.signature,
         data.returned_dtype,
         data.sliced_tuple,
-        data.recount,
         data.whole_windows,
     ),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
@@ -329,7 +329,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-labels": (labels.one_hot_for_metric,),
     "colour-masks": (),
     "string-labels": (labels.class_numbers,),
-    "last-step-only": (heads.whole_sequence,),
+    "last-step-only": (heads.every_step, heads.whole_sequence),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (joined.flat_factors, heads.pooled_head, heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
@@ -443,7 +443,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "fixed-random": (places.seeded_anew, places.on_device),
-    "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
+    "reshape-interleaves": (reshapes.created_for_row, places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         calls.without_wrapper,

@@ -76,6 +76,19 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
     return None
 
 
+def reduced_steps(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None:
+    """What takes one of the steps, or pools them, if the labels have one value for each of them; nearest to the end first."""
+    source = evidence.flow.node(predictions.source)
+    for node in [source, *ancestors(evidence, source.id)]:
+        given = [edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label != "mask"]
+        gives = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        before = given[0] if given else None
+        # With layers inside it, it is one of them that does.
+        if before and gives and len(before) == len(gives) + 1 == 3 and not any(one.parent == node.id for one in evidence.flow.nodes):
+            return node if before[1] == y[1] not in (None, 1) and (before[0], before[2]) == gives else None
+    return None
+
+
 def _observed(evidence: Evidence, path: KeyPath | None) -> list[Any]:
     sampled = getattr(evidence.sample, "sampled", ())
     part = ("x", "y", "weight").index(str(path[0])) if path else 1

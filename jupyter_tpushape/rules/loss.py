@@ -27,6 +27,7 @@ from .compared import (
     met_whole,
     observed_labels,
     of_sequences,
+    reduced_steps,
     widths_met,
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
@@ -38,7 +39,18 @@ from .facts.data import LabelsAsWeights, ThirdPart
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
-from .facts.loss import IndexInRow, LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
+from .facts.loss import (
+    IndexInRow,
+    LabelRank,
+    LastStepOnly,
+    LossRaised,
+    RowsOfValues,
+    SingleValues,
+    StepsReduced,
+    SurplusAxes,
+    WrongUnits,
+    WrongWeights,
+)
 from .facts.loss_silent import PairsPredicted, RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
@@ -349,8 +361,13 @@ def _last_only(
         or (len(y) == len(p) + 1 and (y[-1] != 1 or len(p) > 3))
         or (len(y) == 3 and len(p) == 2)
     )
-    node = cut_sequence(evidence, y, predictions) if steps and len(y) > 1 else None
-    return None if node is None else (LAST_ONLY.id, LastStepOnly(Who.of(node), p, y), (node.id,))
+    if not steps or len(y) < 2:
+        return None
+    node = cut_sequence(evidence, y, predictions)
+    if node is not None:
+        return LAST_ONLY.id, LastStepOnly(Who.of(node), p, y), (node.id,)
+    one = reduced_steps(evidence, y, predictions) if y[-1] != p[-1] else None
+    return None if one is None else (LAST_ONLY.id, StepsReduced(Who.of(one), p, y), (one.id,))
 
 
 def _surplus(

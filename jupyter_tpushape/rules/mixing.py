@@ -353,11 +353,13 @@ def heads_apart(whole: Shape, parts: Shape) -> bool:
 
 def _block(given: Shape, after: Shape) -> int:
     """The number of values in an inner block of the target, if it does not split the input's rows evenly; otherwise 0."""
+    # Where there are rows and columns alone, the samples are among the rows.
+    sizes = after[2:] if len(after) > 2 else after[1:] if after[0] != given[0] or after[0] is None else ()
     inner = 1
-    for n in reversed(after[2:]):
+    for n in reversed(sizes):
         inner *= n or 1
     width = given[-1] or 0
-    uneven = len(given) > 2 and len(after) > 2 and None not in after[2:] and width > 1 and inner > 1
+    uneven = len(given) > 2 and bool(sizes) and None not in sizes and width > 1 and inner > 1
     return inner if uneven and width % inner and inner % width else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from ...examine.evidence import Evidence
@@ -9,13 +10,14 @@ from ...flow import Edge, Finding, Node, Shape, elements
 from ...flow.observed import keeps, passes
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import GridApart, LabelRank
+from ...rules.facts.loss import GridApart, LabelRank, StepsReduced
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.facts.reasons import LacksAxis
 from ...rules.upstream import ancestors, cause_of_axes
 from ...rules.words import axes_of, listed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import WrapLayer
+from ..text.source import nodes
 from .edits import (
     Made,
     append,
@@ -36,7 +38,7 @@ from .edits import (
     width_of,
 )
 from .ends import compared, ends_of, head_of, loss_node
-from .line import own_layer
+from .line import lines_at, own_layer, short
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -137,6 +139,25 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
         [configure(node.name, return_sequences=True), *wide, *(WrapLayer(name, "TimeDistributed") for name in frames)],
         "Per-step labels need per-step outputs.",
     )
+
+
+@of(StepsReduced)
+def every_step(evidence: Evidence, finding: Finding, fact: StepsReduced) -> Made:
+    """The whole sequence for the head: without the pooling, or without the index that takes one step."""
+    node = evidence.flow.node(finding.nodes[0])
+    if node.kind == "layer":
+        yield f"Remove {node.name}: keep every step", [left_out(node.name)], "Per-step labels need per-step outputs."
+        return
+    for line in lines_at(evidence, node.called):
+        taken = line.node if isinstance(line.node, ast.Subscript) else None
+        for one in [taken] if taken is not None else nodes(line.node or line.scope, ast.Subscript):
+            if one.lineno == line.raised.line and isinstance(one.slice, ast.Tuple) and isinstance(one.slice.elts[0], ast.Slice):
+                yield (
+                    f"Keep every step: {ast.unparse(one.value)} instead of {short(one)} at {line.at}",
+                    [line.without(one, one.value)],
+                    "Per-step labels need per-step outputs.",
+                )
+                return
 
 
 def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:

@@ -12,9 +12,10 @@ from ...examine.heard import HeardOperation, hear
 from ...flow import Location, Node, Shape, Spec
 from ...trace.locations import file_of
 from ...trace.raised import Raised
+from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
-from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, words_of
+from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, parents, words_of
 
 _SHORT = 32
 _MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
@@ -116,6 +117,13 @@ class Line:
 
     def cast(self, node: ast.expr, dtype: str, module: str = "") -> Expression:
         return self.apply(node, "cast", f'"{dtype}"', module=module)
+
+    def without(self, node: ast.expr, inner: ast.expr) -> Edit:
+        """What an expression works on in place of it; a statement that would give a name to itself goes."""
+        holder = parents(self.source.tree).get(node)
+        if isinstance(holder, ast.Assign) and [ast.unparse(target) for target in holder.targets] == [ast.unparse(inner)]:
+            return Removed(self.raised.function, file=self.raised.file, span=span_of(holder), find=ast.unparse(holder))
+        return self.edit(node, self.source.of(inner))
 
     def swap(self, one: ast.expr, other: ast.expr) -> list[Expression]:
         """Two expressions in each other's place."""

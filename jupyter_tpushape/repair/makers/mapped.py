@@ -190,7 +190,7 @@ def coded_already(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
         if call is not None and given is not None and shape and len(call.args) > 1 and shape[-1] == line.number(call.args[1]):
             yield (
                 f"Remove {called(call)}() at {line.at}: {short(given)} is one-hot already",
-                [_without(line, call, given)],
+                [line.without(call, given)],
                 f"It has {shape[-1]} values, one for each class.",
             )
 
@@ -220,17 +220,9 @@ def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
         if isinstance(call, ast.Call) and given is not None and shape in rows:
             yield (
                 f"Remove {called(call)}() at {line.at}: {short(given)} is {show_shape(shape)} already",
-                [_without(line, call, given)],
+                [line.without(call, given)],
                 "This is the shape that the model's input declares.",
             )
-
-
-def _without(line: Line, call: ast.Call, given: ast.expr) -> Edit:
-    """What a call is given in place of the call; a statement that would give a name to itself goes."""
-    holder = parents(line.source.tree).get(call)
-    if isinstance(holder, ast.Assign) and [ast.unparse(target) for target in holder.targets] == [ast.unparse(given)]:
-        return Removed(line.raised.function, file=line.raised.file, span=span_of(holder), find=ast.unparse(holder))
-    return line.edit(call, line.source.of(given))
 
 
 @of(MappedValue)

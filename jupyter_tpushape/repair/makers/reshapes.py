@@ -11,6 +11,7 @@ from ...examine.heard import HeardDivisor, hear
 from ...flow import Finding, Node, Shape, elements
 from ...flow.observed import passes
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
+from ...rules.facts.mixing import Straddling
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
@@ -28,6 +29,7 @@ from .edits import (
     insert,
     known,
     of,
+    owner_of,
     reshaped_before,
     setting,
     squared,
@@ -203,6 +205,16 @@ def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised
         # First a size that arrives.
         for key, size in sorted(made, key=lambda pair: pair[1] not in shape):
             yield created(owner, key, size, "", f"Each sample has {have:,} values, {size} × {have // size}.")
+
+
+@of(Straddling)
+def created_for_row(evidence: Evidence, finding: Finding, fact: Straddling) -> Made:
+    """A layer of the user's own created for as many values as a row has."""
+    node = evidence.flow.node(finding.nodes[0])
+    owner = owner_of(evidence, node) if node.kind != "layer" else None
+    keys = [key for key, value in owner.config.items() if type(value) is int and value == fact.block] if owner is not None else []
+    if owner is not None and len(keys) == 1:
+        yield created(owner, keys[0], fact.width, f": a row has {fact.width} values", "Each row then stays together.")
 
 
 @of(OperationRaised)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
-from ..words import because, count, many, named, pair
+from ..words import because, count, many, named, pair, placed
 
 Through = Literal["sequences", "tokens", "grid", "product", "input"]
 
@@ -89,6 +89,26 @@ class LastStepOnly(Fact, frozen=True):
 
     def why(self) -> str:
         return "A recurrent layer returns only the output of its last step, unless return_sequences=True."
+
+    def sides(self) -> Sides:
+        return pair((*self.labels[:2], *self.predictions[1:]), self.predictions, names=False)
+
+
+class StepsReduced(Fact, frozen=True):
+    """``node`` takes one of the steps, or pools them, but there is a label for every step."""
+
+    node: Who
+    predictions: Shape
+    labels: Shape
+
+    def message(self) -> str:
+        which = f"{named(self.node)} pools the {self.labels[1]} steps" if self.node.kind == "layer" else (
+            f"{named(self.node)}{placed(self.node)} keeps one of {self.labels[1]} steps"
+        )  # fmt: skip
+        return f"{which}, but there is one label per step: predictions {show_shape(self.predictions)}, labels {show_shape(self.labels)}."
+
+    def why(self) -> str:
+        return "A label for each step needs a prediction for each step: the head must get the whole sequence."
 
     def sides(self) -> Sides:
         return pair((*self.labels[:2], *self.predictions[1:]), self.predictions, names=False)

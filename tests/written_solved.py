@@ -1,0 +1,102 @@
+"""Sizes that follow from a number elsewhere, and steps that the head never gets: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_HEADS = """
+BOXES = 2
+def head(x, boxes):
+    return L.Reshape((-1, 5))(L.Conv2D(boxes * 5, 1)(x))
+"""
+_EXPERTS = """
+class Experts(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.parts = [
+            L.Dense(width), L.Dense(width),
+            L.Dense(12),
+        ]
+    def call(self, x):
+        return tf.reduce_mean(tf.stack([part(x) for part in self.parts], axis=1), axis=1)
+"""
+_VOTES = """
+class Votes(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(3, shape[1], shape[2], 7), name='w')
+    def call(self, x):
+        x = x[:, None, :, :, None]
+        return tf.reduce_sum(tf.matmul(self.w, x), axis=[2, 4])
+"""
+_GRID = """
+class Grid(L.Layer):
+    def __init__(self, height, width):
+        super().__init__()
+        self.height, self.width = height, width
+    def call(self, x):
+        flat = tf.reshape(tf.reduce_mean(x, -1), [tf.shape(x)[0], self.height * self.width])
+        return flat - tf.reduce_mean(flat, -1, keepdims=True)
+"""
+_TAGGER = """
+class Tagger(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.hidden, self.head = L.Embedding(50, 8), L.Dense(8), L.Dense(4, activation='softmax')
+    def call(self, ids):
+        x = self.embed(ids)
+        return self.head(self.hidden(x[:, 0]))
+"""
+_CODES = """
+class Codes(L.Layer):
+    def __init__(self, count, width):
+        super().__init__()
+        self.count, self.width = count, width
+    def build(self, shape):
+        self.book = self.add_weight(shape=(self.width, self.count), name='book')
+    def call(self, x):
+        flat = tf.reshape(x, [-1, self.width])
+        near = tf.one_hot(tf.argmax(tf.matmul(flat, self.book), 1), self.count)
+        return x + tf.stop_gradient(tf.reshape(tf.matmul(near, self.book, transpose_b=True), tf.shape(x)) - x)
+"""
+
+SOLVED: dict[str, tuple[str, Own]] = {
+    "how many boxes one of two heads has": ("output-size", Own(model_of("""
+i = keras.Input((16, 16, 3))
+a = L.Conv2D(4, 3, strides=2, padding='same')(i)
+b = L.Conv2D(4, 3, strides=2, padding='same')(a)
+one = head(a, 2)
+two = head(b, 4)
+model = keras.Model(i, L.Concatenate(axis=1)([one, two]))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 64 * 3 + 16 * 4, 5)}", head=_HEADS), (("    one = head(a, 2)", "    one = head(a, 3)"),))),
+    "how many boxes the module says": ("output-size", Own(model_of("""
+i = keras.Input((16, 16, 3))
+model = keras.Model(i, head(L.Conv2D(4, 3, strides=2, padding='same')(i), BOXES))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 192, 5)}", head=_HEADS), (("BOXES = 2", "BOXES = 3"),))),
+    "the width of one of three experts": ("op-shapes", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(1)(Experts(8)(i)))
+""", f"{rows(8, 6)}, {rows(8, 1)}", head=_EXPERTS), (("            L.Dense(12),", "            L.Dense(8),"),))),
+    "a weight that a product needs transposed": ("op-shapes", Own(model_of("""
+i = keras.Input((4, 5))
+model = keras.Model(i, L.Dense(1)(Votes()(i)))
+""", f"{rows(8, 4, 5)}, {rows(8, 1)}", head=_VOTES), ((
+        "        return tf.reduce_sum(tf.matmul(self.w, x), axis=[2, 4])",
+        "        return tf.reduce_sum(tf.matmul(self.w, x, transpose_a=True), axis=[2, 4])",
+    ),))),
+    "the height that a layer is created with": ("op-shapes", Own(model_of("""
+i = keras.Input((10, 10, 3))
+model = keras.Model(i, L.Dense(1)(Grid(8, 10)(i)))
+""", f"{rows(8, 10, 10, 3)}, {rows(8, 1)}", head=_GRID), ((
+        "    model = keras.Model(i, L.Dense(1)(Grid(8, 10)(i)))", "    model = keras.Model(i, L.Dense(1)(Grid(10, 10)(i)))",
+    ),))),
+    "one step for labels of each": ("last-step-only", Own(model_of(
+        "\nmodel = Tagger()\n", "np.arange(48).reshape(8, 6) % 50, np.arange(48).reshape(8, 6) % 4", "'sparse_categorical_crossentropy'", head=_TAGGER,
+    ), (("        return self.head(self.hidden(x[:, 0]))", "        return self.head(self.hidden(x))"),))),
+    "codes of another width than the map": ("reshape-interleaves", Own(model_of("""
+i = keras.Input((4, 4, 1))
+x = L.Conv2D(6, 1)(i)
+x = Codes(9, 4)(x)
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{rows(8, 4, 4, 1)}, {rows(8, 4, 4, 1)}", head=_CODES), (("    x = Codes(9, 4)(x)", "    x = Codes(9, 6)(x)"),))),
+}  # fmt: skip
