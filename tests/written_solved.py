@@ -59,6 +59,19 @@ class Codes(L.Layer):
         near = tf.one_hot(tf.argmax(tf.matmul(flat, self.book), 1), self.count)
         return x + tf.stop_gradient(tf.reshape(tf.matmul(near, self.book, transpose_b=True), tf.shape(x)) - x)
 """
+_SCORES = """
+class Scores(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 1), name='w')
+        self.b = self.add_weight(shape=(shape[-1], 1), name='b')
+    def call(self, x):
+        a = tf.nn.softmax(tf.tanh(tf.tensordot(x, self.w, 1) + self.b), axis=1)
+        return tf.reduce_sum(x * a, axis=1)
+"""
+_PARSED = """
+def parse(row):
+    return tf.reshape(row['image'], (4, 4, 3)), row['label']
+"""
 
 SOLVED: dict[str, tuple[str, Own]] = {
     "how many boxes one of two heads has": ("output-size", Own(model_of("""
@@ -93,6 +106,19 @@ model = keras.Model(i, L.Dense(1)(Grid(8, 10)(i)))
     "one step for labels of each": ("last-step-only", Own(model_of(
         "\nmodel = Tagger()\n", "np.arange(48).reshape(8, 6) % 50, np.arange(48).reshape(8, 6) % 4", "'sparse_categorical_crossentropy'", head=_TAGGER,
     ), (("        return self.head(self.hidden(x[:, 0]))", "        return self.head(self.hidden(x))"),))),
+    "a bias as long as the features, for each step": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 8))
+model = keras.Model(i, L.Dense(1)(Scores()(i)))
+""", f"{rows(8, 5, 8)}, {rows(8, 1)}", head=_SCORES), ((
+        "        self.b = self.add_weight(shape=(shape[-1], 1), name='b')", "        self.b = self.add_weight(shape=(shape[1], 1), name='b')",
+    ),))),
+    "a function of one row that fails when batches run": ("data-raises", Own(model_of("""
+i = keras.Input((4, 4, 3))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(i)))
+""", f"tf.data.Dataset.from_tensor_slices({{'image': {rows(8, 48)}, 'label': {rows(8, 1)}}}).batch(4).map(parse)", head=_PARSED), ((
+        f"    return tf.data.Dataset.from_tensor_slices({{'image': {rows(8, 48)}, 'label': {rows(8, 1)}}}).batch(4).map(parse)",
+        f"    return tf.data.Dataset.from_tensor_slices({{'image': {rows(8, 48)}, 'label': {rows(8, 1)}}}).map(parse).batch(4)",
+    ),))),
     "codes of another width than the map": ("reshape-interleaves", Own(model_of("""
 i = keras.Input((4, 4, 1))
 x = L.Conv2D(6, 1)(i)

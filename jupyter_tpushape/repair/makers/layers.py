@@ -282,6 +282,10 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
     return changed
 
 
+# A projection with more weights than a large layer has is no mend: the sizes are wrong further up.
+_MOST_WEIGHTS = 2**24
+
+
 def project_before(evidence: Evidence, finding: Finding) -> Made:
     """A Dense that brings the width to what the weights were made for."""
     node, _ = failing(evidence)
@@ -289,7 +293,8 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
     if wanted is None:
         kernel = next((weight.shape for weight in node.weights if weight.name == "kernel"), None)
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None
-    if wanted:
+    width = next((edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape), None) or 1
+    if wanted and wanted * width <= _MOST_WEIGHTS:
         yield (
             f"Project to {wanted} before {node.name}: add Dense({wanted})",
             [insert_at_call(node, "Dense", units=wanted)],

@@ -18,6 +18,13 @@ from ..text.arguments import argument, defaults_of
 from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, parents, words_of
 
 _SHORT = 32
+_OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
+    ast.Add: ("AddV2", "add"),
+    ast.Sub: ("Sub", "sub"),
+    ast.Mult: ("Mul", "mul"),
+    ast.Div: ("RealDiv", "div"),
+    ast.MatMult: ("MatMul", "BatchMatMulV2", "dot_general"),
+}
 _MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
 
 
@@ -169,8 +176,11 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
         return []
     if raised.span is None:
         found = list(at_line(tree, (ast.Call, ast.BinOp, ast.AugAssign), raised.line))
-        # What is inside runs first.
-        return [Line(evidence, raised, source, node) for node in reversed(found)] or [Line(evidence, raised, source, None)]
+        # What is inside runs first; an operator is the operation that raised, if one of its kind did.
+        op = evidence.failed.op if evidence.failed is not None else ""
+        found.reverse()
+        found.sort(key=lambda node: not (isinstance(node, ast.BinOp) and op in _OPERATORS.get(type(node.op), ())))
+        return [Line(evidence, raised, source, node) for node in found] or [Line(evidence, raised, source, None)]
     exact = [node for node in nodes(tree, (ast.expr, ast.AugAssign)) if tuple(raised.span) in _spans(node)]
     return [Line(evidence, raised, source, exact[0] if exact else None)]
 

@@ -13,9 +13,9 @@ from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineSh
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE
-from ..text.source import Source, called, nodes, parents
+from ..text.source import Source, called, enclosing, nodes, parents
 from .edits import Made, of
-from .line import Line, lines_of, reshaped, short, span_of
+from .line import Line, lines_at, lines_of, reshaped, short, span_of
 
 _PARTS = ("x", "y", "weight")
 _ONE_HOT = ("one_hot", "to_categorical")
@@ -23,14 +23,23 @@ _ONE_HOT = ("one_hot", "to_categorical")
 
 def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
     """The call of the pipeline that was running, such as ``ds.map(f)``: the innermost line that calls a stage."""
-    if not isinstance(evidence.failure, BaseException):
-        return
-    for _, place in frames_of(evidence.failure):
+    for _, place in frames_of(evidence.failure) if isinstance(evidence.failure, BaseException) else ():
         for line in lines_of(evidence, raised_by(place)):
             call = line.call("map")
             if call is not None and isinstance(call.func, ast.Attribute) and call.args:
                 yield line, call
                 return
+    # Raised while the pipeline ran, where no line was running.
+    for stage in getattr(evidence.sample, "stages", ()) if getattr(evidence.sample, "error", None) is not None else ():
+        for line in lines_at(evidence, stage.location)[:1] if stage.op == "map" and stage.function else ():
+            for call in nodes(line.source.tree, ast.Call):
+                if (
+                    called(call) == "map"
+                    and isinstance(call.func, ast.Attribute)
+                    and call.args
+                    and ast.unparse(call.args[0]) == stage.function
+                ):
+                    yield line, call
 
 
 def _suffix(source: Source, call: ast.Call) -> str:
@@ -95,7 +104,7 @@ def _moved(line: Line, call: ast.Call) -> list[Edit]:
         start = start.func.value
     found = [
         item
-        for item in nodes(line.scope, ast.Assign)
+        for item in nodes(enclosing(parents(source.tree), call), ast.Assign)
         if item.lineno < call.lineno
         and [ast.unparse(target) for target in item.targets] == [ast.unparse(start)]
         and isinstance(item.value, ast.Call)

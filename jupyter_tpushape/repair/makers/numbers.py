@@ -170,7 +170,9 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     whole_input = through(evidence, owner)[0] if owner is not None else None
     tried = [one for one in (*fact.shapes[:1], whole_input) if one]
     for shape, (old, new) in itertools.product(tried, dict.fromkeys((*pairs, *((b, a) for a, b in pairs)))):
-        if not shape or new != shape[-1] or old == new:
+        # By default the last axis; another one only where no other axis has that size.
+        at = -1 if shape and new == shape[-1] else shape.index(new) if shape and shape[1:].count(new) == 1 else 0
+        if not shape or not at or old == new:
             continue
         for line, owner, build, whole in _builds(evidence):
             # The shapes of several inputs are taken apart first.
@@ -185,6 +187,10 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
                 made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
                 read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
+                operands = {ast.unparse(node) for node in line.operands()}
+                whole_ones = [item for item in made if ast.unparse(item.targets[0]) in operands]
+                if len(read) > 1 and len(whole_ones) == 1:  # the one that is an operand by itself
+                    read = [node for node in read if node in list(nodes(whole_ones[0], ast.Subscript))]
             wide = []
             if not read:  # the shape of another input was read
                 shapes = dict(zip(taken, [line.specs[name].shape for name in _apart(line) if name in line.specs], strict=False))
@@ -195,11 +201,11 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                     if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)
                 ]
             if len(read) == 1:
-                last = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[-1]"
+                other = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[{at}]"
                 yield (
-                    f"Use the last axis in {owner.op}.build: {last} instead of {ast.unparse(read[0])}",
-                    [line.edit(read[0], last)],
-                    f"The weight then has one value per feature: {new}.",
+                    f"Use {'the last axis' if at == -1 else f'axis {at}'} in {owner.op}.build: {other} instead of {ast.unparse(read[0])}",
+                    [line.edit(read[0], other)],
+                    f"The weight then has one value per {'feature' if at == -1 else 'step'}: {new}.",
                 )
 
 
