@@ -72,6 +72,27 @@ _PARSED = """
 def parse(row):
     return tf.reshape(row['image'], (4, 4, 3)), row['label']
 """
+_BLOCK = """
+def block(x, filters, stride):
+    y = L.Conv1D(filters, 3, strides=stride, padding='same')(x)
+    if x.shape[-1] != filters:
+        x = L.Conv1D(filters, 1)(x)
+    return L.ReLU()(L.Add()([x, y]))
+"""
+_FEEDBACK = """
+class Feedback(keras.Model):
+    def __init__(self, units, width):
+        super().__init__()
+        self.cell = L.LSTMCell(units)
+        self.rnn, self.head = L.RNN(self.cell, return_state=True), L.Dense(width)
+    def call(self, x):
+        last, *state = self.rnn(x)
+        steps = [self.head(last)]
+        for _ in range(2):
+            last, state = self.cell(steps[-1], state)
+            steps.append(self.head(last))
+        return tf.stack(steps, axis=1)
+"""
 
 SOLVED: dict[str, tuple[str, Own]] = {
     "how many boxes one of two heads has": ("output-size", Own(model_of("""
@@ -119,6 +140,14 @@ model = keras.Model(i, L.Dense(1)(L.Flatten()(i)))
         f"    return tf.data.Dataset.from_tensor_slices({{'image': {rows(8, 48)}, 'label': {rows(8, 1)}}}).batch(4).map(parse)",
         f"    return tf.data.Dataset.from_tensor_slices({{'image': {rows(8, 48)}, 'label': {rows(8, 1)}}}).map(parse).batch(4)",
     ),))),
+    "a stride that the shortcut of a block lacks": ("merge-shapes", Own(model_of("""
+i = keras.Input((16, 2))
+x = block(block(i, 4, 1), 8, 2)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"{rows(8, 16, 2)}, {rows(8, 1)}", head=_BLOCK), (("        x = L.Conv1D(filters, 1)(x)", "        x = L.Conv1D(filters, 1, strides=stride)(x)"),))),
+    "a forecast of fewer features than it is made from": ("op-shapes", Own(model_of(
+        "\nmodel = Feedback(6, 1)\n", f"{rows(8, 5, 4)}, {rows(8, 3, 4)}", head=_FEEDBACK,
+    ), (("    model = Feedback(6, 1)", "    model = Feedback(6, 4)"),))),
     "codes of another width than the map": ("reshape-interleaves", Own(model_of("""
 i = keras.Input((4, 4, 1))
 x = L.Conv2D(6, 1)(i)

@@ -29,6 +29,7 @@ _MOST, _SECONDS = 8, 6.0
 # A size is rarely written so far from what it should be.
 _FARTHEST = 16
 # Arguments that say which axis, or how, and not how many.
+_PRODUCTS = frozenset({"MatMul", "BatchMatMulV2"})
 _NO_SIZES = frozenset({"axis", "axes", "name", "seed", "dims", "perm"})
 
 Try = Callable[[Candidate], Trial]
@@ -64,9 +65,17 @@ def _apart(fact: Fact | None) -> int:
         return (fact.predictions[fact.axis] or 0) - (fact.labels[fact.axis] or 0)
     if isinstance(fact, UnlikeBranches):
         return _differ([one.shape for one in fact.two], fact.axis)
+    if isinstance(fact, OperationRaised) and fact.operation in _PRODUCTS:
+        return _inner(list(fact.shapes))
     if isinstance(fact, OperationRaised):
         return _differ(list(fact.shapes), None)
     return 0
+
+
+def _inner(shapes: list[Shape | None]) -> int:
+    """The difference of the inner sizes of a product of two matrices."""
+    left, right = shapes if len(shapes) == 2 else (None, None)
+    return (left[-1] or 0) - (right[-2] or 0) if left and right and len(left) > 1 < len(right) else 0
 
 
 def _differ(shapes: list[Shape | None], joined: int | None) -> int:
@@ -103,7 +112,7 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
     written = [node for node in nodes(scope, ast.Constant) if _is_size(node, above, scope)]
     read = {node.id for node in nodes(scope, ast.Name)}
     named = [node for key, node in constants(source.tree) if key in read]
-    functions = {item.name for item in nodes(source.tree, ast.FunctionDef)}
+    functions = {item.name for item in nodes(source.tree, (ast.FunctionDef, ast.ClassDef))}
     own = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in functions]
     made = _of_layers(seen, source, above) if isinstance(finding.fact, OperationRaised) else []
     for group in (made, named, own, [node for node in written if node not in own]):

@@ -346,7 +346,7 @@ def _counts(evidence: Evidence) -> Fact:
     after = (evidence.declared or [])[len(evidence.x)][1].shape if len(evidence.x) < len(doors) else None
     y = evidence.y[0][1].shape if len(evidence.y) == 1 else None
     as_labels = after is not None and y is not None and len(evidence.weight) == 1 and fits((None, *after[1:]), y)
-    return WrongInputs(doors, _given(evidence), as_labels)
+    return WrongInputs(doors, _given(evidence), as_labels, tuple(names_apart(evidence)[0]))
 
 
 def _patches(fault: Misfit) -> CutIntoPatches | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
 from ...graph import Cause, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
+from ..text.arguments import argument
 from .edits import (
     Made,
     append,
@@ -23,6 +26,7 @@ from .edits import (
     way_to,
 )
 from .ends import ends_of
+from .line import lines_at, makers_of
 
 
 def at_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -108,9 +112,26 @@ def stride_beside(evidence: Evidence, finding: Finding) -> Made:
         if beside is None or strided in way or "strides" in beside.config or "Transpose" in beside.op:
             continue
         if _source(evidence, beside) == _source(evidence, strided):
+            yield from _as_written(evidence, beside, strided)
             yield (
                 f"Use the stride of {strided.name} on {beside.name}: strides={cause.stride}",
                 [configure(beside.name, strides=cause.stride)],
+                "Both branches then downsample equally.",
+            )
+
+
+def _as_written(evidence: Evidence, beside: Node, strided: Node) -> Made:
+    """The stride as it is written at the other convolution, such as an argument of the function that makes both."""
+    for line, other in itertools.product(lines_at(evidence, beside.location)[:1], lines_at(evidence, strided.location)[:1]):
+        mine, its = makers_of(line, beside), makers_of(other, strided)
+        stride = argument(its[0], "strides", ["filters", "kernel_size", "strides"]) if len(mine) == len(its) == 1 else None
+        if stride is None or isinstance(stride, ast.Constant) or argument(mine[0], "strides", ["filters", "kernel_size", "strides"]):
+            continue
+        if line.source.file == other.source.file and ast.unparse(line.scope) == ast.unparse(other.scope):
+            text = other.source.of(stride)
+            yield (
+                f"Use the stride of {strided.name} on {beside.name}: strides={text}",
+                [line.more(mine[0], f"strides={text}")],
                 "Both branches then downsample equally.",
             )
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
 from ...flow.paths import show
-from ..words import many, pair
+from ..words import listed, many, pair
 
 Fault = Literal["text", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
 
@@ -193,15 +193,20 @@ class ZippedPairs(Fact, frozen=True):
 
 
 class WrongInputs(Fact, frozen=True):
-    """The data has a different number of arrays than the model has inputs. ``as_labels``: what fit reads as labels fits the next input."""
+    """The data has a different number of arrays than the model has inputs.
+
+    ``as_labels``: what fit reads as labels fits the next input. ``missing``: the inputs that a dict of data lacks, by name.
+    """
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
     as_labels: bool = False
+    missing: tuple[str, ...] = ()
 
     def message(self) -> str:
         count = len(self.declared)
-        return f"The model has {count} input{'s' * (count > 1)}, but the data has {len(self.given)}."
+        lacks = f": {listed(self.missing)} {'are' if len(self.missing) > 1 else 'is'} missing" if self.missing else ""
+        return f"The model has {count} input{'s' * (count > 1)}, but the data has {len(self.given)}{lacks}."
 
     def why(self) -> str:
         if self.as_labels:
