@@ -47,6 +47,7 @@ from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
+from .taken_apart import exchanged
 
 
 def examine(program: Program) -> Examined:
@@ -68,6 +69,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+            seen.evidence.facts["taken_apart"] = exchanged(error)
             lacking = overridden(error)
             seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
             seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None

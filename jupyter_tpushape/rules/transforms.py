@@ -18,7 +18,7 @@ from ..examine.heard_jax import (
 )
 from ..flow import Fact, Node, Shape, Who
 from .facts.loss import LossVector
-from .facts.stateless import StatefulPair
+from .facts.stateless import ResultsExchanged, StatefulPair
 from .facts.states import CellState
 from .facts.transforms import (
     BranchesApart,
@@ -48,6 +48,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
+    if evidence.facts.get("taken_apart"):
+        return "code-raises", ResultsExchanged(evidence.facts["taken_apart"])
     apart = _compiled_apart(evidence, node)
     if apart is not None:
         return "code-raises", apart

@@ -13,7 +13,6 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import ScanRows
-from ...rules.facts.stateless import StatefulPair, StateMisplaced
 from ...rules.facts.transforms import BranchesApart
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
@@ -87,19 +86,6 @@ def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.exp
     return [(a, b) for a, b in pairs if ast.unparse(a) != ast.unparse(b)]
 
 
-@of(StatefulPair)
-def unpacked_state(evidence: Evidence, finding: Finding, fact: StatefulPair) -> Made:
-    """The predictions and the state that ``stateless_call`` returns, each under its name."""
-    for line in lines_at(evidence, finding.location)[:1]:
-        for item in nodes(line.scope, ast.Assign):
-            call, target = item.value, item.targets[0]
-            if not isinstance(call, ast.Call) or called(call) != "stateless_call" or len(call.args) < 2 or not isinstance(target, ast.Name):
-                continue
-            if isinstance(call.args[1], ast.Name):
-                names = f"{target.id}, {call.args[1].id}"
-                yield f"Unpack {names} at line {item.lineno}", [line.edit(target, names)], "stateless_call returns both."
-
-
 @of(BranchesApart)
 def same_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
     """Zeros or ones in the shape of what the other branch returns, its dtype, or a crop in the size of the whole picture."""
@@ -162,27 +148,6 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
                     f"Set self.state_size to {ast.unparse(rows)} at line {set_[0].lineno}",
                     [line.edit(set_[0].value, ast.unparse(rows))],
                     f"{short(weight)} has that many rows.",
-                )
-
-
-@of(StateMisplaced)
-def state_in_order(evidence: Evidence, finding: Finding, fact: StateMisplaced) -> Made:
-    """The groups of a step's state in the order in which they were taken apart."""
-    for line in lines_at(evidence, finding.location)[:1]:
-        scope = next((item for item in nodes(line.source.tree, ast.FunctionDef) if item.lineno == line.raised.line), line.scope)
-        taken: list[list[str]] = [
-            [ast.unparse(item) for item in target.elts]
-            for statement in nodes(scope, ast.Assign)
-            for target in statement.targets
-            if isinstance(target, ast.Tuple) and len(target.elts) == 4
-        ]
-        for held in nodes(scope, ast.Tuple):
-            names = [ast.unparse(item) for item in held.elts]
-            if isinstance(held.ctx, ast.Load) and taken and names != taken[0] and sorted(names) == sorted(taken[0]):
-                yield (
-                    f"Return the state in the order in which it is unpacked, at line {held.lineno}",
-                    [line.edit(held, f"({', '.join(taken[0])})")],
-                    "fit expects the same order.",
                 )
 
 

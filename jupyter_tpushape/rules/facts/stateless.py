@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ..words import count, placed
 
@@ -32,6 +34,28 @@ class StatefulPair(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("y_pred"), Side("(y_pred, non_trainable_variables)")
+
+
+# What comes first, and what second.
+_RESULTS = {
+    "stateless_call": ("the predictions", "the new non-trainable variables"),
+    "value_and_grad": ("the value", "the gradients"),
+}
+
+
+class ResultsExchanged(Fact, frozen=True):
+    """The results of ``function`` are unpacked into each other's names."""
+
+    function: Literal["stateless_call", "value_and_grad"]
+
+    def message(self) -> str:
+        return f"The two results of {self.function} are unpacked in the wrong order."
+
+    def why(self) -> str:
+        return f"It returns {_RESULTS[self.function][0]} first and then {_RESULTS[self.function][1]}."
+
+    def sides(self) -> Sides:
+        return tuple(Side(f"({one}, {other})") for one, other in (_RESULTS[self.function], _RESULTS[self.function][::-1]))
 
 
 class StateMisplaced(Fact, frozen=True):

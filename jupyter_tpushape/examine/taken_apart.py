@@ -1,0 +1,60 @@
+"""Functions whose two results a line takes apart in the wrong order, told from what the names then hold."""
+
+from __future__ import annotations
+
+import ast
+from types import FrameType
+
+from ..trace.locations import Place
+from ..trace.raised import innermost, scope_of
+
+
+def exchanged(error: BaseException) -> str:
+    """The function whose results have each other's names where the user's innermost line raised; ``""`` without one."""
+    found = innermost(error)
+    scope = scope_of(found[1]) if found is not None else None
+    if found is None or scope is None:
+        return ""
+    frame, place, text = found
+    made = {ast.unparse(node.targets[0]): called(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
+    for node in ast.walk(scope):
+        target = node.targets[0] if isinstance(node, ast.Assign) and node.lineno <= place[1] else None
+        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) < 2:
+            continue
+        function = called(node.value)
+        if made.get(function, function) == "stateless_call" and _computes(frame, target.elts[1], text):
+            return "stateless_call"
+        if made.get(function, function) == "value_and_grad" and _value_last(node, target, place, text):
+            return "value_and_grad"
+    return ""
+
+
+def called(node: ast.AST) -> str:
+    """The name of what is called, of its innermost call where the result is called at once."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
+    """Whether a line computes with a name that holds a list of variables' values."""
+    try:
+        reads = {item.id for item in ast.walk(ast.parse(text.strip())) if isinstance(item, ast.Name)}
+    except SyntaxError:
+        return False
+    return isinstance(name, ast.Name) and name.id in reads and isinstance(frame.f_locals.get(name.id), list)
+
+
+def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) -> bool:
+    """Whether gradients and the value have each other's names: what the optimizer gets, or what is taken apart further, is the other one."""
+    first, second = target.elts[:2]
+    if node.lineno <= place[1] <= (node.end_lineno or node.lineno):
+        return isinstance(first, ast.Name) and isinstance(second, ast.Tuple)
+    try:
+        calls = [item for item in ast.walk(ast.parse(text.strip())) if called(item) == "stateless_apply" and isinstance(item, ast.Call)]
+    except SyntaxError:
+        return False
+    return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)
+
+
+__all__ = ["exchanged"]
