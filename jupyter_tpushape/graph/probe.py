@@ -34,6 +34,8 @@ class Probe:
     # Losses that layers added: (id of the layer's node, or "", its name, the shape, the axes that grow, the line).
     added: list[tuple[str, str, Shape, dict[int, float], Any]] = field(default_factory=list)
     raised: Raised | None = None
+    # The axes that grow of what operations in front of the failure were given, for each edge.
+    until: dict[str, dict[int, float]] = field(default_factory=dict)
     # The axes that grow of each tensor that met there.
     met: list[dict[int, float]] = field(default_factory=list)
 
@@ -80,6 +82,10 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
             old, new = before[min(failing, len(before) - 1)], after[failing]
             result.failure = (seen.call_ids[id(old)], clean_message(second.error))
             result.met = [_grown(a.spec.shape, b.spec.shape, rows - batch) for a, b in zip(old.inputs, new.inputs, strict=False)]
+            for left, right in zip(before, after, strict=False):
+                for a, b in zip(left.inputs, right.inputs, strict=False):
+                    if (edge_id := seen.edge_ids.get((id(left), a.key))) is not None:
+                        result.until[edge_id] = _grown(a.spec.shape, b.spec.shape, rows - batch)
         return result
     if len(before) != len(after):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .makers import (
     batching,
+    behind,
     calls,
     causes,
     classes,
@@ -146,11 +147,11 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "run-eagerly": (scope.not_eagerly,),
     "jit-compile": (scope.jit_auto,),
     "varying-batch": (batching.static_batch,),
-    "uneven-replicas": (batching.static_batch,),
+    "uneven-replicas": (batching.written_batch, batching.static_batch),
     "mesh-set-late": (scope.set_first,),
     "mesh-hosts": (batching.for_hosts,),
     "mesh-hosts-share": (batching.sharded_once,),
-    "mesh-batch": (batching.whole_batches, batching.static_batch),
+    "mesh-batch": (batching.written_batch, batching.whole_batches, batching.shared_rows, batching.static_batch),
     "empty-replicas": (batching.static_batch,),
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
@@ -481,7 +482,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (paired.summed_inside, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
-    "batch-axis-lost": (expressions.stacked, paired.reduced_whole, paired.inside_samples, operations.other_axis, operations.leave_out),
+    "batch-axis-lost": (
+        behind.in_front,
+        expressions.stacked,
+        paired.reduced_whole,
+        paired.inside_samples,
+        operations.other_axis,
+        operations.leave_out,
+    ),
     "batch-axis-merged": (
         expressions.stacked,
         paired.inside_samples,

@@ -9,10 +9,13 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.assemble import clean_message
 from ..trace.locations import location
+from .compared import ends
 from .examples import sequential
 from .facts.calls import RowsUnknown
+from .facts.loss_silent import BatchBehind
 from .facts.mixing import EveryPair, FixedBatch, RowsMultiplied
-from .mixing import PAIRWISE, SUMMED
+from .mixing import LOST, PAIRWISE, SUMMED
+from .moved import batch_behind
 from .registry import check, rule
 from .upstream import ancestors
 from .words import PAIRING
@@ -41,7 +44,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    meeting = _met_by_chance(evidence, node, batch)
+    meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node)
     if meeting is not None:
         yield meeting
         return
@@ -67,6 +70,21 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
         return None
     pairs = EveryPair(Who.of(node), a, b, chance=True)
     return Finding.of(PAIRWISE.id, "silent", pairs, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
+    """The finding for predictions without the batch, which was on an inner axis before: they are as many as the samples by chance."""
+    labels, predictions = ends(evidence, node) if node.kind in ("loss", "metric") else (None, None)
+    grown = evidence.facts["probe"].until
+    if labels is None or predictions is None or grown.get(labels.id) != {0: 1} or grown.get(predictions.id, {0: 1}):
+        return None
+    start = evidence.flow.node(predictions.source)
+    behind = batch_behind(evidence, [start, *ancestors(evidence, start.id)], lambda edge: set(grown.get(edge.id, ())))
+    if behind is None:
+        return None
+    maker, shape, axis, reader = behind
+    fact = BatchBehind(Who.of(maker), shape, axis, labels.spec.shape or (), predictions.spec.shape or ())
+    return Finding.of(LOST.id, "silent", fact, (maker.id, reader.id, node.id), location=maker.called or maker.location)
 
 
 @check(order=45, backend="tensorflow")

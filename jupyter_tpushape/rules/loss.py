@@ -51,13 +51,14 @@ from .facts.loss import (
     WrongUnits,
     WrongWeights,
 )
-from .facts.loss_silent import PairsPredicted, RowsLost
+from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
 from .looked_up import rows_as_indices
+from .moved import batch_behind
 from .reasons import reason
 from .registry import check, rule
 from .static_sizes import no_number
@@ -330,11 +331,21 @@ def _folded(
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
         return None
     start = evidence.flow.node(predictions.source)
-    for node in [start, *ancestors(evidence, start.id)]:
+    above = [start, *ancestors(evidence, start.id)]
+    behind = batch_behind(evidence, above, lambda edge: _axes_of(edge, y[0]))
+    if behind is not None:
+        maker, shape, axis, reader = behind
+        return "batch-axis-lost", BatchBehind(Who.of(maker), shape, axis, y, p), (maker.id, reader.id, loss.id)
+    for node in above:
         given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
         if given is not None and node.kind != "input":
             return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
     return None
+
+
+def _axes_of(edge: Edge, rows: int | None) -> set[int]:
+    """The axes of a tensor that have as many places as there are samples."""
+    return {i for i, size in enumerate(edge.spec.shape or ()) if size == rows}
 
 
 def _pairs(

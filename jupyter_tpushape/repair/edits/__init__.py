@@ -2,6 +2,7 @@
 
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
+from .batch_number import BatchNumber
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
 from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
@@ -27,6 +28,7 @@ from .wrap_layer import UnwrapLayer, WrapLayer
 
 __all__ = [
     "AddBatch",
+    "BatchNumber",
     "BatchOnce",
     "CompileArgument",
     "CompiledAgain",

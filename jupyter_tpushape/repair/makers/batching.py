@@ -10,7 +10,8 @@ from ...flow import Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..edits import AddBatch, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
+from ...rules.words import count
+from ..edits import AddBatch, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import called, nodes
 from .edits import Made, transform
 from .entry import declaration
@@ -104,6 +105,36 @@ def declared_rows(evidence: Evidence, finding: Finding) -> Made:
             f"Use batches of {size} rows and drop the remainder",
             [Rebatch("data", size, True)],
             "A stateful layer keeps one state for each row of the declared batch.",
+        )
+
+
+def written_batch(evidence: Evidence, finding: Finding) -> Made:
+    """Another number of rows where the code of a generator or a PyDataset writes it: what every device or replica can share."""
+    sample, parts = evidence.sample, evidence.split.parts if evidence.split is not None else 1
+    batch = next(iter(getattr(sample, "batch_sizes", ())), None)
+    if getattr(sample, "kind", "") not in ("generator", "pydataset") or not batch or parts < 2 or batch % parts == 0:
+        return
+    for size in dict.fromkeys(n for n in (round(batch / parts) * parts, -(-batch // parts) * parts, batch // parts * parts) if n):
+        yield (
+            f"Use batches of {size} rows instead of {batch}",
+            [BatchNumber("data", batch, size)],
+            f"Each of {parts} devices then gets {size // parts} rows.",
+        )
+
+
+def shared_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Arrays without the rows of a last batch that devices cannot share."""
+    sample, split = evidence.sample, evidence.split
+    rows, batch = getattr(sample, "rows", None), getattr(sample, "batch", None)
+    if sample is None or sample.kind != "arrays" or split is None or not rows or not batch or not split.divides(batch):
+        return
+    left = rows % batch
+    leaves = [path for part in ("x", "y", "weight") for path, leaf in sample.leaves(part) if leaf.shape]
+    if left and rows > batch and leaves:
+        yield (
+            f"Leave out the last {count(left, 'row')}: {rows - left} of {rows}",
+            [transform(path, "pad_axis", axis=0, size=rows - left, cut=True) for path in leaves],
+            f"fit then has {count((rows - left) // batch, 'batch', 'batches')} of {batch} rows.",
         )
 
 

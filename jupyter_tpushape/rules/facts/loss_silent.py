@@ -29,6 +29,28 @@ class RowsLost(Fact, frozen=True):
         return pair(self.labels, self.predictions, names=False)
 
 
+class BatchBehind(Fact, frozen=True):
+    """``maker`` receives the batch first and returns it as another ``axis`` of ``shape``, so that predictions are no longer those of the samples."""
+
+    maker: Who
+    shape: Shape
+    axis: int
+    labels: Shape
+    predictions: Shape
+
+    def message(self) -> str:
+        returns = f"{named(self.maker)}{placed(self.maker)} returns {show_shape(self.shape)}, with the batch as axis {self.axis}"
+        if self.labels[0] == self.predictions[0]:
+            return f"The predictions are not one for each sample, although their number is the same by chance: {returns}."
+        return f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: {returns}."
+
+    def why(self) -> str:
+        return f"What follows takes the first axis for the batch. Move it back before the result is used: swapaxes(x, 0, {self.axis})."
+
+    def sides(self) -> Sides:
+        return pair(self.labels, self.predictions, names=False)
+
+
 class NoLoss(Fact, frozen=True):
     """There are labels, but no loss."""
 
