@@ -102,6 +102,12 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
+class HeardAxisName(Heard, frozen=True):
+    """A function that works across devices names an axis, ``name``, that no map or mesh around it has."""
+
+    name: str
+
+
 class HeardUntraced(Heard, frozen=True):
     """A function that JAX compiles was given ``kind`` for ``parameter``, which is no array."""
 
@@ -220,6 +226,8 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardIndex()
     if put:
         yield HeardPut(_sizes(put[1]), _sizes(put[2]))
+    if unbound := re.search(r"unbound axis name: (\w+)", text):
+        yield HeardAxisName(unbound[1])
     if "Too many leaves for PyTreeSpec" in text:
         yield HeardLeaves()
 

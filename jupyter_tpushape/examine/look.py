@@ -47,7 +47,7 @@ from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
-from .taken_apart import exchanged
+from .taken_apart import along_batch, exchanged
 
 
 def examine(program: Program) -> Examined:
@@ -70,6 +70,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
+            seen.evidence.facts["along_batch"] = along_batch(error, adapter)
             lacking = overridden(error)
             seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
             seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from types import FrameType
 
+from ..flow import Shape
+from ..trace.framework import Framework
 from ..trace.locations import Place
-from ..trace.raised import innermost, scope_of
+from ..trace.raised import innermost, scope_of, values_of
 
 
 def exchanged(error: BaseException) -> str:
@@ -27,6 +29,23 @@ def exchanged(error: BaseException) -> str:
         if made.get(function, function) == "value_and_grad" and _value_last(node, target, place, text):
             return "value_and_grad"
     return ""
+
+
+def along_batch(error: BaseException, adapter: Framework) -> tuple[str, Shape, int] | None:
+    """The tensor that a line takes apart into as many names as its second axis has places: Python goes along the first; its shape, and how many."""
+    found = innermost(error)
+    scope = scope_of(found[1]) if found is not None else None
+    if found is None or scope is None:
+        return None
+    frame, place, _ = found
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], (ast.Tuple, ast.List)) or node.lineno != place[1]:
+            continue
+        value, wanted = values_of(frame).of(node.value), len(node.targets[0].elts)
+        shape = adapter.spec(value).shape if adapter.is_tensor(value) else None
+        if shape is not None and len(shape) > 1 and shape[1] == wanted != shape[0]:
+            return ast.unparse(node.value), shape, wanted
+    return None
 
 
 def called(node: ast.AST) -> str:
@@ -57,4 +76,4 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
     return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)
 
 
-__all__ = ["exchanged"]
+__all__ = ["along_batch", "exchanged"]

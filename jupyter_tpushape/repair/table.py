@@ -49,6 +49,7 @@ from .makers import (
     tables,
     trackers,
     transposed,
+    turned,
     unpacked,
     unrolled,
     updates,
@@ -447,7 +448,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "fixed-random": (places.seeded_anew, places.on_device),
-    "reshape-interleaves": (reshapes.created_for_row, places.heads, reshapes.permute, operations.transpose_for_reshape),
+    "reshape-interleaves": (reshapes.created_for_row, behind.reshaped_first, places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         calls.without_wrapper,
@@ -461,6 +462,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.every_state,
         states.more_returned,
         unpacked.unpacked_state,
+        unpacked.unstacked,
+        unpacked.without_collective,
         unpacked.results_in_order,
         operands.gradients_in_order,
         jax_arrays.by_weights,
@@ -513,6 +516,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    turned.last_two,
+    turned.every_pair,
+    turned.same_length,
     heads.flatten_inside,
     dtypes.cast,
     classes.class_of_each,

@@ -8,7 +8,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardItem, HeardScoped, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
-from ..flow import Finding, Severity, Who
+from ..flow import Finding, Location, Severity, Who
 from ..flow.paths import show
 from ..trace.locations import is_user_file, location
 from .examples import sequential
@@ -36,7 +36,7 @@ from .facts.stateless import (
     StepReturns,
     Underived,
 )
-from .facts.transforms import GROUPS, PassedAsTensor
+from .facts.transforms import GROUPS, BatchUnpacked, PassedAsTensor
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
 
@@ -199,6 +199,10 @@ UNDERIVED = rule(
 _PROTOCOLS = frozenset({"Bool", "Int", "Float", "Complex", "Index", "Round", "Item", "Tolist", "python"})
 
 
+def _line_of(evidence: Evidence) -> Location | None:
+    return location((evidence.raised.file, evidence.raised.line)) if evidence.raised is not None else None
+
+
 def told(evidence: Evidence) -> Finding | None:
     """The finding for code that raises because the step is compiled, or is called with its state."""
     node = evidence.failed
@@ -212,6 +216,8 @@ def told(evidence: Evidence) -> Finding | None:
             return Finding.of("code-raises", "error", ResultsExchanged("value_and_grad"), nodes, location=derived[2])
         like = next((show(path) for path, spec in (*evidence.x, *evidence.y) if spec.shape == derived[0]), "")
         return Finding.of("code-raises", "error", GradientOfOther(derived[0], derived[1], like), nodes, location=derived[2])
+    if evidence.failure is not None and (along := evidence.facts.get("along_batch")) is not None:
+        return Finding.of("code-raises", "error", BatchUnpacked(*along), nodes, location=_line_of(evidence) or where)
     if hear(evidence.failure, HeardItem) is not None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     if hear(evidence.failure, HeardUnseeded) is not None:

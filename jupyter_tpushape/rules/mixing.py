@@ -370,8 +370,12 @@ def _shifted(evidence: Evidence, edge: Edge) -> bool:
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
-    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1."""
-    if carried(evidence, edge) != {0: 1.0}:
+    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1, or back."""
+    before = carried(evidence, edge)
+    if before and len(before) == 1 and 0 not in before and next(iter(before.values())) == 1:
+        front = (edge.spec.shape or ())[: next(iter(before))]
+        return any(n != 1 for n in front) and any(carried(evidence, out) == {0: 1.0} for out in evidence.flow.out_of(node.id))
+    if before != {0: 1.0}:
         return False
     for out in evidence.flow.out_of(node.id):
         grown = carried(evidence, out)

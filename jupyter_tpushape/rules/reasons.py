@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
@@ -19,8 +20,10 @@ from .facts.reasons import (
     Lengths,
     NoAxis,
     OneSample,
+    PairOfVectors,
     PerClass,
     Reason,
+    Reversed,
     ScanRows,
     SumsOverBatch,
     Uneven,
@@ -53,6 +56,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return ScanRows(over[0])
     if node.op.startswith("Assign"):
         return None
+    turned = _turned(evidence)
+    if turned is not None:
+        return turned
     size = halved(evidence, node)
     if size is not None:
         return Halves(size)
@@ -94,6 +100,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
             return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
+        if len(shape) == len(fixed) == 1 and evidence.where not in ("loss", "metric") and (other_rows := _vectors(evidence, shape[0], number)):
+            return PairOfVectors(shape[0] or 0, number, other_rows)
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None and not own else None
@@ -114,6 +122,28 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j)
     )
+
+
+def _turned(evidence: Evidence) -> Reversed | None:
+    """The tensor of more than two axes that the line which raised transposes with ``.T``."""
+    raised = evidence.raised
+    try:
+        tree = ast.parse(raised.text.strip()) if raised is not None else None
+    except SyntaxError:
+        return None
+    shapes = {name: spec.shape for name, spec in raised.tensors} if raised is not None else {}
+    for item in ast.walk(tree) if tree is not None else ():
+        if isinstance(item, ast.Attribute) and item.attr == "T" and len(shape := shapes.get(ast.unparse(item.value)) or ()) > 2:
+            return Reversed(ast.unparse(item.value), shape)
+    return None
+
+
+def _vectors(evidence: Evidence, rows: int | None, number: int) -> str:
+    """The name of a matrix of so many rows in the function that raised, beside one of ``rows`` rows of the same size."""
+    known = [(name, spec.shape or ()) for name, spec in evidence.raised.tensors] if evidence.raised is not None else []
+    matrices = [(name, shape) for name, shape in known if len(shape) == 2]
+    sizes = {shape[1] for _, shape in matrices if shape[0] == rows}
+    return next((name for name, shape in matrices if shape[0] == number and shape[1] in sizes), "")
 
 
 _JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidths, hear
 from ..examine.heard_jax import (
+    HeardAxisName,
     HeardBranches,
     HeardCarry,
     HeardFraction,
@@ -21,6 +22,7 @@ from .facts.loss import LossVector
 from .facts.stateless import ResultsExchanged, StatefulPair
 from .facts.states import CellState
 from .facts.transforms import (
+    AxisUnbound,
     BranchesApart,
     CarryApart,
     CompiledApart,
@@ -56,6 +58,9 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if node.kind != "op" or node.op == "python":
         return None
     who = Who.of(node)
+    unbound = hear(said, HeardAxisName)
+    if unbound is not None:
+        return "code-raises", AxisUnbound(who, unbound.name)
     predicate = hear(said, HeardPredicate)
     if predicate is not None:
         return "op-shapes", VectorPredicate(who, predicate.shape)

@@ -13,7 +13,7 @@ from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import called, class_of, method_of, nodes
 from .edits import Made
-from .line import lines_at, short
+from .line import lines_at, reshaped, short
 
 
 def in_front(evidence: Evidence, finding: Finding) -> Made:
@@ -33,6 +33,21 @@ def in_front(evidence: Evidence, finding: Finding) -> Made:
         edits.setdefault(title, []).append(edit)
     for title, found in edits.items():
         yield title, found, "The first axis is then the batch again."
+
+
+def reshaped_first(evidence: Evidence, finding: Finding) -> Made:
+    """The batch moved to the front before a reshape that takes another axis for it, such as that of tensors stacked in front of it."""
+    node, probe = evidence.flow.node(finding.nodes[0]), evidence.facts.get("probe")
+    grown = next((probe.axes.get(edge.id) or {} for edge in evidence.flow.into(node.id)), {}) if probe is not None else {}
+    axis = next(iter(grown), 0)
+    for line in lines_at(evidence, node.called) if axis and len(grown) == 1 and evidence.framework == "keras" else ():
+        given, _ = reshaped(line)
+        if given is not None:
+            yield (
+                f"Move the batch of {short(given)} to the front before the reshape at {line.at}",
+                [line.edit(given, f"{MODULE}.swapaxes({IT}, 0, {axis})", "keras.ops")],
+                "The values of each sample then stay together.",
+            )
 
 
 def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str, Edit]]:
@@ -58,4 +73,4 @@ def _used(evidence: Evidence, reader: Node, axis: int) -> Iterator[tuple[str, Ed
             yield title, line.edit(given[0], f"{MODULE}.swapaxes({IT}, 0, {axis})", "keras.ops")
 
 
-__all__ = ["in_front"]
+__all__ = ["in_front", "reshaped_first"]

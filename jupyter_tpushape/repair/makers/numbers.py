@@ -13,7 +13,7 @@ from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
@@ -322,12 +322,25 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     and isinstance(given, (ast.Name, ast.Attribute))
                 ):
                     last = target.elts[-1]
+                    if elements(before[-1:]) * (after[-1] or 0) in _ends(before):
+                        # What is written is a whole block of positions without the values that each has.
+                        yield (
+                            f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {short(given)}.shape[-1]",
+                            [line.edit(last, f"{IT} * {ast.unparse(given)}.shape[-1]")],
+                            f"Each of {after[-1]} positions has {before[-1]} values.",
+                        )
+                        continue
                     yield (
                         f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] instead of {short(last)}",
                         [line.edit(last, f"{ast.unparse(given)}.shape[-1]")],
                         f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                     )
             return
+
+
+def _ends(shape: Shape) -> set[int]:
+    """How many values the last axes of a shape have together: the last two, the last three, and so on."""
+    return {elements(shape[axis:]) for axis in range(1, len(shape) - 1)}
 
 
 def parts_of(evidence: Evidence, finding: Finding) -> Made:

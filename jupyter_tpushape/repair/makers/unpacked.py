@@ -8,10 +8,11 @@ from ...examine.evidence import Evidence
 from ...examine.taken_apart import called as function_of
 from ...flow import Finding
 from ...rules.facts.stateless import ResultsExchanged, StatefulPair, StateMisplaced
-from ...rules.facts.transforms import GROUPS
+from ...rules.facts.transforms import GROUPS, AxisUnbound, BatchUnpacked
+from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import Line, lines_at, short
+from .line import Line, lines_at, lines_of, short
 
 
 @of(StatefulPair)
@@ -83,3 +84,32 @@ def names_in_order(evidence: Evidence, finding: Finding, fact: StateMisplaced) -
                     line.swap(*held.elts),
                     f"{' or '.join(sorted(names))} then holds the {fact.group} variables.",
                 )
+
+
+@of(BatchUnpacked)
+def unstacked(evidence: Evidence, finding: Finding, fact: BatchUnpacked) -> Made:
+    """The parts of each sample, which are on the axis behind the batch."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for item in nodes(line.source.tree, ast.Assign):
+            if item.lineno == line.raised.line and ast.unparse(item.value) == fact.name:
+                yield (
+                    f"Unpack {fact.name} along axis 1 at line {item.lineno}",
+                    [line.edit(item.value, f"{MODULE}.unstack({IT}, axis=1)", "keras.ops")],
+                    f"Each sample has {fact.wanted} parts.",
+                )
+
+
+@of(AxisUnbound)
+def without_collective(evidence: Evidence, finding: Finding, fact: AxisUnbound) -> Made:
+    """What a function across devices was given, where one program computes with the whole batch."""
+    for line in lines_of(evidence)[:1]:
+        for call in line.around(ast.Call):
+            if called(call) in _ACROSS and call.args:
+                yield (
+                    f"Remove {called(call)} at line {call.lineno}",
+                    [line.edit(call, ast.unparse(call.args[0]))],
+                    "The program computes with the whole batch already.",
+                )
+
+
+_ACROSS = ("pmean", "psum", "pmax", "pmin")

@@ -42,6 +42,31 @@ class NoAxis(Reason, frozen=True):
         return f"There is no axis {self.axis} in {show_shape(self.shape)}: {which}."
 
 
+class Reversed(Reason, frozen=True):
+    """``name`` of ``shape``, of more than two axes, is transposed with ``.T``."""
+
+    name: str
+    shape: Shape
+
+    def words(self) -> str:
+        turned = show_shape(self.shape[::-1])
+        return f"{self.name}.T reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
+
+
+class PairOfVectors(Reason, frozen=True):
+    """One value for each of ``rows`` rows meets one for each of the ``number`` rows of ``matrix``."""
+
+    rows: int
+    number: int
+    matrix: str
+
+    def words(self) -> str:
+        return (
+            f"One operand has a value for each of {self.rows} rows, the other for each of the {self.number} rows of {self.matrix}. "
+            "For a value for each pair, give the first an axis of size 1: x[:, None]."
+        )
+
+
 class WrittenRows(Reason, frozen=True):
     """The program hard-codes ``number``, but the batch has ``rows``."""
 

@@ -6,6 +6,42 @@ from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ..words import named, placed
 
 
+class AxisUnbound(Fact, frozen=True):
+    """``operation`` works across devices along an ``axis`` that nothing around it has."""
+
+    operation: Who
+    axis: str
+
+    def message(self) -> str:
+        return f"{self.operation.op}{placed(self.operation)} works along an axis named {self.axis!r}, but no jax.pmap, vmap or shard_map around it has one."
+
+    def why(self) -> str:
+        return (
+            "fit compiles one program for all devices, which computes with the whole batch: its means, sums and gradients are those of "
+            "all samples already. Remove the call."
+        )
+
+    def sides(self) -> Sides:
+        return Side("the whole batch"), Side(f"axis {self.axis!r}")
+
+
+class BatchUnpacked(Fact, frozen=True):
+    """The tensor ``name`` of ``shape`` is unpacked into ``wanted`` names along its batch axis."""
+
+    name: str
+    shape: Shape
+    wanted: int
+
+    def message(self) -> str:
+        return f"{self.name} {show_shape(self.shape)} is unpacked into {self.wanted} values, but unpacking goes along the first axis, which is the batch."
+
+    def why(self) -> str:
+        return f"Axis 1 has the {self.wanted} parts: use keras.ops.unstack({self.name}, axis=1)."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.wanted} values"), Side(show_shape(self.shape))
+
+
 class CarryApart(Fact, frozen=True):
     """The state ``name`` of a loop (``operation``) changes from ``before`` to ``after`` in one step; or its dtype changes."""
 

@@ -1,0 +1,64 @@
+"""Candidates at a line that combines tensors: a batch of matrices transposed one by one, two vectors in pairs, windows that keep the length."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
+from ..edits.expression import IT, MODULE
+from ..text.source import nodes
+from .edits import Made, of
+from .line import lines_of, short
+
+
+@of(OperationRaised)
+def last_two(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Each matrix of a batch transposed, where the program turns all axes around."""
+    if not isinstance(fact.reason, Reversed) or evidence.framework != "keras":
+        return
+    for line in lines_of(evidence):
+        for node in nodes(line.node, ast.Attribute) if line.node is not None else ():
+            if node.attr == "T" and ast.unparse(node.value) == fact.reason.name:
+                yield (
+                    f"Transpose each matrix of {short(node.value)} at {line.at}: swap its last two axes",
+                    [line.edit(node, f"{MODULE}.swapaxes({ast.unparse(node.value)}, -1, -2)", "keras.ops")],
+                    "The batch axis then stays first.",
+                )
+
+
+@of(OperationRaised)
+def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An axis behind the first of two vectors, so that each of its values meets each of the other's."""
+    if not isinstance(fact.reason, PairOfVectors):
+        return
+    for line in lines_of(evidence):
+        for node, shape in line.shaped():
+            if shape == (fact.reason.rows,):
+                yield (
+                    f"Add an axis of size 1 to {short(node)} at {line.at}: ({fact.reason.rows}, 1)",
+                    [line.edit(node, f"{IT}[:, None]")],
+                    f"Each row then meets each of the {fact.reason.number} values.",
+                )
+                return
+
+
+@of(OperationRaised)
+def same_length(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many results as inputs from a window that the function says is used without padding."""
+    if not isinstance(fact.reason, Lengths):
+        return
+    for line in lines_of(evidence):
+        words = [item for item in nodes(line.scope, ast.Constant) if isinstance(item.value, str) and item.value.lower() == "valid"]
+        if len(words) == 1:
+            new = "same" if str(words[0].value).islower() else "SAME"
+            yield (
+                f'Pad the window at line {words[0].lineno}: "{new}" instead of "{words[0].value}"',
+                [line.edit(words[0], f'"{new}"')],
+                "The result then has the length of what it is computed from.",
+            )
+
+
+__all__ = ["every_pair", "last_two", "same_length"]
