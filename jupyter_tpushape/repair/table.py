@@ -448,7 +448,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "fixed-random": (places.seeded_anew, places.on_device),
-    "reshape-interleaves": (reshapes.created_for_row, behind.reshaped_first, places.heads, reshapes.permute, operations.transpose_for_reshape),
+    "reshape-interleaves": (numbers.whole_blocks, reshapes.created_for_row, behind.reshaped_first, places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         calls.without_wrapper,
@@ -542,6 +542,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     widths.half_of_argument,
     widths.odd_halves,
     written.written_size,
+    numbers.whole_blocks,
     numbers.last_kept,
     numbers.parts_of,
     reshapes.merged_axes,

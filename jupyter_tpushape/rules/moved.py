@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from ..examine.evidence import Evidence
@@ -43,4 +44,13 @@ def _kept(evidence: Evidence, edge: Edge, axis: int, axes: Axes) -> Edge | None:
     return above[0] if len(above) == 1 and axes(above[0]) == {axis} and evidence.flow.node(edge.source).kind == "layer" else None
 
 
-__all__ = ["batch_behind", "enclosing"]
+def turned_around(node: ast.AST) -> ast.expr | None:
+    """What an expression turns all axes of around: ``x.T``, ``x.transpose()``, or ``transpose(x)``."""
+    if isinstance(node, ast.Attribute):
+        return node.value if node.attr == "T" else None
+    if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Attribute) or node.func.attr != "transpose":
+        return None
+    return node.func.value if not node.args else node.args[0] if len(node.args) == 1 else None
+
+
+__all__ = ["batch_behind", "enclosing", "turned_around"]

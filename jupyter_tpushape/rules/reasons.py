@@ -31,6 +31,7 @@ from .facts.reasons import (
     WholeOnly,
     WrittenRows,
 )
+from .moved import turned_around
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import PAIRING, SLICES, placed
 
@@ -100,8 +101,12 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
             return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
-        if len(shape) == len(fixed) == 1 and evidence.where not in ("loss", "metric") and (other_rows := _vectors(evidence, shape[0], number)):
-            return PairOfVectors(shape[0] or 0, number, other_rows)
+        if (
+            len(shape) == len(fixed) == 1
+            and evidence.where not in ("loss", "metric")
+            and (other_rows := _vectors(evidence, shape[0], number))
+        ):
+            return PairOfVectors(shape[0], number, other_rows)
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None and not own else None
@@ -125,7 +130,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
 
 
 def _turned(evidence: Evidence) -> Reversed | None:
-    """The tensor of more than two axes that the line which raised transposes with ``.T``."""
+    """The tensor of more than two axes that the line which raised turns around."""
     raised = evidence.raised
     try:
         tree = ast.parse(raised.text.strip()) if raised is not None else None
@@ -133,8 +138,9 @@ def _turned(evidence: Evidence) -> Reversed | None:
         return None
     shapes = {name: spec.shape for name, spec in raised.tensors} if raised is not None else {}
     for item in ast.walk(tree) if tree is not None else ():
-        if isinstance(item, ast.Attribute) and item.attr == "T" and len(shape := shapes.get(ast.unparse(item.value)) or ()) > 2:
-            return Reversed(ast.unparse(item.value), shape)
+        given = turned_around(item)
+        if given is not None and len(shape := shapes.get(ast.unparse(given)) or ()) > 2:
+            return Reversed(ast.unparse(given), ast.unparse(item), shape)
     return None
 
 

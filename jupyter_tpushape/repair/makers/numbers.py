@@ -310,37 +310,50 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
             node = maker_of(evidence, edge, axis)
             before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
             after = gives(evidence, node)
-            if node.op.lower() != "reshape" or not before or not after or before[-1] == after[-1] or len(before) <= len(after):
+            if (
+                node.op.lower() != "reshape"
+                or not before
+                or not after
+                or before[-1] == after[-1]
+                or len(before) <= len(after)
+                or _block(before, after)
+            ):
                 continue
             for line, call in calls_at(evidence, node.called, "reshape"):
-                if len(call.args) < 2:
+                given, target = reshaped(line)
+                if len(target) != len(after) or not isinstance(given, (ast.Name, ast.Attribute)):
                     continue
-                given, target = call.args[0], call.args[1]
-                if (
-                    isinstance(target, (ast.Tuple, ast.List))
-                    and len(target.elts) == len(after)
-                    and isinstance(given, (ast.Name, ast.Attribute))
-                ):
-                    last = target.elts[-1]
-                    if elements(before[-1:]) * (after[-1] or 0) in _ends(before):
-                        # What is written is a whole block of positions without the values that each has.
-                        yield (
-                            f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {short(given)}.shape[-1]",
-                            [line.edit(last, f"{IT} * {ast.unparse(given)}.shape[-1]")],
-                            f"Each of {after[-1]} positions has {before[-1]} values.",
-                        )
-                        continue
-                    yield (
-                        f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] instead of {short(last)}",
-                        [line.edit(last, f"{ast.unparse(given)}.shape[-1]")],
-                        f"Each position has {before[-1]} values, but the code says {after[-1]}.",
-                    )
+                last, size = target[-1], f"{ast.unparse(given)}.shape[-1]"
+                yield (
+                    f"Keep the last axis at line {call.lineno}: {size} instead of {short(last)}",
+                    [line.edit(last, size)],
+                    f"Each position has {before[-1]} values, but the code says {after[-1]}.",
+                )
             return
 
 
-def _ends(shape: Shape) -> set[int]:
-    """How many values the last axes of a shape have together: the last two, the last three, and so on."""
-    return {elements(shape[axis:]) for axis in range(1, len(shape) - 1)}
+def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
+    """The values of each position in a reshape that takes a block of positions together, such as the channels of a patch."""
+    for node in evidence.flow.nodes:
+        before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
+        after = gives(evidence, node)
+        if node.op.lower() != "reshape" or not before or not after or not _block(before, after):
+            continue
+        for line, call in calls_at(evidence, node.called, "reshape"):
+            given, target = reshaped(line)
+            if len(target) == len(after) and isinstance(given, (ast.Name, ast.Attribute)):
+                last, size = target[-1], f"{ast.unparse(given)}.shape[-1]"
+                yield (
+                    f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {size}",
+                    [line.edit(last, f"{IT} * {size}")],
+                    f"Each of {after[-1]} positions has {before[-1]} values.",
+                )
+
+
+def _block(before: Shape, after: Shape) -> bool:
+    """Whether the last size of a reshape is that of a block of positions, without the values that each of them has."""
+    blocks = [elements(before[axis:-1]) for axis in range(1, len(before) - 2) if None not in before[axis:]]
+    return (before[-1] or 1) > 1 and len(after) < len(before) and after[-1] in blocks
 
 
 def parts_of(evidence: Evidence, finding: Finding) -> Made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ..edits.expression import IT, MODULE
@@ -20,11 +20,11 @@ def last_two(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
     if not isinstance(fact.reason, Reversed) or evidence.framework != "keras":
         return
     for line in lines_of(evidence):
-        for node in nodes(line.node, ast.Attribute) if line.node is not None else ():
-            if node.attr == "T" and ast.unparse(node.value) == fact.reason.name:
+        for node in nodes(line.node, (ast.Attribute, ast.Call)) if line.node is not None else ():
+            if ast.unparse(node) == fact.reason.text:
                 yield (
-                    f"Transpose each matrix of {short(node.value)} at {line.at}: swap its last two axes",
-                    [line.edit(node, f"{MODULE}.swapaxes({ast.unparse(node.value)}, -1, -2)", "keras.ops")],
+                    f"Transpose each matrix of {fact.reason.name} at {line.at}: swap its last two axes",
+                    [line.edit(node, f"{MODULE}.swapaxes({fact.reason.name}, -1, -2)", "keras.ops")],
                     "The batch axis then stays first.",
                 )
 
@@ -38,7 +38,7 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
         for node, shape in line.shaped():
             if shape == (fact.reason.rows,):
                 yield (
-                    f"Add an axis of size 1 to {short(node)} at {line.at}: ({fact.reason.rows}, 1)",
+                    f"Add an axis of size 1 to {short(node)} at {line.at}: {show_shape((fact.reason.rows, 1))}",
                     [line.edit(node, f"{IT}[:, None]")],
                     f"Each row then meets each of the {fact.reason.number} values.",
                 )

@@ -43,26 +43,27 @@ class NoAxis(Reason, frozen=True):
 
 
 class Reversed(Reason, frozen=True):
-    """``name`` of ``shape``, of more than two axes, is transposed with ``.T``."""
+    """``name`` of ``shape``, of more than two axes, is turned around by ``text``: all its axes are."""
 
     name: str
+    text: str
     shape: Shape
 
     def words(self) -> str:
         turned = show_shape(self.shape[::-1])
-        return f"{self.name}.T reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
+        return f"{self.text} reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
 
 
 class PairOfVectors(Reason, frozen=True):
     """One value for each of ``rows`` rows meets one for each of the ``number`` rows of ``matrix``."""
 
-    rows: int
+    rows: int | None
     number: int
     matrix: str
 
     def words(self) -> str:
         return (
-            f"One operand has a value for each of {self.rows} rows, the other for each of the {self.number} rows of {self.matrix}. "
+            f"One operand has a value for each {'row' if self.rows is None else f'of {self.rows} rows'}, the other for each of the {self.number} rows of {self.matrix}. "
             "For a value for each pair, give the first an axis of size 1: x[:, None]."
         )
 
