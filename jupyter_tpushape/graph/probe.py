@@ -82,9 +82,9 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
             old, new = before[min(failing, len(before) - 1)], after[failing]
             result.failure = (seen.call_ids[id(old)], clean_message(second.error))
             result.met = [_grown(a.spec.shape, b.spec.shape, rows - batch) for a, b in zip(old.inputs, new.inputs, strict=False)]
-            for left, right in zip(before, after, strict=False):
-                for a, b in zip(left.inputs, right.inputs, strict=False):
-                    if (edge_id := seen.edge_ids.get((id(left), a.key))) is not None:
+            for one, other in zip(before, after, strict=False):
+                for a, b in zip(one.inputs, other.inputs, strict=False):
+                    if (edge_id := seen.edge_ids.get((id(one), a.key))) is not None:
                         result.until[edge_id] = _grown(a.spec.shape, b.spec.shape, rows - batch)
         return result
     if len(before) != len(after):

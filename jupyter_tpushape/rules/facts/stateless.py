@@ -55,7 +55,8 @@ class ResultsExchanged(Fact, frozen=True):
         return f"It returns {_RESULTS[self.function][0]} first and then {_RESULTS[self.function][1]}."
 
     def sides(self) -> Sides:
-        return tuple(Side(f"({one}, {other})") for one, other in (_RESULTS[self.function], _RESULTS[self.function][::-1]))
+        one, other = _RESULTS[self.function]
+        return Side(f"({one}, {other})"), Side(f"({other}, {one})")
 
 
 class StateMisplaced(Fact, frozen=True):
