@@ -10,6 +10,8 @@ from ..trace.framework import Framework
 from ..trace.locations import Place
 from ..trace.raised import innermost, scope_of, values_of
 
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+
 
 def exchanged(error: BaseException) -> str:
     """The function whose results have each other's names where the user's innermost line raised; ``""`` without one."""
@@ -18,13 +20,14 @@ def exchanged(error: BaseException) -> str:
     if found is None or scope is None:
         return ""
     frame, place, text = found
+    inner = {item for node in ast.walk(scope) if isinstance(node, _FUNCTIONS) and node is not scope for item in ast.walk(node)}
     made = {ast.unparse(node.targets[0]): called(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
-    for node in ast.walk(scope):
+    for node in (item for item in ast.walk(scope) if item not in inner):
         target = node.targets[0] if isinstance(node, ast.Assign) and node.lineno <= place[1] else None
         if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) < 2:
             continue
         function = called(node.value)
-        if made.get(function, function) == "stateless_call" and _computes(frame, target.elts[1], text):
+        if made.get(function, function) == "stateless_call" and node.lineno < place[1] and _computes(frame, target.elts[1], text):
             return "stateless_call"
         if made.get(function, function) == "value_and_grad" and _value_last(node, target, place, text):
             return "value_and_grad"
@@ -56,11 +59,18 @@ def called(node: ast.AST) -> str:
 
 
 def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
-    """Whether a line computes with a name that holds a list of variables' values."""
+    """Whether a line computes with a name that holds a list of variables' values, or compares it with labels; other functions may well take it."""
     try:
-        reads = {item.id for item in ast.walk(ast.parse(text.strip())) if isinstance(item, ast.Name)}
+        tree = ast.parse(text.strip())
     except SyntaxError:
         return False
+    used: list[ast.expr] = []
+    for item in ast.walk(tree):
+        if isinstance(item, ast.BinOp):
+            used += [item.left, item.right]
+        elif isinstance(item, ast.Call) and (called(item) == "compute_loss" or len(item.args) == 2):
+            used += [*item.args, *(word.value for word in item.keywords)]
+    reads = {item.id for item in used if isinstance(item, ast.Name)}
     return isinstance(name, ast.Name) and name.id in reads and isinstance(frame.f_locals.get(name.id), list)
 
 

@@ -58,7 +58,7 @@ from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
 from .looked_up import rows_as_indices
-from .moved import batch_behind
+from .moved import rows_behind
 from .reasons import reason
 from .registry import check, rule
 from .static_sizes import no_number
@@ -332,7 +332,7 @@ def _folded(
         return None
     start = evidence.flow.node(predictions.source)
     above = [start, *ancestors(evidence, start.id)]
-    behind = batch_behind(evidence, above, lambda edge: _axes_of(edge, y[0]))
+    behind = rows_behind(evidence, above, y[0])
     if behind is not None:
         maker, shape, axis, reader = behind
         return "batch-axis-lost", BatchBehind(Who.of(maker), shape, axis, y, p), (maker.id, reader.id, loss.id)
@@ -341,11 +341,6 @@ def _folded(
         if given is not None and node.kind != "input":
             return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
     return None
-
-
-def _axes_of(edge: Edge, rows: int | None) -> set[int]:
-    """The axes of a tensor that have as many places as there are samples."""
-    return {i for i, size in enumerate(edge.spec.shape or ()) if size == rows}
 
 
 def _pairs(

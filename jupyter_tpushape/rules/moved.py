@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Node, Shape
+from ..flow import Edge, Node, Shape, elements
 
 # Which axes of a tensor carry the batch.
 Axes = Callable[[Edge], set[int]]
@@ -53,4 +53,15 @@ def turned_around(node: ast.AST) -> ast.expr | None:
     return node.func.value if not node.args else node.args[0] if len(node.args) == 1 else None
 
 
-__all__ = ["batch_behind", "enclosing", "turned_around"]
+def takes_block(before: Shape, after: Shape) -> bool:
+    """Whether the last size of a reshape is that of a block of positions, without the values that each of them has."""
+    blocks = [elements(before[axis:-1]) for axis in range(1, len(before) - 2) if None not in before[axis:]]
+    return (before[-1] or 1) > 1 and len(after) < len(before) and after[-1] in blocks
+
+
+def rows_behind(evidence: Evidence, nodes: Iterable[Node], rows: int | None) -> tuple[Node, Shape, int, Node] | None:
+    """The same by the number of the samples, where no second look tells which axes carry the batch."""
+    return batch_behind(evidence, nodes, lambda edge: {i for i, size in enumerate(edge.spec.shape or ()) if size == rows})
+
+
+__all__ = ["batch_behind", "enclosing", "rows_behind", "takes_block", "turned_around"]

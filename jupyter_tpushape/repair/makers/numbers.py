@@ -11,9 +11,10 @@ from ...flow import Fact, Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
+from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
-from ..edits.expression import IT, MODULE
+from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
@@ -316,7 +317,7 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                 or not after
                 or before[-1] == after[-1]
                 or len(before) <= len(after)
-                or _block(before, after)
+                or takes_block(before, after)
             ):
                 continue
             for line, call in calls_at(evidence, node.called, "reshape"):
@@ -330,30 +331,6 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                 )
             return
-
-
-def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
-    """The values of each position in a reshape that takes a block of positions together, such as the channels of a patch."""
-    for node in evidence.flow.nodes:
-        before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
-        after = gives(evidence, node)
-        if node.op.lower() != "reshape" or not before or not after or not _block(before, after):
-            continue
-        for line, call in calls_at(evidence, node.called, "reshape"):
-            given, target = reshaped(line)
-            if len(target) == len(after) and isinstance(given, (ast.Name, ast.Attribute)):
-                last, size = target[-1], f"{ast.unparse(given)}.shape[-1]"
-                yield (
-                    f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {size}",
-                    [line.edit(last, f"{IT} * {size}")],
-                    f"Each of {after[-1]} positions has {before[-1]} values.",
-                )
-
-
-def _block(before: Shape, after: Shape) -> bool:
-    """Whether the last size of a reshape is that of a block of positions, without the values that each of them has."""
-    blocks = [elements(before[axis:-1]) for axis in range(1, len(before) - 2) if None not in before[axis:]]
-    return (before[-1] or 1) > 1 and len(after) < len(before) and after[-1] in blocks
 
 
 def parts_of(evidence: Evidence, finding: Finding) -> Made:

@@ -8,10 +8,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
+from ...rules.moved import takes_block
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made, of
-from .line import lines_of, short
+from .edits import Made, gives, of
+from .line import calls_at, lines_of, reshaped, short
 
 
 @of(OperationRaised)
@@ -61,4 +62,22 @@ def same_length(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             )
 
 
-__all__ = ["every_pair", "last_two", "same_length"]
+def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
+    """The values of each position in a reshape that takes a block of positions together, such as the channels of a patch."""
+    for node in evidence.flow.nodes:
+        before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
+        after = gives(evidence, node)
+        if node.op.lower() != "reshape" or not before or not after or not takes_block(before, after):
+            continue
+        for line, call in calls_at(evidence, node.called, "reshape"):
+            given, target = reshaped(line)
+            if len(target) == len(after) and isinstance(given, (ast.Name, ast.Attribute)):
+                last, size = target[-1], f"{ast.unparse(given)}.shape[-1]"
+                yield (
+                    f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {size}",
+                    [line.edit(last, f"{IT} * {size}")],
+                    f"Each of {after[-1]} positions has {before[-1]} values.",
+                )
+
+
+__all__ = ["every_pair", "last_two", "same_length", "whole_blocks"]
