@@ -112,7 +112,7 @@ def _cut(x: str, axis: int, size: int) -> str:
     return f"{atom(x)}[{', '.join([':'] * axis + [f':{size}'])}]"
 
 
-def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, **_: Any) -> str:
+def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool | str = False, **_: Any) -> str:
     shape = _shape(spec)
     if cut:
         return _cut(x, axis, size)
@@ -126,7 +126,7 @@ def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut:
     return f"np.pad({x}, {width}, constant_values={value})"
 
 
-def _tensor_pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, lengths: bool = False) -> str:
+def _tensor_pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool | str = False, lengths: bool = False) -> str:
     shape = _shape(spec)
     if cut:
         return _cut(x, axis, size)
