@@ -15,7 +15,7 @@ MODEL = """
 def build():
     i = keras.Input({shape})
     model = keras.Model(i, {body})
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 """
 
@@ -134,7 +134,7 @@ def own(y_true, y_pred):
 
 def build():
     model = keras.Sequential([keras.Input((5,)), L.Dense(3, activation="softmax")])
-    model.compile("adam", own)
+    model.compile("sgd", own)
     return model
 
 
@@ -152,7 +152,7 @@ def data():
         """
 def build():
     model = keras.Sequential([keras.Input((8, 4)), L.Flatten(), L.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -176,7 +176,7 @@ def data():
 def build():
     a, b = keras.Input((4,)), keras.Input((4,))
     model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -197,7 +197,7 @@ def data():
 def build():
     a, b = keras.Input((4,)), keras.Input((4,))
     model = keras.Model([a, b], L.Dense(1)(L.Subtract()([a, b])))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -216,7 +216,7 @@ def data():
         """
 def build():
     model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")])
-    model.compile("adam", "sparse_categorical_crossentropy")
+    model.compile("sgd", "sparse_categorical_crossentropy")
     return model
 
 
@@ -240,7 +240,7 @@ def build():
     up = L.UpSampling2D(2)(L.MaxPooling2D(2)(skip))
     up = L.UpSampling2D(2)(L.Concatenate()([up, skip]))
     model = keras.Model(i, L.Conv2D(1, 1)(up))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -296,7 +296,7 @@ class Reader(keras.Model):
 
 def build():
     model = Reader()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -326,7 +326,7 @@ class Steps(keras.Model):
 
 def build():
     model = Steps()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -341,7 +341,7 @@ def build():
     a, b = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32")
     rows = L.Flatten()(L.Embedding(9, 8)(a)), L.Flatten()(L.Embedding(7, 6)(b))
     model = keras.Model([a, b], L.Dot(axes=-1)(list(rows)))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -392,7 +392,7 @@ class TwoHeads(keras.Model):
 
 def build():
     model = TwoHeads()
-    model.compile("adam", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
+    model.compile("sgd", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
     return model
 
 
@@ -401,8 +401,8 @@ def data():
 """,
         (
             (
-                '    model.compile("adam", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})',
-                '    model.compile("adam", [keras.losses.SparseCategoricalCrossentropy(from_logits=True), "mse"])',
+                '    model.compile("sgd", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})',
+                '    model.compile("sgd", [keras.losses.SparseCategoricalCrossentropy(from_logits=True), "mse"])',
             ),
         ),
     ),
@@ -412,7 +412,7 @@ def build():
     a, b = keras.Input((4,)), keras.Input((1,), dtype="int32")
     joined = L.Concatenate()([a, L.Embedding(9, 3)(b)])
     model = keras.Model([a, b], L.Dense(1)(joined))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -431,7 +431,7 @@ def data():
 def build():
     a, b = keras.Input((6,)), keras.Input((4,))
     model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -478,7 +478,7 @@ class Batches(keras.utils.PyDataset):
 def build():
     a, b = keras.Input((6,)), keras.Input((4,))
     model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -492,7 +492,7 @@ def data():
         """
 def build():
     model = keras.Sequential([keras.Input((5, 8, 8, 1)), L.ConvLSTM2D(2, 3), L.Flatten(), L.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -517,7 +517,7 @@ def build():
             L.Conv3D(1, 3, padding="same"),
         ]
     )
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -538,7 +538,7 @@ def build():
     words.adapt(["a cat", "a dog"])
     i = keras.Input((1,))
     model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(50, 3)(words(i)))))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -562,7 +562,7 @@ class Sparse(keras.Model):
 
 def build():
     model = Sparse()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 """
         + DATA.format(x=_rows(16, 5), y=_rows(16, 1)),
@@ -578,7 +578,7 @@ class Classes(keras.losses.Loss):
 def build():
     i = keras.Input((5,))
     model = keras.Model(i, L.Dense(3)(i))
-    model.compile("adam", Classes())
+    model.compile("sgd", Classes())
     return model
 """
         + DATA.format(x=_rows(16, 5), y="np.arange(16)[:, None] % 3"),

@@ -12,7 +12,7 @@ from computed_programs import PROGRAMS, floats, kinds
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.examine import Program, examine
-from jupyter_tpushape.repair.computed import VALUES, facts
+from jupyter_tpushape.repair.computed import VALUES, _traced, facts
 
 FRAMEWORKS = ("keras", "tf_keras")
 
@@ -64,3 +64,34 @@ def test_a_fix_that_makes_a_constant_is_a_question(framework):
     fixes = report.findings[0].fixes
     assert fixes[0].verified
     assert not any(fix.verified and edit.kind == "data-transform" for fix in fixes for edit in fix.edits)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_does_not_follow_from_the_change_is_as_it_was_and_all_else_as_in_a_run_of_its_own(framework):
+    keras = importlib.import_module(framework)
+    left, right = keras.Input((4, 3)), keras.Input((4, 3))
+    layers = keras.layers
+    joined = layers.Concatenate()([layers.LSTM(5)(left), layers.BatchNormalization()(layers.Flatten()(right))])
+    model = keras.Model([left, right], layers.Dense(1)(layers.Dropout(0.5)(joined)))
+    model.compile("sgd", "mse")
+    seen = examine(Program(model, ((floats(8, 4, 3), floats(8, 4, 3)), floats(8, 1))))
+    traced = _traced(seen, 7)
+    keys = {path: id(tensor) for path, tensor in traced.fed.items()}
+
+    def fresh():
+        return seen.adapter.backend.values(traced.recorder, traced.graph, traced.graph.ends, seen.adapter.variables(model))
+
+    draw = np.random.default_rng(0)
+    data = {
+        key: draw.normal(size=(7, *leaf.spec.shape[1:])).astype("float32") for leaf in (*traced.x, *traced.y) for key in [keys[leaf.path]]
+    }
+    values = fresh()
+    first = values.compute(data, 1)
+    for key, value in data.items():
+        changed = data | {key: value + 1}
+        again, alone = values.compute(changed, 1), fresh().compute(changed, 1)
+        assert again.keys() == alone.keys()
+        assert all(np.allclose(again[one], alone[one], atol=1e-6) for one in again)
+        kept = sum(again[one] is first[one] for one in again)
+        assert 0 < kept < len(again)
+    assert any(not np.allclose(first[one], other) for one, other in values.compute(data, 2).items())

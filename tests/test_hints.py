@@ -87,3 +87,26 @@ def test_any_cell_that_failed_can_be_shown_without_a_hint(run, cell, lib):
     assert not result.success and "tpushape" not in said
     _, shown, error = run("%tpushape")
     assert (error == "" and type(result.error_in_exec).__name__ in shown) or str(result.error_in_exec)[:20] in shown
+
+
+@BOTH
+def test_a_product_is_placed_once_and_its_axes_are_those_that_it_sums_over(run, lib):
+    run(START.format(lib=lib))
+    run(
+        "class Scores(keras.Model):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.left, self.right, self.last = L.Dense(8), L.Dense(8), L.Dense(2)\n"
+        "    def call(self, two):\n        return self.last(tf.matmul(self.left(two[0]), self.right(two[1])))\n"
+        "model = Scores()\nmodel.compile('sgd', 'mse')\n"
+        "data = [np.zeros((4, 5, 3), 'float32'), np.zeros((4, 6, 3), 'float32')]"
+    )
+    _, _, said = run("model.fit(data, np.zeros((4, 5, 2)), verbose=0)")
+    hint = next(line for line in said.splitlines() if line.startswith("tpushape ▸"))
+    assert hint.count("In[2]:6") == 1
+    run("%tpushape --text")
+    report = run.shell.user_ns["_tpushape_report"]
+    finding = report.findings[0]
+    assert [(side.axes[at], at) for side in (finding.expected, finding.found) for at in side.differs] == [("8", 2), ("6", 1)]
+    assert finding.why.endswith("The product sums over both, so they must be equal.")
+    # The last layer is not built when the product fails: the fix adds none of its parameters.
+    assert "+" not in finding.fixes[0].effect.text
+    assert "no target" not in repr(report)

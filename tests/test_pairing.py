@@ -56,3 +56,25 @@ def test_among_what_fits_the_name_decides_then_training_data_then_the_cell(lib):
 @pytest.mark.parametrize("source", ["a = (", "x = '\0'", "%%bash\necho"])
 def test_a_cell_that_is_no_python_assigns_nothing(source):
     assert inventory({"a": zeros(2, 3)}, sources=[source])["data"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["model.fit(table, clicks)", "model.fit(x=table, y=clicks)", "get_ipython().run_line_magic('tpushape', 'model (table, clicks)')"],
+)
+@BOTH
+def test_a_table_and_the_labels_that_a_cell_trains_it_on_are_one_entry(lib, cell):
+    names = [f"column_{i}" for i in range(11)]
+    inputs = [lib.Input((1,), name=name) for name in names]
+    model = lib.Model(inputs, lib.layers.Dense(1)(lib.layers.Concatenate()(inputs)))
+    space = {"model": model, "table": {name: zeros(64, 1) for name in names}, "clicks": zeros(64, 1), "other": zeros(64, 1)}
+    assert inventory(space)["pairs"] == {"model": "table"}
+    found = inventory(space, sources=[cell])
+    assert found["pairs"] == {"model": "table, clicks"}
+    assert next(one["spec"] for one in found["data"] if one["name"] == "table").endswith("float32, and 3 more")
+
+
+@BOTH
+def test_masks_are_labels(lib):
+    model = lib.Sequential([lib.Input((4, 4, 3)), lib.layers.Conv2D(2, 1)])
+    assert inventory({"model": model, "images": zeros(9, 4, 4, 3), "masks": zeros(9, 4, 4)})["pairs"] == {"model": "images, masks"}

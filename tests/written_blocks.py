@@ -69,7 +69,7 @@ class Two(keras.Model):
 
 
 def build():
-    model = Two(); model.compile("adam", "mse")
+    model = Two(); model.compile("sgd", "mse")
     return model
 
 

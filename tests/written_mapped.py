@@ -142,6 +142,6 @@ MAPPED: dict[str, tuple[str, Own]] = {
     "both directions of a Dense layer": _wrapped("L.Bidirectional(L.Dense(6))(x)", "L.Dense(6)(x)", "code-raises"),
     "an output without a loss": ("output-names", Own(
         model_of(_TWO, f"{rows(8, 4)}, [{rows(8, 1)}, np.arange(8) % 3]", "['mse']"),
-        (("    model.compile('adam', ['mse'])", "    model.compile('adam', ['mse', \"sparse_categorical_crossentropy\"])"),),
+        (("    model.compile('sgd', ['mse'])", "    model.compile('sgd', ['mse', \"sparse_categorical_crossentropy\"])"),),
     )),
 }  # fmt: skip

@@ -12,7 +12,7 @@ OLDER: dict[str, tuple[str, Own]] = {
     "the learning rate": ("code-raises", Own(model_of("""
 model = keras.Sequential([keras.Input((4,)), L.Dense(1)])
 optimizer = keras.optimizers.SGD(lr=0.01, momentum=0.9)
-""", f"{rows(8, 4)}, {rows(8, 1)}").replace("'adam'", "optimizer"), (
+""", f"{rows(8, 4)}, {rows(8, 1)}").replace("'sgd'", "optimizer"), (
         ("    optimizer = keras.optimizers.SGD(lr=0.01, momentum=0.9)", "    optimizer = keras.optimizers.SGD(learning_rate=0.01, momentum=0.9)"),))),
     "the shape of a batch in a layer": ("code-raises", Own(model_of("""
 model = keras.Sequential([L.LSTM(3, batch_input_shape=(4, 6, 2), stateful=True), L.Dense(1)])

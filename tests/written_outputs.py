@@ -89,8 +89,8 @@ x, scores = L.MultiHeadAttention(2, 4)(i, i, return_attention_scores=True)
 model = keras.Model(i, [L.Dense(6, activation='softmax')(L.GlobalAveragePooling1D()(x)), scores])
 """, f"{rows(16, 7, 4)}, {_CLASSES}", "'sparse_categorical_crossentropy', metrics=['accuracy']"), (
         (
-            "    model.compile('adam', 'sparse_categorical_crossentropy', metrics=['accuracy'])",
-            "    model.compile('adam', ['sparse_categorical_crossentropy', None], metrics=[['accuracy'], None])",
+            "    model.compile('sgd', 'sparse_categorical_crossentropy', metrics=['accuracy'])",
+            "    model.compile('sgd', ['sparse_categorical_crossentropy', None], metrics=[['accuracy'], None])",
         ),
     ))),
     "one-hot classes for the one output that has a loss": ("one-hot-labels", Own(model_of("""
@@ -99,8 +99,8 @@ x, scores = L.MultiHeadAttention(2, 4)(i, i, return_attention_scores=True)
 model = keras.Model(i, [L.Dense(6, activation='softmax')(L.GlobalAveragePooling1D()(x)), scores])
 """, f"{rows(16, 7, 4)}, np.eye(6, dtype='float32')[{_CLASSES}]", "['sparse_categorical_crossentropy', None]"), (
         (
-            "    model.compile('adam', ['sparse_categorical_crossentropy', None])",
-            "    model.compile('adam', ['categorical_crossentropy', None])",
+            "    model.compile('sgd', ['sparse_categorical_crossentropy', None])",
+            "    model.compile('sgd', ['categorical_crossentropy', None])",
         ),
     ))),
     "tags padded to their own longest": ("output-size", Own(model_of("""

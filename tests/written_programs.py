@@ -9,7 +9,7 @@ _ROWS = "np.random.default_rng(0).random({}).astype('float32')"
 
 def model_of(body: str, data: str, loss: str = "'mse'", head: str = "") -> str:
     lines = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
-    return f"{head}\ndef build():\n{lines}\n    model.compile('adam', {loss})\n    return model\n\n\ndef data():\n    return {data}\n"
+    return f"{head}\ndef build():\n{lines}\n    model.compile('sgd', {loss})\n    return model\n\n\ndef data():\n    return {data}\n"
 
 
 def rows(*shape: int) -> str:
@@ -127,7 +127,7 @@ def dice(y, p):
     "class numbers and a binary loss": ("integer-labels", Own(model_of("""
 model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation='softmax')])
 """, f"{rows(8, 6)}, {_IDS.format(8, 3)}", "'binary_crossentropy'"), (
-        ("    model.compile('adam', 'binary_crossentropy')", "    model.compile('adam', 'sparse_categorical_crossentropy')"),))),
+        ("    model.compile('sgd', 'binary_crossentropy')", "    model.compile('sgd', 'sparse_categorical_crossentropy')"),))),
     "states where one tensor is read": ("layer-raises", Own(model_of("""
 i = keras.Input((6, 4))
 x = L.LSTM(5, return_state=True)(i)
@@ -233,7 +233,7 @@ class Mixed(keras.Model):
 
 def build():
     model = Mixed()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -270,7 +270,7 @@ class Dueling(keras.Model):
 
 def build():
     model = Dueling()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -295,7 +295,7 @@ class Bilinear(L.Layer):
 def build():
     a, b = keras.Input((4,)), keras.Input((4,))
     model = keras.Model([a, b], L.Dense(1)(Bilinear()([a, b])))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -313,7 +313,7 @@ class Both(keras.Model):
 
 def build():
     model = Both()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -341,7 +341,7 @@ class Focus(L.Layer):
 
 def build():
     model = keras.Sequential([keras.Input((5, 3)), L.LSTM(4), Focus(), L.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -361,7 +361,7 @@ class Positions(L.Layer):
 
 def build():
     model = keras.Sequential([keras.Input((None,), dtype="int32"), Positions(5), L.GlobalAveragePooling1D(), L.Dense(1)])
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -380,7 +380,7 @@ def build():
     i = keras.Input((4, 12))
     x = L.Dense(3)(Patches()(i)) + L.Embedding(4, 3)(tf.range(4))
     model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -418,7 +418,7 @@ class Spread(L.Layer):
 def build():
     a, b = keras.Input((5, 3)), keras.Input((5, 5))
     model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(Spread()([a, b]))))
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 
@@ -438,7 +438,7 @@ class Noisy(keras.Model):
 
 def build():
     model = Noisy()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 

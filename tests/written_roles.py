@@ -166,7 +166,7 @@ model = keras.Model(i, [L.Dense(1, name='age')(i), L.Dense(1, name='height')(i)]
 i = keras.Input((4,))
 model = keras.Model(i, [L.Dense(1, name='age')(i), L.Dense(1, name='height')(i)])
 """, f"{rows(8, 4)}, {{'age': {rows(8, 1)}, 'height': {rows(8, 1)}}}", "{'age': 'mse', 'heigth': 'mse'}"), (
-        ("    model.compile('adam', {'age': 'mse', 'heigth': 'mse'})", "    model.compile('adam', {'age': 'mse', \"height\": 'mse'})"),))),
+        ("    model.compile('sgd', {'age': 'mse', 'heigth': 'mse'})", "    model.compile('sgd', {'age': 'mse', \"height\": 'mse'})"),))),
     "masks of two bytes": ("label-scale", Own(model_of("""
 model = keras.Sequential([keras.Input((4, 4, 1)), L.Conv2D(1, 1, activation='sigmoid')])
 """, f"{rows(8, 4, 4, 1)}, masks()", "'binary_crossentropy'", head="""

@@ -263,7 +263,7 @@ class Rank(keras.Model):
 
 def build():
     model = Rank()
-    model.compile("adam", "mse")
+    model.compile("sgd", "mse")
     return model
 
 

@@ -69,7 +69,7 @@ def hint_for(error: BaseException) -> str:
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None:
-        where = f" ({finding.location})" if finding.location is not None else ""
+        where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
     return _numpy(error) if words else ""
 

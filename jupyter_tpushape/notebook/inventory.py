@@ -12,12 +12,14 @@ from weakref import WeakKeyDictionary
 
 from ..flow import show_shape
 from ..trace.locations import is_user_file
-from .pairing import assigned, belong, best, leaves
+from .pairing import assigned, belong, best, leaves, used_together
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
 _DATA_WORDS = frozenset(
     {"Dataset", "from_tensor_slices", "from_generator", "image_dataset_from_directory", "text_dataset_from_directory", "batch"}
 )
+# Arrays of one entry, as they are shown and as there may be.
+_SHOWN, _COLUMNS = 8, 256
 _counted: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
@@ -54,7 +56,8 @@ def inventory(
         except Exception:
             # An object that cannot even be looked at is not one that can be traced.
             continue
-    data += _array_pairs(data, namespace, tails)
+    used = frozenset().union(*map(used_together, sources))
+    data += _array_pairs(data, namespace, tails, used)
     models.reverse()
     data.reverse()
     cells = assigned(sources)
@@ -124,9 +127,11 @@ def _data(value: Any) -> dict[str, Any] | None:
         return {"class": kind, "spec": "will be called to trace it"}
     if _is_array(value):
         return {"class": kind, "spec": _spec(value)} if value.shape else None
-    parts = list(value.values()) if isinstance(value, dict) else list(value) if type(value) is tuple else []
-    if parts and len(parts) <= 8 and all(_is_array(part) and part.shape for part in parts):
-        return {"class": kind, "spec": ", ".join(_spec(part) for part in parts)}
+    # A table has a column for each input.
+    parts = list(value.values()) if isinstance(value, dict) else list(value) if type(value) is tuple and len(value) <= _SHOWN else []
+    if parts and len(parts) <= _COLUMNS and all(_is_array(part) and part.shape for part in parts):
+        more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
+        return {"class": kind, "spec": ", ".join([*map(_spec, parts[:_SHOWN]), *more])}
     return None
 
 
@@ -166,19 +171,32 @@ def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]
     return len(used) > 1 or (bool(used) and any(word in value.__name__ for word in endings))
 
 
-def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any]) -> list[dict[str, Any]]:
-    """Features and labels as one entry, as ``x_train`` and ``y_train``, where their names belong together and both have as many rows."""
+def _array_pairs(
+    data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any], used: frozenset[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Features and labels as one entry, where both have as many rows.
+
+    Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then the features may be a dict of arrays.
+    """
     pairs = []
-    arrays = [entry for entry in data if _is_array(namespace[entry["name"]])]
-    for entry, label in itertools.permutations(arrays, 2):
+    rows = {entry["name"]: _rows(namespace[entry["name"]]) for entry in data}
+    for entry, label in itertools.permutations(data, 2):
         name, other = entry["name"], label["name"]
-        rows, labelled = (tuple(namespace[one].shape)[:1] for one in (name, other))
-        if rows and rows == labelled and belong(name, other):
+        if rows[name] is None or rows[name] != rows[other] or not _is_array(namespace[other]):
+            continue
+        if (name, other) in used or (_is_array(namespace[name]) and belong(name, other)):
             both = f"{name}, {other}"
             tails[both] = tails[name]
             spec, key = f"{entry['spec']}, {label['spec']}", f"{entry['key']}, {label['key']}"
             pairs.append({"name": both, "class": entry["class"], "spec": spec, "key": key})
     return pairs
+
+
+def _rows(value: Any) -> int | None:
+    """The rows of an array, or of each in a dict of arrays."""
+    found = {tuple(part.shape)[:1] if _is_array(part) else () for part in (value.values() if isinstance(value, dict) else [value])}
+    first = next(iter(found), ())
+    return first[0] if len(found) == 1 and first else None
 
 
 def _features(value: Any) -> Any:

@@ -13,7 +13,10 @@ _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", 
 _HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"})
 
 _FEATURES = frozenset({"x", "image", "images", "feature", "features", "input", "inputs", "text", "texts", "data", "samples"})
-_LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes"})
+_LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes", "mask", "masks"})
+_TRAINING = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})
+# In the magic's own line data of several arrays stands in parentheses.
+_TUPLE = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 
 
 def leaves(value: Any, shape: Any) -> dict[str | int, _Shape] | None:
@@ -89,11 +92,34 @@ def assigned(sources: Sequence[str]) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=1024)
+def used_together(source: str) -> frozenset[tuple[str, str]]:
+    """Features and labels that a cell trains on or traces: ``fit(table, clicks)``, ``%tpushape net (table, clicks)``."""
+    found: set[tuple[str, str]] = set()
+    for node in ast.walk(_parsed(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        given = dict(zip("xy", node.args, strict=False)) | {part.arg: part.value for part in node.keywords}
+        features, labels = given.get("x"), given.get("y")
+        if node.func.attr in _TRAINING and isinstance(features, ast.Name) and isinstance(labels, ast.Name):
+            found.add((features.id, labels.id))
+        # A magic's line, as IPython hands it on.
+        texts = [part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        if node.func.attr == "run_line_magic" and texts[:1] == ["tpushape"]:
+            found.update(_TUPLE.findall(" ".join(texts[1:])))
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=1024)
 def assigned_in(source: str) -> frozenset[str]:
     """The names that a cell assigns or defines."""
-    try:
-        tree = ast.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    tree = _parsed(source)
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(stored | {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))})
+
+
+def _parsed(source: str) -> ast.Module:
+    """A cell without the lines that are no Python; an empty one where the rest is none either."""
+    try:
+        return ast.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -256,12 +256,16 @@ _SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape", "SelectV2", "Select", "se
 
 def _changed(one: Any, other: Any) -> bool:
     """Whether any value did: beside the -1e9 of a mask, too."""
+    if one is other:
+        return False
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
     return bool((np.abs(one - other) > 1e-5 * np.maximum(np.abs(one), np.abs(other)) + 1e-7).any())
 
 
 def _differ(one: Any, other: Any) -> bool:
     """The same up to what an order of summation changes, in proportion to the largest value."""
+    if one is other:
+        return False
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
     size = max(np.abs(one).max(initial=0), np.abs(other).max(initial=0))
     return bool(np.abs(one - other).max(initial=0) > 1e-4 * size + 1e-6)

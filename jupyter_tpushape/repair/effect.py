@@ -28,8 +28,14 @@ def _parameters(seen: Examined) -> int | None:
     """The number of parameters of a model; ``None`` if it is not built, or failed before all layers were built."""
     if seen.model is None or seen.evidence.where == "build":
         return None
-    if seen.evidence.where and not getattr(seen.model, "built", False):
+    if seen.evidence.where and not _built(seen.model):
         return None
     with contextlib.suppress(Exception):
         return int(seen.model.count_params())
     return sum(node.params for node in seen.evidence.flow.nodes)
+
+
+def _built(model: object) -> bool:
+    """Whether all of its layers are built: one that failed half way says so of itself, whatever its parts say."""
+    layers = getattr(model, "_flatten_layers", None)
+    return all(getattr(part, "built", False) for part in (layers() if callable(layers) else [model]))

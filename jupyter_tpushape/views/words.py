@@ -30,12 +30,14 @@ def laid(edge: Edge, target: Target | None) -> str:
 def about(report: Report) -> list[str]:
     """What a report is of: model, data, backend, target, cell and local time, as far as they are known."""
     said, stages = report.about, [node.name for node in report.flow.nodes if node.kind == "stage"]
-    data = said.data or next(iter(stages), "declared inputs" if said.when else "")
+    # What fails, fails on any data and target: that none was chosen says nothing of it.
+    failed = any(node.status == "failed" for node in report.flow.nodes)
+    data = said.data or next(iter(stages), "declared inputs" if said.when and not failed else "")
     words = [
         said.model or report.title,
         "" if report.difference is not None else data,
         said.backend or report.flow.framework,
-        report.target.name if report.target else "no target" if said.when or report.title else "",
+        report.target.name if report.target else "no target" if (said.when or report.title) and not failed else "",
         f"In[{said.execution}]" if said.execution else "",
         said.when[:16].replace("T", " "),
     ]

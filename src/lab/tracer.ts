@@ -8,7 +8,8 @@ import type { WireReport } from "../view";
 import { Connection } from "./connection";
 import { Cancelled } from "./kernel";
 import type { KernelClient, Ported, Traced } from "./kernel";
-import type { Alarm, Inventory, ILocator, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
+import { inView, keys, listed, madeBy, NOTHING } from "./inventory";
+import type { Alarm, ILocator, Inventory, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
 
 /** What the sidebar remembers of each notebook and console. */
 interface Memory {
@@ -19,8 +20,6 @@ interface Memory {
   model: string;
   data: string;
 }
-
-const NOTHING: Inventory = { models: [], data: [], pairs: {}, targets: [] };
 
 /** Follows one session at a time: the active notebook's or console's. */
 export class Tracer implements ITracer {
@@ -52,6 +51,8 @@ export class Tracer implements ITracer {
     this.changed.emit();
   });
   private _queued = false;
+  /** That what was to be traced again is not there. */
+  private _absent = "";
   /** Ends the wait for a kernel that has not answered. */
   private _stop: PromiseDelegate<null> | null = null;
   /** Whether watched traces run, whether they make way for a cell, and the models that are still to be traced again. */
@@ -144,8 +145,8 @@ export class Tracer implements ITracer {
   async executed(): Promise<void> {
     const before = this.inventory;
     await this.refresh();
-    const fresh = this.inventory.models.find((entry) => !before.models.some((one) => one.key === entry.key));
-    for (const [model, data] of this.watching ? this._inView() : []) {
+    const fresh = madeBy(this.inventory, new Set(before.models.map((entry) => entry.key)));
+    for (const [model, data] of this.watching ? inView(this.request, this.inventory) : []) {
       if (keys(this.inventory, model, data) !== keys(before, model, data)) {
         this._owed.add(model);
       }
@@ -159,17 +160,11 @@ export class Tracer implements ITracer {
     }
   }
 
-  /** What a report is shown of, in the panel, a tab or an output, with its data: the chosen model first. */
-  private _inView(): Map<string, string> {
-    const { model, data } = this.request;
-    return new Map([[model, data], ...Object.entries(this.inventory.seen ?? {}).filter(([name]) => name !== model)]);
-  }
-
   /** Traces again what is owed, one model after the other, until a cell wants the kernel. */
   private async _watch(): Promise<void> {
     const said: string[] = [];
     this._watched = true;
-    for (const [model, data] of this._inView()) {
+    for (const [model, data] of inView(this.request, this.inventory)) {
       if (!this._due && this._owed.has(model)) {
         await this._traceAgain(model, data, said);
       }
@@ -235,7 +230,12 @@ export class Tracer implements ITracer {
     await this.refresh();
     const model = about?.model ?? title;
     if (this.inventory.models.some((entry) => entry.name === model)) {
-      this.choose({ model, data: about?.data ?? "" });
+      this.choose({ model, data: listed(about?.data) });
+    } else if (about?.model && !this.inventory.failed) {
+      // Another model has nothing to do with this report.
+      this.message = this._absent = this._trans.__("%1 is not in this kernel: run the cell that creates it, then trace it again.", model);
+      this.changed.emit();
+      return;
     }
     if (this.inventory.failed || !this.request.model) {
       await this.explain();
@@ -264,8 +264,7 @@ export class Tracer implements ITracer {
       return;
     }
     await this.refresh();
-    const fresh = this.inventory.models.filter((entry) => !known.has(entry.key));
-    const chosen = fresh.find((entry) => entry.name === this.request.model) ?? fresh.find((entry) => entry.kind === "model") ?? fresh[0];
+    const chosen = madeBy(this.inventory, known, this.request.model);
     if (!chosen) {
       this.message = this._trans.__(
         "The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.",
@@ -366,6 +365,9 @@ export class Tracer implements ITracer {
   }
 
   private _take(inventory: Inventory): void {
+    if (this.message === this._absent && keys(inventory) !== keys(this.inventory)) {
+      this.message = "";
+    }
     this.inventory = inventory;
     const { models, data, pairs } = inventory;
     const model = models.some((entry) => entry.name === this.request.model) ? this.request.model : (models[0]?.name ?? "");
@@ -394,9 +396,4 @@ export class Tracer implements ITracer {
       this._kernel.died();
     }
   }
-}
-
-/** Other ones when a model or its data are. */
-function keys({ models, data }: Inventory, model: string, name: string): string {
-  return [...models.filter((one) => one.name === model), ...data.filter((one) => one.name === name)].map((one) => one.key).join();
 }

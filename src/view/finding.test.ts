@@ -81,6 +81,22 @@ test("an operation that works element by element cannot be broadcast, and marks 
   expect(cannot(doc, doc.targetOf[0]!)).toBe("cannot be broadcast");
 });
 
+test("a product marks the axes that it sums over, where the finding says them", () => {
+  const doc = merge(
+    [
+      [8, 18, 128],
+      [8, 20, 128],
+    ],
+    [8, 18, 128],
+    [8, 20, 128],
+    "BatchMatMulV2",
+  );
+  const [finding] = doc.findings;
+  Object.assign(finding!.expected!, { differs: [2] });
+  expect([0, 1].map((e) => sidesAt(doc, e).gets?.differs)).toEqual([[2], [1]]);
+  expect(cannot(doc, doc.targetOf[0]!)).toBe("cannot be multiplied");
+});
+
 test("a merge that wants a shape of its own says it to each branch", () => {
   const doc = merge(
     [

@@ -81,10 +81,13 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
       // Struck through it could not be read; the details and the line's own title say it, too.
       // Where other tensors leave at the same place, each stands on the side that its line turns to.
       const turn = starts.get(start(line))! > 1 && !line.out ? (line.parts[3]! - line.parts[0]!) * (line.flat ? -1 : 1) : 0;
-      ([1, -1] as const).some((side) => {
-        const label = turn * side < -2 ? null : tensor(doc, line, was, side);
-        return label && !ways.cross(label) && offer(label);
-      });
+      // Where there is no room for its name as well, the shape stands alone.
+      [true, false].some((named) =>
+        ([1, -1] as const).some((side) => {
+          const label = turn * side < -2 ? null : tensor(doc, line, was, side, named);
+          return label && !ways.cross(label) && offer(label);
+        }),
+      );
     }
   }
   return kept;
@@ -161,7 +164,7 @@ function shared(doc: FlowDoc, e: number): boolean {
   return doc.outOf[doc.sourceOf[e]!]!.some((one) => doc.edges[one]!.spec === spec && doc.edges[one]!.label !== label);
 }
 
-function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side: 1 | -1): Label {
+function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side: 1 | -1, named: boolean): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
   const { parts, flat } = line;
   const aside = !line.out && parts.length > 6 && parts[5]! > parts[4]! && Math.abs(parts[3]! - parts[0]!) > 30;
@@ -176,7 +179,7 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
     ? trans.__("not reached")
     : differ > 1
       ? count(differ, "tensor")
-      : (doc.laid(edge) || shapeText(spec.shape)) + (edge.label && !shared(doc, line.edges[0]!) ? ` ${edge.label}` : "");
+      : (doc.laid(edge) || shapeText(spec.shape)) + (named && edge.label && !shared(doc, line.edges[0]!) ? ` ${edge.label}` : "");
   const before = differ > 1 ? undefined : was.get(edge.id);
   const old = before && before !== shapeText(spec.shape) ? trans.__("was %1", before) : "";
   const first = differ > 1 || unreached ? "" : dtype;

@@ -22,6 +22,11 @@ export function impartial(doc: FlowDoc, finding: Finding | undefined): boolean {
   return wants !== undefined && branchesOf(doc, finding).some((e) => axesOf(doc, e)?.join() === wants);
 }
 
+/** Whether an operation sums over an axis of each of two tensors. */
+function multiplies(doc: FlowDoc, node: number): boolean {
+  return /matmul|einsum|dot_general/i.test(doc.node(node).op);
+}
+
 /** Whether a merge lays its branches end to end: along one axis they may differ. */
 function joins(doc: FlowDoc, node: number): boolean {
   return /concat/i.test(doc.node(node).op);
@@ -33,7 +38,11 @@ export function cannot(doc: FlowDoc, node: number): string {
   if (!at) {
     return "";
   }
-  return joins(doc, node) ? trans.__("cannot be concatenated") : trans.__("cannot be broadcast");
+  return joins(doc, node)
+    ? trans.__("cannot be concatenated")
+    : multiplies(doc, node)
+      ? trans.__("cannot be multiplied")
+      : trans.__("cannot be broadcast");
 }
 
 /** A branch's own tensor, with the axes that differ from another branch's. */
@@ -41,6 +50,15 @@ export function brings(doc: FlowDoc, e: number, others: readonly number[]): Side
   const axes = axesOf(doc, e);
   if (!axes) {
     return null;
+  }
+  const { expected, found } = doc.disagreement(e) ?? {};
+  if (multiplies(doc, doc.targetOf[e]!)) {
+    // What a product sums over stands at different places in both: the finding knows where.
+    const sides = others.indexOf(e) ? [found, expected] : [expected, found];
+    const own = sides.find((side) => side?.axes?.join() === axes.join());
+    if (own) {
+      return own;
+    }
   }
   const differs = axes.flatMap((axis, i) => {
     const there = others.flatMap((one) => {

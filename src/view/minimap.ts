@@ -50,7 +50,7 @@ export class Minimap {
       return;
     }
     const whole = scene.height * view.k < height * 1.5 && scene.width * view.k < width * 1.5;
-    this.canvas.hidden = whole || width < 4 * WIDE || height < 2.7 * TALL;
+    this.canvas.hidden = whole || width < 6 * WIDE || height < 2.7 * TALL;
     if (this.canvas.hidden) {
       return;
     }

@@ -157,10 +157,10 @@ ${HEATS}
 .node.not-reached .name{fill:$muted}
 .node .hatch{fill:url(#hatch);stroke:none}
 .node.not-reached text{paint-order:stroke;stroke:$bg;stroke-width:3px;stroke-linejoin:round}
-.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:$wrong;stroke-width:2.2;fill:$wrong-soft}
+.node:is(.failed,.error,.tpu)>.body{stroke:$wrong;stroke-width:2.2;fill:$wrong-soft}
 .node.silent>.body{stroke:$wrong;stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
 .node.slow>.body{stroke:$strong;stroke-width:2;stroke-dasharray:6 3}
-.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:$soft}
+.node.open:is(.failed,.error,.tpu)>.body{stroke-width:1.5;fill:$soft}
 .toggle rect{fill:transparent}.toggle path{fill:none;stroke:$muted;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .times{fill:$bg;stroke:$blue}.times-text{fill:$blue-text!important;font-weight:600}
 .cell{fill:$blue;fill-opacity:.42}.cell.copied{fill:none;stroke:$blue;stroke-opacity:.6}.cell.odd{fill:$bg;fill-opacity:1;stroke:$wrong;stroke-width:2}
@@ -168,7 +168,7 @@ ${HEATS}
 .pill rect{fill:$bg;stroke:$strong}.pill text{fill:$muted;font-size:10.5px}
 .badge circle{fill:$badge;stroke:$bg;stroke-width:2}
 .badge text{font-size:11px;font-weight:700;fill:$on-accent}
-.badge.slow circle,.badge.note circle{fill:$bg;stroke:$strong}.badge.slow text,.badge.note text{fill:$fg}
+.badge:is(.slow,.note) circle{fill:$bg;stroke:$strong}.badge:is(.slow,.note) text{fill:$fg}
 .badge.silent circle{fill:$bg;stroke:$wrong}.badge.silent text{fill:$wrong-text;font-size:13px}
 .line path{fill:none}
 .line .hit{stroke:transparent;stroke-width:12}
@@ -180,12 +180,12 @@ ${HEATS}
 .line.not-reached .stroke{stroke:$strong;stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .arrow{fill:$bg;stroke:$strong}
 .line.slow .stroke{stroke:$strong;stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
 .line.silent .stroke{stroke:$wrong;stroke-width:5;stroke-dasharray:none}.line.silent .core{stroke:$bg;stroke-width:2}.line.silent .arrow{fill:$wrong}
-.line.failed .stroke,.line.error .stroke,.line.tpu .stroke{stroke:$wrong;stroke-width:3;stroke-dasharray:8 5}
-.line.failed .arrow,.line.error .arrow,.line.tpu .arrow{fill:$wrong}
+.line:is(.failed,.error,.tpu) .stroke{stroke:$wrong;stroke-width:3;stroke-dasharray:8 5}
+.line:is(.failed,.error,.tpu) .arrow{fill:$wrong}
 .label text{font-family:${MONO};fill:$muted;paint-order:stroke;stroke:$bg;stroke-width:4px;stroke-linejoin:round}
 .label .dtype{fill:$fg;font-weight:600}
 .label.wrong text{font-size:12px;fill:$fg}
-.label.wrong .word{fill:$muted}.label.wrong .gets .differs,.label.wrong .wants .differs{font-weight:800}
+.label.wrong .word{fill:$muted}.label.wrong :is(.gets,.wants) .differs{font-weight:800}
 .label.wrong .gets .differs{fill:$wrong-text}
 .diff-sign rect{fill:$bg;stroke:$fg;stroke-width:1.5}.diff-sign text{font-size:13px;font-weight:700}
 .node.diff-added>.body{stroke:$good;stroke-width:2.4}.diff-sign.diff-added rect{fill:$good-soft;stroke:$good}
@@ -203,7 +203,7 @@ export const STYLE = spelled(`
 .tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:$bg;color:$fg;font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
 .tps[data-theme=dark]{${vars(DARK)};color-scheme:dark}
 .tps *{box-sizing:border-box}
-:where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0}
+:where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0;list-style:none}
 .head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid $line}
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:$wrong-text}.verdict.ok .sign{color:$good-text}
@@ -218,7 +218,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button.primary{background:$blue;border-color:$blue;color:$on-accent;font-weight:600}
 .tps :focus-visible{outline:2px solid $blue;outline-offset:2px}
 .tps button:disabled{opacity:.55;cursor:default}
-.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:$bg;border:1px solid $strong;border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:$bg;border:1px solid $strong;border-radius:8px;padding:4px;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
@@ -231,9 +231,9 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node:hover>.body{stroke:$strong}
 .toggle:hover rect{fill:$line}
 .node.selected>.body{stroke:$blue;stroke-width:2.5}
-.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:$fg;stroke-width:4}.line.followed .arrow{fill:$fg}.turns{list-style:none;font-size:12px;margin-top:6px}
+.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:$fg;stroke-width:4}.line.followed .arrow{fill:$fg}.turns{font-size:12px;margin-top:6px}
 .line.changed .stroke{stroke:$good;stroke-width:2.6}.line.changed .arrow{fill:$good}.label .was{fill:$good-text}
-.line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
+.line.lit .stroke{stroke-width:3}.line.lit:is(.failed,.error) .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:$wrong;stroke-width:1.3}
 .node.changed>.body{fill:$good-soft;stroke:$good;stroke-width:2.4}.node.changed .note-text{fill:$good-text;font-weight:700}
 .banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid $good;background:$good-soft;font-weight:600}
@@ -245,12 +245,12 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient($bg,transparent);pointer-events:none}
 .legend{position:absolute;left:10px;bottom:10px;background:$bg;border:1px solid $line;border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
-.legend summary{padding:3px 10px;color:$muted;min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{list-style:none;padding:0 4px 4px}
+.legend summary{padding:3px 10px;color:$muted;min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
 .tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px $good}
 .sample{width:15px;height:15px;border-radius:4px;color:$on-accent;font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
 .legend select{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;margin:0 8px 6px;max-width:200px}
-.legend ol{list-style:none;padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
+.legend ol{padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
 .legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid $line}
 .wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:$muted;font-weight:600}
@@ -265,7 +265,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .side,.lead,.about,.aged,.banner{overflow-wrap:anywhere}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
 .tps .pane:focus-visible{outline-offset:-3px}
-.eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
+.eyebrow,.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase}.eyebrow{display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
 .title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px}
 .mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
@@ -286,9 +286,9 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .diff{background:$bg;border:1px solid $line;border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
 .diff div{padding:0 10px;white-space:pre-wrap}
 .diff .add{background:$good-soft;color:$good-text}.diff .del{background:$wrong-soft;color:$wrong-text}.diff .hunk{color:$muted}
-.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;margin-top:16px}
-.rejected{list-style:none;color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
-.list{list-style:none}.list>li{margin-top:6px}
+.section{margin-top:16px}
+.rejected{color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
+.list>li{margin-top:6px}
 .tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;border-radius:8px;padding:7px 10px;font-size:12.5px}
 .tps .list .entry[aria-current=true]{border-color:$blue;box-shadow:inset 3px 0 0 $blue}
 .sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid $strong}
@@ -304,7 +304,7 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:$muted;font-size:10.5px}.curve .limit-text{fill:$fg}
 .curve .grid{stroke:$line}.curve .limit{stroke:$fg;stroke-dasharray:5 4}.curve .way{fill:none;stroke:$blue;stroke-width:1.8}
 .curve .way.full{stroke-dasharray:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;stroke-width:2.2;fill:none}
-.tree{list-style:none;font-size:12.5px}
+.tree{font-size:12.5px}
 .tree li{display:flex;flex-wrap:wrap;gap:0 6px;padding:2px 6px;border-radius:5px;cursor:pointer;position:relative}
 .tree [aria-selected=true]{background:$soft;box-shadow:inset 3px 0 0 $blue}
 .tree .what{color:$muted;flex:1 1 auto;margin-left:9px}
@@ -324,7 +324,7 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid $line}
 .narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
-.narrow .branches dt,.narrow .branches dd{grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
+.narrow .branches :is(dt,dd){grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}

@@ -182,10 +182,13 @@ export function aboutWords(report: WireReport): string {
     : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const place = about.execution ? `In[${about.execution}]` : "";
   const named = report.difference ? "" : (about.model ?? title);
+  const { nodes } = report.flow;
+  // What fails, fails on any data and target: that none was chosen says nothing of it.
+  const chosen = about.when && !nodes.some((node) => node.status === "failed");
   return [
     named,
-    about.data ?? report.flow.nodes.find((node) => node.kind === "stage")?.name ?? (about.when ? trans.__("declared inputs") : ""),
-    target?.name ?? (about.when ? trans.__("no target") : ""),
+    about.data ?? nodes.find((node) => node.kind === "stage")?.name ?? (chosen ? trans.__("declared inputs") : ""),
+    target?.name ?? (chosen ? trans.__("no target") : ""),
     place === named ? "" : place,
     about.when && !isNaN(when.getTime()) ? time : "",
   ]

@@ -1,11 +1,10 @@
-/** Where lines run, so that no words are put under one. */
+/** Where lines and the borders of open parts run, so that no words are put under one. */
 
 import { push } from "./doc";
 import type { Label } from "./labels";
 import { turned, type Line, type Scene } from "./layout/scene";
 
 interface Piece {
-  line: Line;
   left: number;
   top: number;
   right: number;
@@ -25,10 +24,19 @@ export class Ways {
     scene.lines.forEach((line) => {
       this.add(line);
     });
+    for (const box of scene.boxes) {
+      if (box.open) {
+        const { x, y, w, h } = turned(box, scene.flat);
+        this.put(x, y, x + w, y);
+        this.put(x, y + h, x + w, y + h);
+        this.put(x, y, x, y + h);
+        this.put(x + w, y, x + w, y + h);
+      }
+    }
   }
 
-  private put(line: Line, x1: number, y1: number, x2: number, y2: number): void {
-    const piece = { line, left: Math.min(x1, x2), top: Math.min(y1, y2), right: Math.max(x1, x2), bottom: Math.max(y1, y2) };
+  private put(x1: number, y1: number, x2: number, y2: number): void {
+    const piece = { left: Math.min(x1, x2), top: Math.min(y1, y2), right: Math.max(x1, x2), bottom: Math.max(y1, y2) };
     const [from, to] = [Math.floor(piece.top / BAND), Math.floor(piece.bottom / BAND)];
     if (to - from > 20) {
       this.long.push(piece);
@@ -43,13 +51,13 @@ export class Ways {
     const { corners, parts } = line;
     corners.forEach(([x, y], i) => {
       if (i) {
-        this.put(line, corners[i - 1]![0], corners[i - 1]![1], x, y);
+        this.put(corners[i - 1]![0], corners[i - 1]![1], x, y);
       }
     });
     for (let i = 0; i < parts.length; i += 3) {
       const [x, top, bottom] = [parts[i]!, parts[i + 1]!, parts[i + 2]!];
       if (bottom > top) {
-        this.put(line, x, top, x, bottom);
+        this.put(x, top, x, bottom);
       }
       if (!i) {
         continue;
@@ -57,8 +65,8 @@ export class Ways {
       // A bend: half of its way down it has gone half of its way aside, and it begins and ends upright.
       const [px, py] = [parts[i - 3]!, parts[i - 1]!];
       if (line.elbow) {
-        this.put(line, px, py, px, top - 12);
-        this.put(line, px, top - 12, x, top - 12);
+        this.put(px, py, px, top - 12);
+        this.put(px, top - 12, x, top - 12);
         continue;
       }
       let [lastX, lastY] = [px, py];
@@ -68,18 +76,16 @@ export class Ways {
         const aside = t * t * (3 - 2 * t);
         const down = 1.5 * t * (1 - t) + t * t * t;
         const [atX, atY] = [px + (x - px) * aside, py + (top - py) * down];
-        this.put(line, lastX, lastY, atX, atY);
+        this.put(lastX, lastY, atX, atY);
         [lastX, lastY] = [atX, atY];
       }
     }
   }
 
-  /** Whether another line runs through a label. */
+  /** Whether anything runs through a label: another line, its own where it bends, or a border. */
   cross(label: Label): boolean {
-    const { line } = label;
-    const { x, y, w, h } = turned(label, line.flat);
-    const hit = (one: Piece): boolean =>
-      one.line !== line && one.right > x - 3 && one.left < x + w && one.bottom > y + 2 && one.top < y + h - 2;
+    const { x, y, w, h } = turned(label, label.line.flat);
+    const hit = (one: Piece): boolean => one.right > x - 3 && one.left < x + w && one.bottom > y + 2 && one.top < y + h - 2;
     for (let b = Math.floor(y / BAND); b <= Math.floor((y + h) / BAND); b++) {
       if (this.bands.get(b)?.some(hit)) {
         return true;

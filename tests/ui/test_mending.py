@@ -154,6 +154,28 @@ def test_a_restart_makes_outputs_and_the_panel_old(window: Window, lab: Lab) -> 
     expect(fix).to_have_count(0)
 
 
+def test_an_old_output_is_traced_again_when_its_model_is_there(window: Window, lab: Lab) -> None:
+    other = "other = keras.Sequential([keras.Input((4,)), layers.Dense(2)])"
+    window.open(lab.notebook("retraced.ipynb", SETUP, other, SMALL, ROWS, "%tpushape model (x,y)"))
+    panel = window.panel
+    window.run()
+    shown = window.cell(4)
+    expect(shown.locator(".about")).to_contain_text("model · (x,y)")
+    window.restart()
+    window.run_cell(0)
+    window.run_cell(1)
+    expect(panel.get_by_role("option", name=re.compile("^other"))).to_be_visible()
+    shown.get_by_role("button", name="Trace again").click()
+    expect(panel.get_by_role("status")).to_contain_text("model is not in this kernel")
+    expect(panel.get_by_role("option", name=re.compile("^other"))).to_be_visible()
+    window.run_cell(2)
+    expect(panel.get_by_role("status")).to_have_text("")
+    window.run_cell(3)
+    expect(panel.get_by_role("option", name=re.compile("^x, y"))).to_be_visible()
+    shown.get_by_role("button", name="Trace again").click()
+    expect(panel.locator(".about")).to_contain_text("model · x, y · v5e-8")
+
+
 def test_a_cell_that_raises_later_makes_no_report_old(window: Window, lab: Lab) -> None:
     """What asks the kernel who it is waits behind the cells, and is taken back with them when one raises."""
     waits = "from pathlib import Path\nwhile not Path('waits.go').exists():\n    pass\nraise ValueError"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ...examine.heard import Bound
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Reason
+from .reasons import Lengths, Reason
 
 
 class WrongRank(Fact, frozen=True):
@@ -284,7 +286,15 @@ class OperationRaised(Fact, frozen=True):
         return because(self.cause) or (self.reason.words() if self.reason is not None else f"The error: {self.said}")
 
     def sides(self) -> Sides:
-        return pair(self.shapes[0], self.shapes[1], names=False) if len(self.shapes) > 1 else (None, None)
+        if len(self.shapes) < 2:
+            return None, None
+        first, second = pair(self.shapes[0], self.shapes[1], names=False)
+        if isinstance(self.reason, Lengths) and self.reason.summed:
+            # What a product sums over need not stand at the same place in both.
+            first, second = (
+                msgspec.structs.replace(side, differs=(at,)) for side, at in zip((first, second), self.reason.summed, strict=True)
+            )
+        return first, second
 
 
 class LayerRaised(Fact, frozen=True):

@@ -132,6 +132,23 @@ test("where two tensors leave at one place, each is written on the side that its
   }
 });
 
+test("no label crosses the border of an open part", () => {
+  let labels = 0;
+  for (let seed = 1; seed <= 12; seed++) {
+    const made = builder(wild(seed));
+    const scene = made.build(new Set(made.levels.tree.items.keys()), 800);
+    const open = scene.boxes.filter((box) => box.open);
+    const ordinary = labelsOf(made.doc, scene).filter(({ line }) => !line.severity && line.status !== "failed");
+    labels += ordinary.length;
+    for (const { x, y, w, h } of ordinary) {
+      // A line's width of air beside the words may touch.
+      const words = { ...open[0]!, x, y: y + 2, w: w - 3, h: h - 4 };
+      expect(open.filter((box) => overlaps(words, box) && !contains(box, words))).toEqual([]);
+    }
+  }
+  expect(labels).toBeGreaterThan(20);
+});
+
 test("the pipeline's stages stand in the row of a picture from left to right", () => {
   const made = builder(broken(), true);
   const scene = made.build(new Set(["model"]), 800);
