@@ -42,7 +42,17 @@ def is_user_file(filename: str) -> bool:
         return False
     if filename.startswith("<"):
         return filename.startswith(("<ipython-input", "<cell"))
-    return not any(filename.startswith(folder) for folder in _LIBRARIES) and "site-packages" not in filename
+    if any(filename.startswith(folder) for folder in _LIBRARIES) or "site-packages" in filename or "dist-packages" in filename:
+        return False
+    return not _installed(Path(filename).parent)
+
+
+@lru_cache(maxsize=512)
+def _installed(folder: Path) -> bool:
+    """Whether a package lies in a folder that an installer filled, wherever that is: ``pip install --target``, a path of one's own."""
+    while (folder / "__init__.py").exists() and folder.parent != folder:
+        folder = folder.parent
+    return next(folder.glob("*.dist-info"), None) is not None
 
 
 Span = tuple[int, int, int, int]

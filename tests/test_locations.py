@@ -1,0 +1,36 @@
+"""Which files are the user's: findings name their lines, and no line of a library."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_tpushape.trace.locations import is_user_file
+
+
+def _package(folder, name):
+    inner = folder / name / "inner"
+    inner.mkdir(parents=True)
+    for place in (folder / name, inner):
+        (place / "__init__.py").touch()
+    (inner / "core.py").touch()
+    return str(inner / "core.py")
+
+
+def test_a_package_of_the_users_own_is_theirs(tmp_path):
+    assert is_user_file(_package(tmp_path, "mine"))
+
+
+def test_a_script_beside_it_is_theirs(tmp_path):
+    (tmp_path / "train.py").touch()
+    assert is_user_file(str(tmp_path / "train.py"))
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages", "anywhere"])
+def test_what_an_installer_put_somewhere_is_a_library(folder, tmp_path):
+    file = _package(tmp_path / folder, "library")
+    (tmp_path / folder / "library-1.0.dist-info").mkdir()
+    assert not is_user_file(file)
+
+
+def test_packages_of_the_system_are_libraries_without_a_record():
+    assert not is_user_file("/usr/lib/python3/dist-packages/library/core.py")
