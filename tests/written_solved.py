@@ -93,6 +93,11 @@ class Feedback(keras.Model):
             steps.append(self.head(last))
         return tf.stack(steps, axis=1)
 """
+_GATE = """
+def gate(x, g, filters):
+    both = L.Add()([L.Conv2D(filters, 1)(x), L.Conv2D(filters, 1)(g)])
+    return L.Multiply()([x, L.Conv2D(1, 1, activation='sigmoid')(both)])
+"""
 
 SOLVED: dict[str, tuple[str, Own]] = {
     "how many boxes one of two heads has": ("output-size", Own(model_of("""
@@ -148,6 +153,30 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
     "a forecast of fewer features than it is made from": ("op-shapes", Own(model_of(
         "\nmodel = Feedback(6, 1)\n", f"{rows(8, 5, 4)}, {rows(8, 3, 4)}", head=_FEEDBACK,
     ), (("    model = Feedback(6, 1)", "    model = Feedback(6, 4)"),))),
+    "a map that a decoder did not upsample": ("merge-shapes", Own(model_of("""
+i = keras.Input((16, 16, 1))
+a = L.Conv2D(4, 3, padding='same')(i)
+b = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(a))
+c = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(b))
+x = L.Concatenate()([L.UpSampling2D()(c), b])
+x = L.Concatenate()([x, a])
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{rows(8, 16, 16, 1)}, {rows(8, 16, 16, 1)}"), ((
+        "    x = L.Concatenate()([x, a])", "    x = L.Concatenate()([L.UpSampling2D((2, 2))(x), a])",
+    ),))),
+    "a signal of half the size, given to one of two gates": ("merge-shapes", Own(model_of("""
+i = keras.Input((16, 16, 1))
+a = L.Conv2D(4, 3, padding='same')(i)
+b = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(a))
+c = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(b))
+x = L.Concatenate()([L.UpSampling2D()(c), gate(b, c, 4)])
+x = L.UpSampling2D()(x)
+x = L.Concatenate()([x, gate(a, x, 4)])
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{rows(8, 16, 16, 1)}, {rows(8, 16, 16, 1)}", head=_GATE), ((
+        "    x = L.Concatenate()([L.UpSampling2D()(c), gate(b, c, 4)])",
+        "    x = L.Concatenate()([L.UpSampling2D()(c), gate(b, L.UpSampling2D((2, 2))(c), 4)])",
+    ),))),
     "codes of another width than the map": ("reshape-interleaves", Own(model_of("""
 i = keras.Input((4, 4, 1))
 x = L.Conv2D(6, 1)(i)

@@ -196,6 +196,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         written.written_size,
         causes.pad_and_crop,
         causes.stride_beside,
+        merging.upsampled_again,
         windows.upsampled,
         causes.at_cause,
         causes.all_padded,

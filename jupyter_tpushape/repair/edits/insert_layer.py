@@ -82,13 +82,14 @@ class InsertLayer(Edit):
                 return
             text.put.add(key)
         source, names, call = text.call_of(place, called=self.target)
-        if len({other.name for other in shared}) > 1:
-            outer = self._outside(text, source, call, place)
-            if outer is not None:
-                source, names, call, argument = outer
-                new, changes = self._new(text, source, names, call)
-                source.splice([*changes, *enclosed(source, argument, f"{new}(", ")")])
-                return
+        several = len({other.name for other in shared}) > 1
+        outer = self._outside(text, source, call, place) if several or _called_again(source, call) else None
+        if outer is not None:
+            source, names, call, argument = outer
+            new, changes = self._new(text, source, names, call)
+            source.splice([*changes, *enclosed(source, argument, f"{new}(", ")")])
+            return
+        if several:
             if self._each_its_own(text, source, names, call):
                 return
             text.remark_shared(len({other.name for other in shared}))
@@ -238,6 +239,14 @@ class InsertLayer(Edit):
             return run.adapter.Sequential([new, layer] if self.position == "before" else [layer, new])
 
         return run.exchange(model, self.target, changed)
+
+
+def _called_again(source: Source, call: ast.Call) -> bool:
+    """Whether a function of the file's that makes a layer is called at several places, of which not all have run where a builder breaks."""
+    scope = enclosing(parents(source.tree), call)
+    if not isinstance(scope, ast.FunctionDef) or scope not in source.tree.body:
+        return False
+    return sum(called(other) == scope.name for other in nodes(source.tree, ast.Call)) > 1
 
 
 def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Change] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
+from ..text.source import called, nodes
 from .edits import (
     Fix,
     Made,
@@ -16,12 +18,14 @@ from .edits import (
     configure,
     failing,
     halves,
+    insert,
     known,
     last_step_of,
     pooling,
     received,
     upstream,
 )
+from .line import lines_at
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -51,6 +55,35 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
+    """The smaller of two maps upsampled, where the program does so elsewhere: a decoder, or a pyramid."""
+    node, _ = failing(evidence)
+    edges = evidence.operands()
+    if len(edges) != 2 or not _upsamples(evidence, node):
+        return
+    for index, (mine, other) in enumerate((edges, edges[::-1])):
+        small, big = mine.spec.shape or (), other.spec.shape or ()
+        rank = len(big) - 2
+        if len(small) != len(big) or rank not in (1, 2, 3) or not (node.op == "Concatenate" or small[-1] == big[-1]):
+            continue
+        inner = [(a or 0, b or 0) for a, b in zip(small[1:-1], big[1:-1], strict=True)]
+        if not all(a and b % a == 0 for a, b in inner) or all(a == b for a, b in inner):
+            continue
+        factor = [b // a for a, b in inner]
+        size, kind = factor if rank > 1 else factor[0], f"UpSampling{rank}D"
+        giver = evidence.flow.node(mine.source)
+        yield f"Upsample {giver.name}: {kind}({tuple(factor)})", [at(node, index, kind, size=size)], "Adds no weights."
+        if giver.kind == "layer" and "Conv" in giver.op:
+            # A function that makes both branches may be called again, with maps of one size.
+            yield f"Upsample before {giver.name}: {kind}({tuple(factor)})", [insert(giver.name, kind, size=size)], "Adds no weights."
+
+
+def _upsamples(evidence: Evidence, node: Node) -> bool:
+    """Whether the program has a layer that makes maps larger, also where it is not reached."""
+    made = {called(call) for line in lines_at(evidence, node.called)[:1] for call in nodes(line.source.tree, ast.Call)}
+    return any(name.startswith("UpSampling") or "Transpose" in name for name in (*made, *(one.op for one in evidence.flow.nodes)))
 
 
 def _broadcast(shape: Shape, others: list[Shape]) -> tuple[int | None, ...]:
