@@ -14,6 +14,7 @@ from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from ..rules import RULES
+from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
 from .after import after_of
@@ -129,9 +130,10 @@ class Search:
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
         """Whether the edit may change the meaning of the program; then it becomes an idea with a question."""
         assert trial.seen is not None
-        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits) or (
-            self._computed(finding, trial.seen) if trial.holds else []
-        )
+        # A layer that the finding names as the one to leave out is not asked about again.
+        left_out = isinstance(finding.fact, StepsReduced)
+        asked = [] if left_out else questions(self.seen.evidence, trial.seen.evidence, trial.edits)
+        asked = asked or (self._computed(finding, trial.seen) if trial.holds else [])
         if asked:
             self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
         return bool(asked)
