@@ -16,7 +16,7 @@ from .facts.loss import SingleValues, Through
 from .facts.loss_silent import Crosswise, PairsPredicted, RowsConvolvedAlone
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
 from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresOfOne, SingleUnit
-from .loss import INT_LABELS
+from .loss_rules import INT_LABELS
 from .mixing import crossed
 from .registry import check, rule
 from .upstream import cause_of_axes
