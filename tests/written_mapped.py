@@ -129,6 +129,18 @@ MAPPED: dict[str, tuple[str, Own]] = {
         "\ndef clipped(image, label):\n    return np.clip(image, 0, 1), label\n", _slices(rows(8, 6, 6, 3), ".map(clipped).batch(4)"),
         _returned("np.clip(image, 0, 1), label", "keras.ops.clip(image, 0, 1), label"),
     ),
+    "names of classes in a dict": _mapped(
+        "\nNAMES = {0: 2, 1: 0, 2: 1}\ndef named(image, label):\n    return image, NAMES[label]\n", _slices(rows(8, 6, 6, 3), ".map(named).batch(4)"),
+        _returned("image, NAMES[label]", "image, tf.gather([NAMES[i] for i in range(len(NAMES))], label)"),
+    ),
+    "windows that are datasets": ("data-raises", Own(model_of("""
+i = keras.Input((4, 2))
+model = keras.Model(i, L.Dense(2)(L.Flatten()(i)))
+""", f"tf.data.Dataset.from_tensor_slices({rows(20, 2)}).window(5, shift=1, drop_remainder=True).map(lambda w: (w[:-1], w[-1])).batch(4)"), (_returned(
+        f"tf.data.Dataset.from_tensor_slices({rows(20, 2)}).window(5, shift=1, drop_remainder=True).map(lambda w: (w[:-1], w[-1])).batch(4)",
+        f"tf.data.Dataset.from_tensor_slices({rows(20, 2)}).window(5, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(5))"
+        ".map(lambda w: (w[:-1], w[-1])).batch(4)",
+    ),))),
     "inputs and labels in each other's place": ("input-structure", Own(
         model_of(_SEQUENCE, "windows()[0], windows()[1]", head=_WINDOWS),
         (_returned("windows()[0], windows()[1]", "windows()[1], windows()[0]"),),

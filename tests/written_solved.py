@@ -98,6 +98,16 @@ def gate(x, g, filters):
     both = L.Add()([L.Conv2D(filters, 1)(x), L.Conv2D(filters, 1)(g)])
     return L.Multiply()([x, L.Conv2D(1, 1, activation='sigmoid')(both)])
 """
+_CHOSEN = """
+class Chosen(L.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.count, self.scores = count, L.Dense(count)
+    def call(self, x):
+        scores = self.scores(x)
+        best = tf.one_hot(tf.argmax(scores, -1), self.count + 1)
+        return best * tf.nn.softmax(scores)
+"""
 
 SOLVED: dict[str, tuple[str, Own]] = {
     "how many boxes one of two heads has": ("output-size", Own(model_of("""
@@ -176,6 +186,20 @@ model = keras.Model(i, L.Conv2D(1, 1)(x))
 """, f"{rows(8, 16, 16, 1)}, {rows(8, 16, 16, 1)}", head=_GATE), ((
         "    x = L.Concatenate()([L.UpSampling2D()(c), gate(b, c, 4)])",
         "    x = L.Concatenate()([L.UpSampling2D()(c), gate(b, L.UpSampling2D((2, 2))(c), 4)])",
+    ),))),
+    "a class too many in an encoding": ("op-shapes", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(1)(Chosen(4)(i)))
+""", f"{rows(8, 6)}, {rows(8, 1)}", head=_CHOSEN), ((
+        "        best = tf.one_hot(tf.argmax(scores, -1), self.count + 1)", "        best = tf.one_hot(tf.argmax(scores, -1), scores.shape[-1])",
+    ),))),
+    "a map that words attend to": ("attention-shapes", Own(model_of("""
+i, w = keras.Input((6, 6, 3)), keras.Input((4, 8))
+f = L.Conv2D(8, 3)(i)
+a = L.MultiHeadAttention(2, 4)(w, f)
+model = keras.Model([i, w], L.Dense(1)(L.Flatten()(a)))
+""", f"[{rows(8, 6, 6, 3)}, {rows(8, 4, 8)}], {rows(8, 1)}"), ((
+        "    a = L.MultiHeadAttention(2, 4)(w, f)", "    a = L.MultiHeadAttention(2, 4)(w, keras.ops.reshape(f, (-1, 16, 8)))",
     ),))),
     "codes of another width than the map": ("reshape-interleaves", Own(model_of("""
 i = keras.Input((4, 4, 1))

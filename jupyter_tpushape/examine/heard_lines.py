@@ -88,6 +88,16 @@ def _no_value(text: str) -> Iterator[Heard]:
         yield HeardNoValue()
 
 
+class HeardInnerDataset(Heard, frozen=True):
+    """A function of the pipeline was given a dataset for a window, and took it for a tensor."""
+
+
+@reads
+def _window(text: str) -> Iterator[Heard]:
+    if "_VariantDataset" in text:
+        yield HeardInnerDataset()
+
+
 class HeardNotRecurrent(Heard, frozen=True):
     """A layer has no direction, so none that runs backwards can be made of it."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
-from ..examine.heard_lines import HeardNoValue, HeardTakes
+from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
 from ..flow import Fact, Finding, KeyPath
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
@@ -28,6 +28,7 @@ from .facts.data import (
     TooManyParts,
     Unfilled,
     WidthsVary,
+    WindowsAsDatasets,
     YieldedShape,
 )
 from .registry import check, rule
@@ -110,6 +111,8 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     fact: Fact = DataRaised(said, _code(evidence))
     if parts is not None and called_by_map(evidence):
         fact = MappedParts(parts.function, parts.takes, parts.given)
+    elif hear(said, HeardInnerDataset) is not None:
+        fact = WindowsAsDatasets(_code(evidence), said)
     elif hear(said, HeardNoValue) is not None:
         fact = MappedValue(_code(evidence), said)
     elif reshape is not None and reshape.by == "numpy":

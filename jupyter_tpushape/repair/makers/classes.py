@@ -17,6 +17,7 @@ from ...rules.facts.scores import ScoresOfOne
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
+from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
@@ -196,3 +197,27 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
         edit = line.edit(axis, "1") if axis is not None else line.more(call, "axis=1")
         if len(call.args) == 1:
             yield f"Compute the softmax over the positions at {line.at}: axis=1", [edit], why
+
+
+@of(OperationRaised)
+def depth_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many classes in a one-hot encoding as the other operand has."""
+    for line in lines_of(evidence):
+        for node, other in itertools.permutations(line.operands()[:2]):
+            call = assigned_to(line, node)
+            coded = call if isinstance(call, ast.Call) and called(call) == "one_hot" else None
+            depth = argument(coded, "depth", ["", "depth"]) or argument(coded, "num_classes", []) if coded is not None else None
+            shape, its = line.shape(node), line.shape(other)
+            if depth is None or not shape or not its or len(shape) != len(its) or shape[-1] == its[-1] or its[-1] in (None, 1):
+                continue
+            names = [
+                name
+                for name in nodes(other, (ast.Name, ast.Attribute))
+                if (line.shape_of_names().get(ast.unparse(name)) or (0,))[-1] == its[-1]
+            ]
+            new = f"{ast.unparse(names[0])}.shape[-1]" if names else str(its[-1])
+            yield (
+                f"Encode {its[-1]} classes at line {depth.lineno}: {new} instead of {short(depth)}",
+                [line.edit(depth, new)],
+                f"{short(other)} has {its[-1]} values, one for each class.",
+            )

@@ -283,6 +283,27 @@ def _shown(shape: Shape, axis: int) -> str:
     return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
 
 
+def positions_as_steps(evidence: Evidence, finding: Finding) -> Made:
+    """A map in an attention over sequences: its positions become the steps."""
+    node = evidence.failed
+    if node is None or node.family != "attention":
+        return
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs()]
+    for line in lines_at(evidence, node.called or node.location):
+        # Where it is made alone is known, it may be called there too.
+        calls = isinstance(line.node, ast.Call) and (node.called is not None or isinstance(line.node.func, ast.Call))
+        given = line.node.args if calls and isinstance(line.node, ast.Call) else []
+        for one, shape in zip(given, shapes, strict=False):
+            if shape is None or len(shape) != 4 or None in shape[1:] or isinstance(one, (ast.List, ast.Tuple, ast.Starred)):
+                continue
+            steps = int(shape[1] or 0) * int(shape[2] or 0)
+            yield (
+                f"Treat the positions of {short(one)} as steps at {line.at}: reshape to {steps} × {shape[3]}",
+                [line.apply(one, "reshape", f"(-1, {steps}, {shape[3]})")],
+                "Attention expects (batch, steps, features).",
+            )
+
+
 def itself(evidence: Evidence, finding: Finding) -> Made:
     """The query as its own value, in an attention that was given one tensor."""
     node = evidence.failed

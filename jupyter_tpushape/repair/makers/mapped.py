@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
-from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled
+from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
+from ..text.names import Names
 from ..text.source import Source, called, enclosing, nodes, parents
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, reshaped, short, span_of
@@ -231,6 +233,43 @@ def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
                 f"Remove {called(call)}() at {line.at}: {short(given)} is {show_shape(shape)} already",
                 [line.without(call, given)],
                 "This is the shape that the model's input declares.",
+            )
+
+
+@of(WindowsAsDatasets)
+def batched_windows(evidence: Evidence, finding: Finding, fact: WindowsAsDatasets) -> Made:
+    """Each window batched to one tensor, right behind ``window``."""
+    for line, call in _stages(evidence):
+        scope = enclosing(parents(line.source.tree), call)
+        for window in nodes(scope, ast.Call):
+            size = argument(window, "size", ["size"])
+            if called(window) == "window" and isinstance(window.func, ast.Attribute) and size is not None:
+                new = f"{IT}.flat_map(lambda w: w.batch({line.source.of(size)}))"
+                yield (
+                    f"Batch each window to one tensor at line {window.lineno}: flat_map(lambda w: w.batch({line.source.of(size)}))",
+                    [line.edit(window, new)],
+                    "The next function then gets tensors. Use drop_remainder=True in window(), so that all have one length.",
+                )
+
+
+@of(MappedValue)
+def looked_up_in_tensor(evidence: Evidence, finding: Finding, fact: MappedValue) -> Made:
+    """``tf.gather`` from the values of a dict whose keys count up from 0, or from a list."""
+    frames = frames_of(evidence.failure) if isinstance(evidence.failure, BaseException) else []
+    for line in lines_of(evidence)[:1] if frames else ():
+        names = Names(line.source, frames[0][0].f_globals)
+        for node in nodes(line.scope, ast.Subscript):
+            held, known = names.value(node.value), line.specs.get(ast.unparse(node.slice))
+            if known is None or not isinstance(held, (dict, list, tuple)):
+                continue
+            if isinstance(held, dict) and sorted(held, key=str) != sorted(range(len(held)), key=str):
+                continue
+            table = line.source.of(node.value)
+            values = f"[{table}[i] for i in range(len({table}))]" if isinstance(held, dict) else table
+            yield (
+                f"Use tf.gather instead of {short(node)} at line {node.lineno}",
+                [line.edit(node, f"{MODULE}.gather({values}, {line.source.of(node.slice)})", "tensorflow")],
+                "A tensor is no key of a dict and no index of a list.",
             )
 
 

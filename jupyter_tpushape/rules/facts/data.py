@@ -59,6 +59,20 @@ class MappedParts(Fact, frozen=True):
         return "map() calls its function with every part of an element: the inputs, the labels and the weights are separate arguments."
 
 
+class WindowsAsDatasets(Fact, frozen=True):
+    """A function of the pipeline takes a window for a tensor at ``code``, but it is a dataset; ``said`` is the error's message."""
+
+    code: str
+    said: str
+
+    def message(self) -> str:
+        where = f"`{self.code}`" if self.code else "The function of map()"
+        return f"{where} gets a dataset, not a tensor: window() makes a small dataset of each window."
+
+    def why(self) -> str:
+        return f"Batch each window to one tensor first: flat_map(lambda w: w.batch(size)). The error: {self.said}"
+
+
 class MappedValue(Fact, frozen=True):
     """A function of the pipeline asks for the values of a tensor at ``code``; ``said`` is the error's message."""
 
