@@ -217,7 +217,7 @@ def depth_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) 
             ]
             new = f"{ast.unparse(names[0])}.shape[-1]" if names else str(its[-1])
             yield (
-                f"Encode {its[-1]} classes at line {depth.lineno}: {new} instead of {short(depth)}",
+                f"Use {its[-1]} classes in the encoding at line {depth.lineno}: {new} instead of {short(depth)}",
                 [line.edit(depth, new)],
                 f"{short(other)} has {its[-1]} values, one for each class.",
             )

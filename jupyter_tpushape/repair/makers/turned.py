@@ -41,7 +41,7 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {show_shape((fact.reason.rows, 1))}",
                     [line.edit(node, f"{IT}[:, None]")],
-                    f"Each row then meets each of the {fact.reason.number} values.",
+                    f"Each row is then combined with each of the {fact.reason.number} values.",
                 )
                 return
 
@@ -74,7 +74,7 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
             if len(target) == len(after) and isinstance(given, (ast.Name, ast.Attribute)):
                 last, size = target[-1], f"{ast.unparse(given)}.shape[-1]"
                 yield (
-                    f"Multiply the size by the last axis at line {call.lineno}: {short(last)} * {size}",
+                    f"Write {short(last)} * {size} for the size at line {call.lineno}, with the last axis in it",
                     [line.edit(last, f"{IT} * {size}")],
                     f"Each of {after[-1]} positions has {before[-1]} values.",
                 )
