@@ -151,7 +151,7 @@ class Page:
             code = main(arguments)
         assert code in (0, 1), f"{self.path.name}: tpushape {' '.join(arguments)} ends with {code}"
         # The time of a trace is the one thing that is another in each run.
-        return re.sub(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "2026-11-23 09:30", out.getvalue())
+        return re.sub(r"\b\d{4}-\d\d-\d\d(\s)\d\d:\d\d\b", r"2026-11-23\g<1>09:30", out.getvalue())
 
     def _cell(self, shell: Any, block: Block) -> str:
         out = io.StringIO()

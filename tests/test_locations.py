@@ -32,5 +32,12 @@ def test_what_an_installer_put_somewhere_is_a_library(folder, tmp_path):
     assert not is_user_file(file)
 
 
+def test_a_script_beside_what_was_installed_is_theirs(tmp_path):
+    _package(tmp_path, "library")
+    (tmp_path / "library-1.0.dist-info").mkdir()
+    (tmp_path / "train.py").touch()
+    assert is_user_file(str(tmp_path / "train.py"))
+
+
 def test_packages_of_the_system_are_libraries_without_a_record():
     assert not is_user_file("/usr/lib/python3/dist-packages/library/core.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from ..examine.evidence import Evidence
@@ -53,8 +54,8 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
         return MeshCount(sizes.shape, sizes.devices)
     short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
     older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
-    if raised is not None and hear(node.failure, HeardNotRecurrent) is not None and (wrapped := _WRAPPED.search(raised.text)):
-        return NotRecurrent(wrapped[1], wrapped[2])
+    if raised is not None and hear(node.failure, HeardNotRecurrent) is not None and (wrapped := _wrapped(raised.text)) is not None:
+        return NotRecurrent(*wrapped)
     if older is not None and older.names:
         return UnknownArguments(older.names, short)
     if absent is not None:
@@ -65,8 +66,20 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     return LineRaised(node.failure.said, short)
 
 
-_WRAPPED = re.compile(r"(\w+)\((?:layer=)?(?:\w+\.)*(\w+)\(")
 _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+
+
+def _wrapped(text: str) -> tuple[str, str] | None:
+    """A class that is made with a layer made on the spot, and the class of that layer."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    for call in ast.walk(tree):
+        inner = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        if isinstance(call, ast.Call) and isinstance(inner, ast.Call):
+            return ast.unparse(call.func).rsplit(".", 1)[-1], ast.unparse(inner.func).rsplit(".", 1)[-1]
+    return None
 
 
 def _no_gradient(raised: Raised) -> NoGradient | None:

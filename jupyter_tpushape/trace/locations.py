@@ -49,7 +49,12 @@ def is_user_file(filename: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _installed(folder: Path) -> bool:
-    """Whether a package lies in a folder that an installer filled, wherever that is: ``pip install --target``, a path of one's own."""
+    """Whether a package lies in a folder that an installer filled, wherever that is: ``pip install --target``, a path of one's own.
+
+    A script in such a folder is the user's.
+    """
+    if not (folder / "__init__.py").exists():
+        return False
     while (folder / "__init__.py").exists() and folder.parent != folder:
         folder = folder.parent
     return next(folder.glob("*.dist-info"), None) is not None
