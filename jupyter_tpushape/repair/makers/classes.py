@@ -203,7 +203,7 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
 def depth_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """As many classes in a one-hot encoding as the other operand has."""
     for line in lines_of(evidence):
-        for node, other in itertools.permutations(line.operands()[:2]):
+        for node, other in itertools.permutations(line.operands()[:2], 2):
             call = assigned_to(line, node)
             coded = call if isinstance(call, ast.Call) and called(call) == "one_hot" else None
             depth = argument(coded, "depth", ["", "depth"]) or argument(coded, "num_classes", []) if coded is not None else None
