@@ -110,3 +110,17 @@ def test_a_product_is_placed_once_and_its_axes_are_those_that_it_sums_over(run, 
     # The last layer is not built when the product fails: the fix adds none of its parameters.
     assert "+" not in finding.fixes[0].effect.text
     assert "no target" not in repr(report)
+
+
+@BOTH
+def test_a_fix_whose_text_raises_in_another_cell_is_rejected_and_the_next_one_is_tried(run, lib):
+    run(START.format(lib=lib))
+    run("x, y = np.zeros((8, 24, 1), 'float32'), np.zeros((8, 1), 'float32')")
+    run("model = keras.Sequential([keras.Input((24, 1)), L.Conv1D(4, 3), L.Flatten(), L.Dense(1)])\nmodel.compile('sgd', 'mse')")
+    run("model.fit(y, x, verbose=0)")
+    run("%tpushape --text")
+    report = run.shell.user_ns["_tpushape_report"]
+    assert not any("internal error" in limit for limit in report.limits)
+    fix = report.findings[0].fixes[0]
+    assert (fix.verified, fix.proof) == (True, "source")
+    assert "+model.fit(x, y, verbose=0)" in fix.patch

@@ -88,6 +88,11 @@ MAPPED: dict[str, tuple[str, Own]] = {
             _slices(rows(8, 6, 6, 3), ".map(scaled).batch(4)"), _slices(rows(8, 6, 6, 3), ".map(lambda x, y: (scaled(x), y)).batch(4)"),
         ),
     ),
+    "a function of the images alone, in a chain over lines": _mapped(
+        "\ndef scaled(image):\n    return image / 255.0\n",
+        _slices(rows(8, 6, 6, 3), "\\\n        .map(scaled)\\\n        .batch(4)"),
+        ("        .map(scaled)\\", "        .map(lambda x, y: (scaled(x), y))\\"),
+    ),
     "a reshape without the channels": _mapped(
         _RESHAPE.format("SIDE, SIDE"), _slices(rows(8, 108), ".map(parse).batch(4)"),
         ("    image = tf.reshape(row, (SIDE, SIDE))", "    image = tf.reshape(row, (SIDE, SIDE, 3))"),

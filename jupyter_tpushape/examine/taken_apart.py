@@ -21,12 +21,12 @@ def exchanged(error: BaseException) -> str:
         return ""
     frame, place, text = found
     inner = {item for node in ast.walk(scope) if isinstance(node, _FUNCTIONS) and node is not scope for item in ast.walk(node)}
-    made = {ast.unparse(node.targets[0]): called(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
+    made = {ast.unparse(node.targets[0]): function_of(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
     for node in (item for item in ast.walk(scope) if item not in inner):
         target = node.targets[0] if isinstance(node, ast.Assign) and node.lineno <= place[1] else None
         if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) < 2:
             continue
-        function = called(node.value)
+        function = function_of(node.value)
         if made.get(function, function) == "stateless_call" and node.lineno < place[1] and _computes(frame, target.elts[1], text):
             return "stateless_call"
         if made.get(function, function) == "value_and_grad" and _value_last(node, target, place, text):
@@ -51,7 +51,7 @@ def along_batch(error: BaseException, adapter: Framework) -> tuple[str, Shape, i
     return None
 
 
-def called(node: ast.AST) -> str:
+def function_of(node: ast.AST) -> str:
     """The name of what is called, of its innermost call where the result is called at once."""
     while isinstance(node, ast.Call):
         node = node.func
@@ -68,7 +68,7 @@ def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
     for item in ast.walk(tree):
         if isinstance(item, ast.BinOp):
             used += [item.left, item.right]
-        elif isinstance(item, ast.Call) and (called(item) == "compute_loss" or len(item.args) == 2):
+        elif isinstance(item, ast.Call) and (function_of(item) == "compute_loss" or len(item.args) == 2):
             used += [*item.args, *(word.value for word in item.keywords)]
     reads = {item.id for item in used if isinstance(item, ast.Name)}
     return isinstance(name, ast.Name) and name.id in reads and isinstance(frame.f_locals.get(name.id), list)
@@ -80,10 +80,12 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
     if node.lineno <= place[1] <= (node.end_lineno or node.lineno):
         return isinstance(first, ast.Name) and isinstance(second, ast.Tuple)
     try:
-        calls = [item for item in ast.walk(ast.parse(text.strip())) if called(item) == "stateless_apply" and isinstance(item, ast.Call)]
+        calls = [
+            item for item in ast.walk(ast.parse(text.strip())) if function_of(item) == "stateless_apply" and isinstance(item, ast.Call)
+        ]
     except SyntaxError:
         return False
     return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)
 
 
-__all__ = ["along_batch", "exchanged"]
+__all__ = ["along_batch", "exchanged", "function_of"]

@@ -174,7 +174,7 @@ class About(msgspec.Struct, omit_defaults=True, frozen=True):
     """What a report is of, as the user called it, and when and where it was asked for; ``""`` where that is not known.
 
     ``when``: local time in ISO 8601. ``cell`` and ``execution``: the notebook's cell that asked or, for one asked from outside, that ran
-    last. ``kernel``: changes when a kernel restarts.
+    last. ``kernel``: changes when a kernel restarts. ``explains``: it is of an error that was raised, for which no data and no target were chosen.
     """
 
     model: str = ""
@@ -184,6 +184,7 @@ class About(msgspec.Struct, omit_defaults=True, frozen=True):
     cell: str = ""
     execution: int = 0
     kernel: str = ""
+    explains: bool = False
 
 
 class Overlay(msgspec.Struct, omit_defaults=True, frozen=True):

@@ -292,8 +292,8 @@ def crosses(shape: Shape, target: Shape) -> bool:
 
 
 def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Rows dropped so that arrays of different lengths match; those of a last batch are the same in each array."""
-    if isinstance(edit, Transform) and edit.arguments.get("cut") is True and edit.arguments.get("axis") == 0:
+    """Rows dropped so that arrays of different lengths match."""
+    if isinstance(edit, Transform) and edit.arguments.get("cut") and edit.arguments.get("axis") == 0:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 

@@ -121,7 +121,7 @@ class Search:
         if not held:
             held = self._longer(finding, partial, reached)
         if not held:
-            found = solved(self.seen, finding, lambda candidate: self._try(first(self.seen), candidate))
+            found = solved(self.seen, finding, lambda candidate: self._try(first(self.seen), candidate), self.left // 2)
             held = [pair for pair in found if not self._asks(finding, *pair)]
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]

@@ -36,14 +36,14 @@ Try = Callable[[Candidate], Trial]
 Number = tuple[Source, str, ast.Constant]
 
 
-def solved(seen: Examined, finding: Finding, attempt: Try) -> list[tuple[Candidate, Trial]]:
-    """The numbers of the program with which two sizes are equal, the smallest change first."""
+def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tuple[Candidate, Trial]]:
+    """The numbers of the program with which two sizes are equal, the smallest change first; ``most``: how many may be asked, with two trials each."""
     apart = _apart(finding.fact)
     if not apart:
         return []
     held: list[tuple[float, Candidate, Trial]] = []
     start = time.perf_counter()
-    for number in list(_numbers(seen, finding))[:_MOST]:
+    for number in list(_numbers(seen, finding))[: max(0, min(_MOST, most))]:
         if time.perf_counter() - start > _SECONDS:
             break
         value = int(number[2].value)  # type: ignore[arg-type]

@@ -94,7 +94,6 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         raise NoPlace
     # All edits together are one change of the original program.
     root = start.root or start.seen
-    rerun = Rerun(root, changed_text(root, texts))
     made = Trial(
         None,
         (*start.edits, *edits),
@@ -102,11 +101,21 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         root=root,
         texts=texts,
         remarks=(*start.remarks, *text.remarks),
-        aliases=tuple(rerun.aliases.values()),
         fresh=start.fresh
         | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
     )
-    return _looked_at(made, rerun.program, root.limits)
+    return _rerun(made, root)
+
+
+def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
+    """Runs a trial's text and looks at the program that comes of it; a text that raises as it runs is the trial's failure."""
+
+    def program() -> Program:
+        rerun = Rerun(root, changed_text(root, made.texts), whole=whole)
+        made.aliases = (*made.aliases, *rerun.aliases.values())
+        return rerun.program()  # type: ignore[no-any-return]
+
+    return _looked_at(made, program, root.limits)
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
@@ -236,9 +245,7 @@ def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     try:
         if start.whole is None:
             assert start.root is not None
-            rerun = Rerun(start.root, changed_text(start.root, start.texts), whole=True)
-            made = replace(start, seen=None, aliases=(*start.aliases, *rerun.aliases.values()))
-            start.whole = _looked_at(made, rerun.program, start.root.limits)
+            start.whole = _rerun(replace(start, seen=None), start.root, whole=True)
         if start.whole.seen is not None:
             return _in_text(start.whole, edits)
     except NoPlace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -109,7 +110,7 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         return
     parts = hear(said, HeardTakes)
     fact: Fact = DataRaised(said, _code(evidence))
-    if parts is not None and called_by_map(evidence):
+    if parts is not None and _called_by_map(evidence):
         fact = MappedParts(parts.function, parts.takes, parts.given)
     elif hear(said, HeardInnerDataset) is not None:
         fact = WindowsAsDatasets(_code(evidence), said)
@@ -126,9 +127,13 @@ def _code(evidence: Evidence) -> str:
     return text if len(text) <= _SHORT and "\n" not in text else ""
 
 
-def called_by_map(evidence: Evidence) -> bool:
+# Of a call over several lines, the interpreter tells the method's name on.
+_MAP = re.compile(r"\bmap\(")
+
+
+def _called_by_map(evidence: Evidence) -> bool:
     """Whether the user's line that raised calls ``map``: the function that it was given was never entered."""
-    return evidence.raised is not None and ".map(" in evidence.raised.text
+    return evidence.raised is not None and _MAP.search(evidence.raised.text) is not None
 
 
 SAMPLED = rule(

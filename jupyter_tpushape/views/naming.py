@@ -34,6 +34,7 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
         cell=getattr(shell, "_tpushape_cells", {}).get(execution, ""),
         execution=execution,
         kernel=extension.kernel if extension is not None else "",
+        explains=failed,
     )
     return report
 

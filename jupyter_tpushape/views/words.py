@@ -30,14 +30,13 @@ def laid(edge: Edge, target: Target | None) -> str:
 def about(report: Report) -> list[str]:
     """What a report is of: model, data, backend, target, cell and local time, as far as they are known."""
     said, stages = report.about, [node.name for node in report.flow.nodes if node.kind == "stage"]
-    # What fails, fails on any data and target: that none was chosen says nothing of it.
-    failed = any(node.status == "failed" for node in report.flow.nodes)
-    data = said.data or next(iter(stages), "declared inputs" if said.when and not failed else "")
+    # An error that is explained was raised without a choice of data and target.
+    data = said.data or next(iter(stages), "declared inputs" if said.when and not said.explains else "")
     words = [
         said.model or report.title,
         "" if report.difference is not None else data,
         said.backend or report.flow.framework,
-        report.target.name if report.target else "no target" if (said.when or report.title) and not failed else "",
+        report.target.name if report.target else "no target" if (said.when or report.title) and not said.explains else "",
         f"In[{said.execution}]" if said.execution else "",
         said.when[:16].replace("T", " "),
     ]

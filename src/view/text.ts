@@ -182,12 +182,11 @@ export function aboutWords(report: WireReport): string {
     : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const place = about.execution ? `In[${about.execution}]` : "";
   const named = report.difference ? "" : (about.model ?? title);
-  const { nodes } = report.flow;
-  // What fails, fails on any data and target: that none was chosen says nothing of it.
-  const chosen = about.when && !nodes.some((node) => node.status === "failed");
+  // An error that is explained was raised without a choice of data and target.
+  const chosen = about.when && !about.explains;
   return [
     named,
-    about.data ?? nodes.find((node) => node.kind === "stage")?.name ?? (chosen ? trans.__("declared inputs") : ""),
+    about.data ?? report.flow.nodes.find((node) => node.kind === "stage")?.name ?? (chosen ? trans.__("declared inputs") : ""),
     target?.name ?? (chosen ? trans.__("no target") : ""),
     place === named ? "" : place,
     about.when && !isNaN(when.getTime()) ? time : "",

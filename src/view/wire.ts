@@ -377,7 +377,7 @@ export interface Collective {
  * What a report is of, as the user called it, and when and where it was asked for; ``""`` where that is not known.
  *
  * ``when``: local time in ISO 8601. ``cell`` and ``execution``: the notebook's cell that asked or, for one asked from outside, that ran
- * last. ``kernel``: changes when a kernel restarts.
+ * last. ``kernel``: changes when a kernel restarts. ``explains``: it is of an error that was raised, for which no data and no target were chosen.
  */
 export interface About {
   model?: string;
@@ -387,6 +387,7 @@ export interface About {
   cell?: string;
   execution?: number;
   kernel?: string;
+  explains?: boolean;
 }
 
 /** Numbers that the user lays over the picture: ``values`` by node id, ``unit`` as it is written behind them. */

@@ -112,7 +112,7 @@ def _cut(x: str, axis: int, size: int) -> str:
     return f"{atom(x)}[{', '.join([':'] * axis + [f':{size}'])}]"
 
 
-def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool | str = False, **_: Any) -> str:
+def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, **_: Any) -> str:
     shape = _shape(spec)
     if cut:
         return _cut(x, axis, size)
@@ -126,7 +126,7 @@ def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut:
     return f"np.pad({x}, {width}, constant_values={value})"
 
 
-def _tensor_pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool | str = False, lengths: bool = False) -> str:
+def _tensor_pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, lengths: bool = False) -> str:
     shape = _shape(spec)
     if cut:
         return _cut(x, axis, size)
@@ -187,5 +187,6 @@ operation("resize", _none, 'tf.image.resize({x}, {size}, method="nearest")')
 operation("scale", 'np.asarray({x}, "float32") / {by}', 'tf.cast({x}, "float32") / {by}')
 operation("parse", '{a}.astype("{dtype}")', 'tf.strings.to_number({x}, tf.as_dtype("{dtype}"))')
 operation("pad_axis", _pad, _tensor_pad)
+operation("first_rows", "{a}[:{rows}]", "{a}[:{rows}]")
 operation("to_dense", lambda x, spec, sparse=False, shape=None: "" if sparse else _dense(x, spec, sparse, shape), _dense)
 operation("ensure_shape", _none, "tf.ensure_shape({x}, {shape})")

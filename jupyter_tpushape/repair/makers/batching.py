@@ -133,7 +133,7 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
     if left and rows > batch and leaves:
         yield (
             f"Leave out the last {count(left, 'row')}: {rows - left} of {rows}",
-            [transform(path, "pad_axis", axis=0, size=rows - left, cut="last batch") for path in leaves],
+            [transform(path, "first_rows", rows=rows - left) for path in leaves],
             f"fit then has {count((rows - left) // batch, 'batch', 'batches')} of {batch} rows.",
         )
 

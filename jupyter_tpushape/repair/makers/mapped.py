@@ -222,11 +222,11 @@ def with_channels(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
 
 @of(DataRaised)
 def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
-    """No call for what has the shape already that the model's input declares."""
+    """No conversion of what has the shape already that the model's input declares. A call with more arguments does more than convert."""
     rows = {tuple(spec.shape[1:]) for _, spec in evidence.declared or [] if spec.shape}
     for line in lines_of(evidence):
         call = line.node
-        given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        given = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords else None
         shape = line.shape(given) if given is not None else None
         if isinstance(call, ast.Call) and given is not None and shape in rows:
             yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...examine.taken_apart import called as function_of
+from ...examine.taken_apart import function_of
 from ...flow import Finding
 from ...rules.facts.stateless import ResultsExchanged, StatefulPair, StateMisplaced
 from ...rules.facts.transforms import GROUPS, AxisUnbound, BatchUnpacked

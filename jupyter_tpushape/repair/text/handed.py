@@ -58,11 +58,14 @@ class Handed(Place):
             self.replace(inside, new[1:-1] if bare else new)
         if self.call is not None:
             x, y = argument(self.call, "x", ["x", "y"]), argument(self.call, "y", ["x", "y"])
-            parts = ast.parse(made(["a", "b"]), mode="eval").body
-            if x is None or y is None or called(self.call) in TRACING or ast.unparse(parts) != "(b, a)":
+            if x is None or y is None or called(self.call) in TRACING:
                 raise NoPlace
-            self.replace(x, self.source.of(y))
-            self.replace(y, self.source.of(x))
+            text = made([self.source.of(x), self.source.of(y)])
+            swapped = ast.parse(text, mode="eval").body
+            if not isinstance(swapped, ast.Tuple) or len(swapped.elts) != 2:
+                raise NoPlace
+            for given, part in zip((x, y), swapped.elts, strict=True):
+                self.replace(given, ast.get_source_segment(text, part) or "")
         self.finish()
 
     def _visit(self, leaf: Callable[[ast.expr], None], pipeline: Callable[[ast.expr], None], whole: Callable[[ast.expr], None]) -> None:
