@@ -109,13 +109,15 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
     """Runs a trial's text and looks at the program that comes of it; a text that raises as it runs is the trial's failure."""
-
-    def program() -> Program:
+    try:
         rerun = Rerun(root, changed_text(root, made.texts), whole=whole)
-        made.aliases = (*made.aliases, *rerun.aliases.values())
-        return rerun.program()  # type: ignore[no-any-return]
-
-    return _looked_at(made, program, root.limits)
+    except (NoPlace, CannotRebuild):
+        raise
+    except Exception as error:
+        made.failed = f"{type(error).__name__}: {_last(error)}"
+        return made
+    made.aliases = (*made.aliases, *rerun.aliases.values())
+    return _looked_at(made, rerun.program, root.limits)
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
