@@ -209,7 +209,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_exact,
         operands.resized,
     ),
-    "reshape-size": (reshapes.dealt_channels, reshapes.larger_map, reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
+    "reshape-size": (
+        reshapes.dealt_channels,
+        reshapes.larger_map,
+        reshapes.reshape_target,
+        reshapes.even_heads,
+        windows.even_blocks,
+        operands.flat_samples,
+    ),
     "window-too-large": (windows.exchanged_numbers, windows.swapped_axes, transposed.channels_last, windows.keep_size, entry.declare_rows),
     "float-size": (static_sizes.whole, static_sizes.whole_argument),
     "axis-unknown": (
@@ -258,6 +265,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.exchange_listed,
         reshapes.divided,
         reshapes.even_heads,
+        windows.even_blocks,
         reshapes.created_for_size,
         jax_arrays.carried,
         jax_arrays.carried_dtype,
@@ -344,6 +352,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "one-hot-labels": (classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
         labels.from_zero,
+        labels.marked_classes,
         joined.added_width,
         joined.merged_heads,
         widths.reduced_axis,
@@ -377,6 +386,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         causes.padded_throughout,
         written.written_output,
         written.written_grid,
+        reshapes.steps_of_labels,
         written.constant,
         causes.at_cause,
         causes.crop_output,
@@ -505,6 +515,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-axis-merged": (
+        reshapes.rows_apart,
         expressions.stacked,
         paired.inside_samples,
         paired.inner_axis,

@@ -114,6 +114,16 @@ def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
     return bool(outer and inner and outer.one_hot and inner.one_hot)
 
 
+def lists_classes(evidence: Evidence, path: KeyPath | None, classes: int) -> bool:
+    """Whether each observed label is a row of different class numbers, all of them below the number of classes."""
+    seen = _observed(evidence, path)
+    if not seen or any(value.ndim != 2 or value.dtype.kind not in "iu" or not value.size for value in seen):
+        return False
+    inside = all(value.min() >= 0 and value.max() < classes for value in seen)
+    apart = all(len(set(row)) == len(row) for value in seen for row in value.tolist())
+    return inside and apart and max(int(value.max()) for value in seen) > 1
+
+
 def copied_from(evidence: Evidence, path: KeyPath | None) -> str:
     """The input whose observed values the labels are."""
     labels = _observed(evidence, path)

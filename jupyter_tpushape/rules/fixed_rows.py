@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Node, Who
+from ..flow import Finding, Node, Shape, Who
 from ..trace.assemble import clean_message
 from ..trace.locations import location
 from .compared import ends
 from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.loss_silent import BatchBehind
-from .facts.mixing import EveryPair, FixedBatch, RowsMultiplied
-from .mixing import LOST, PAIRWISE, SUMMED
+from .facts.mixing import EveryPair, FixedBatch, RowsJoined, RowsMultiplied
+from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
 from .registry import check, rule
 from .upstream import ancestors
@@ -44,7 +44,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node)
+    meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
     if meeting is not None:
         yield meeting
         return
@@ -85,6 +85,39 @@ def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
     maker, shape, axis, reader = behind
     fact = BatchBehind(Who.of(maker), shape, axis, labels.spec.shape or (), predictions.spec.shape or ())
     return Finding.of(LOST.id, "silent", fact, (maker.id, reader.id, node.id), location=maker.called or maker.location)
+
+
+def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
+    """The finding for a reshape that makes one row of several samples, as many as divide the batch by chance.
+
+    In a loss only if labels and predictions are both joined. Samples that stay apart on an axis of their own, such as the triplets of a
+    batch, are joined on purpose.
+    """
+    edge, made = next(iter(evidence.flow.into(node.id)), None), next(iter(evidence.flow.out_of(node.id)), None)
+    before, after = (edge and edge.spec.shape) or (), (made and made.spec.shape) or ()
+    if edge is None or node.op.lower() != "reshape" or not joins_rows(before, after, batch):
+        return None
+    loss = next((item for item in above(evidence, node) if item.kind in ("loss", "metric")), None)
+    if loss is not None:
+        own = [item for item in evidence.flow.nodes if item.op == node.op and loss in above(evidence, item)]
+        pairs = [
+            (one.spec.shape or (), two.spec.shape or ())
+            for item in own
+            for one in evidence.flow.into(item.id)[:1]
+            for two in evidence.flow.out_of(item.id)[:1]
+        ]
+        if sum(joins_rows(one, two, batch) for one, two in pairs) < 2:
+            return None
+    fact = RowsJoined(Who.of(node), before, after)
+    return Finding.of(MERGED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def joins_rows(before: Shape, after: Shape, batch: int | None) -> bool:
+    """Whether each row of the second shape has the values of several rows of the first, which do not stay apart."""
+    if not batch or before[:1] != (batch,) or len(after) < 2 or not after[0] or after[0] >= batch or batch % after[0]:
+        return False
+    inner = tuple(n for n in before[1:] if n != 1)
+    return after[-len(inner) :] != inner if inner and after[1:] != (batch // after[0],) else False
 
 
 @check(order=45, backend="tensorflow")

@@ -24,6 +24,7 @@ from .compared import (
     ends,
     folder,
     kind_of,
+    lists_classes,
     met_whole,
     observed_labels,
     of_sequences,
@@ -381,7 +382,8 @@ def _units(
     other = evidence.flow.node(labels.source)
     if other.kind in ("input", "stage", "split"):
         from_one = y[-1] == (p[-1] or 0) + 1 and encoded_from_one(evidence, evidence.carried(labels))
-        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, from_one=from_one), (giver.id,)
+        listed = kind in ("binary", "categorical") and lists_classes(evidence, evidence.carried(labels), p[-1] or 0)
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, from_one=from_one, listed=listed), (giver.id,)
     sizes = [evidence.origins.of(edge)[-1] for edge in (labels, predictions)]
     made = tuple(filter(None, map(written, sizes)))
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, Who.of(other), made), (giver.id, other.id)

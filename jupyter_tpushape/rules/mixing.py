@@ -111,7 +111,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
             continue
         fact = EveryPair(Who.of(node), a, b)
         # A metric that counts several things compares the same two in each line.
-        within = next((item.id for item in _above(evidence, node) if item.kind == "metric"), "")
+        within = next((item.id for item in above(evidence, node) if item.kind == "metric"), "")
         place = (within or node.op, a, b, node.called and (node.called.file, within or node.called.line))
         if place not in seen or node.called is None:
             seen.add(place)
@@ -399,7 +399,7 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             axis = node.config.get("axis", -1) if node.kind == "layer" else -1
             if not isinstance(axis, int) or axis % len(shape) not in grown or len(shape) < 2:
                 continue
-            where = next((item for item in [node, *_above(evidence, node)] if item.kind == "layer"), node)
+            where = next((item for item in [node, *above(evidence, node)] if item.kind == "layer"), node)
             fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
 
@@ -413,11 +413,11 @@ def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
             return
 
 
-def _above(evidence: Evidence, node: Node) -> Iterator[Node]:
+def above(evidence: Evidence, node: Node) -> Iterator[Node]:
     while node.parent:
         node = evidence.flow.node(node.parent)
         yield node
 
 
 def of_a_loss(evidence: Evidence, node: Node) -> bool:
-    return any(item.kind in ("loss", "metric") for item in _above(evidence, node))
+    return any(item.kind in ("loss", "metric") for item in above(evidence, node))

@@ -21,6 +21,8 @@ from .edits import Made, configure, of, setting, transform
 from .ends import compared, ends_of, head_of, highest_of, label_path, loss_node, twin
 from .entry import declaration
 
+# Bytes of pictures reach it, and have at least so many values a sample; classes and ratings do neither.
+_BRIGHT, _PIXELS = 32, 16
 _SPARSE = ("sparse_categorical_crossentropy",)
 
 
@@ -146,6 +148,18 @@ def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
         )
 
 
+@of(WrongUnits)
+def marked_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
+    """A 0 or a 1 for each class, where a label lists the numbers of its classes."""
+    if fact.listed:
+        depth = fact.predictions[-1]
+        yield (
+            f"Convert the class numbers of each label to a vector of {depth} zeros and ones",
+            [transform(label_path(evidence, finding), "k_hot", depth=depth)],
+            f"Each of the {fact.labels[-1]} listed classes becomes a 1.",
+        )
+
+
 @of(GridApart)
 def next_steps(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """Labels that begin one step later, where an input holds them without their last step."""
@@ -220,12 +234,17 @@ def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> M
             [transform(fact.path, "is_value", value=high)],
             "The labels are then the two classes.",
         )
-    elif fact.lowest >= 0 and 1 < fact.highest <= 255:
+    elif fact.lowest >= 0 and _BRIGHT <= fact.highest <= 255 and _many_values(evidence, fact):
         yield (
             "Divide the labels by 255",
             [transform(fact.path, "scale", by=255)],
             "Bytes then become values from 0 to 1.",
         )
+
+
+def _many_values(evidence: Evidence, fact: LabelScale) -> bool:
+    shape = next((spec.shape for path, spec in evidence.y if path == fact.path), None)
+    return shape is not None and (elements(shape[1:]) or _PIXELS) >= _PIXELS
 
 
 @of(LabelRank)

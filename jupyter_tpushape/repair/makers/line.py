@@ -100,11 +100,18 @@ class Line:
     # -- edits -----------------------------------------------------------------------------------------
 
     def number(self, node: ast.expr) -> int | None:
-        """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, too."""
+        """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, and products of them."""
         if isinstance(node, ast.Constant):
             return node.value if type(node.value) is int else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            left, right = self.number(node.left), self.number(node.right)
+            return None if left is None or right is None else left * right
         name = ast.unparse(node)
-        return self.numbers[name] if name in self.numbers else size_of(dict(constants(self.source.tree)).get(name))
+        if name in self.numbers:
+            return self.numbers[name]
+        held = [item.value for item in self.source.tree.body if isinstance(item, ast.Assign) and isinstance(item.value, ast.BinOp)
+                and any(ast.unparse(target) == name for target in item.targets)]  # fmt: skip
+        return self.number(held[-1]) if held else size_of(dict(constants(self.source.tree)).get(name))
 
     def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
@@ -160,7 +167,8 @@ def constants(module: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
     for item in module.body:
         if isinstance(item, ast.Assign):
             both = isinstance(item.targets[0], ast.Tuple) and isinstance(item.value, ast.Tuple)
-            pairs = zip(item.targets[0].elts, item.value.elts, strict=False) if both else [(item.targets[0], item.value)]  # type: ignore[attr-defined]
+            single = [(target, item.value) for target in item.targets]
+            pairs = zip(item.targets[0].elts, item.value.elts, strict=False) if both else single  # type: ignore[attr-defined]
             yield from ((ast.unparse(name), made) for name, made in pairs if isinstance(made, ast.Constant) and type(made.value) is int)
 
 

@@ -11,7 +11,8 @@ from ...examine.heard import HeardDivisor, hear
 from ...flow import Finding, Node, Shape, elements
 from ...flow.observed import passes
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
-from ...rules.facts.mixing import Straddling
+from ...rules.facts.loss import GridApart
+from ...rules.facts.mixing import RowsJoined, Straddling
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
@@ -28,14 +29,16 @@ from .edits import (
     images,
     insert,
     known,
+    named,
     of,
     owner_of,
     reshaped_before,
     setting,
     squared,
     upstream,
+    way_to,
 )
-from .line import assigned_to, lines_at, lines_of, makers_of, own_layer, reshaped, short
+from .line import Line, assigned_to, constants, lines_at, lines_of, makers_of, own_layer, reshaped, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -124,6 +127,77 @@ def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) 
         [insert(node.name, "Permute", dims=order), configure(node.name, target_shape=list(made))],
         f"Each of the {made[0]} steps then keeps its {made[1]} values together.",
     )
+
+
+@of(GridApart)
+def steps_of_labels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """A target that has as many steps as the labels, where another number of them was written; the rest follows from what arrives."""
+    head, place, steps = named(evidence, fact.head.name), fact.axis - 1, fact.labels[fact.axis]
+    for node in way_to(evidence, head) if head is not None and steps else ():
+        target, shape = list(node.config.get("target_shape") or ()), given(evidence, node)
+        size = elements(shape[1:]) if shape else None
+        if node.op != "Reshape" or place >= len(target) or target[place] != fact.predictions[fact.axis] or not size or size % (steps or 1):
+            continue
+        yield from _first_again(node, shape, [steps or 1, -1] if len(target) == 2 and not place else [], size)
+        others = [i for i in range(len(target)) if i != place]
+        rest = size // (steps or 1)
+        for axis in reversed(others):
+            kept = math.prod(target[i] for i in others if i != axis)
+            if kept > 0 and rest % kept == 0:
+                made = [steps if i == place else rest // kept if i == axis else n for i, n in enumerate(target)]
+                yield (
+                    f"Reshape to {tuple(made)} in {node.name}",
+                    [configure(node.name, target_shape=made)],
+                    f"The labels have {steps} steps, and {size:,} values arrive.",
+                )
+        return
+
+
+@of(RowsJoined)
+def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
+    """A row for each sample: the number of rows is that of the tensor, and the size of a row follows; or the sides of a map as they are."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        found = []
+        for call in nodes(line.scope, ast.Call):
+            target = next((one for one in words_of(call) if isinstance(one, (ast.Tuple, ast.List))), None)
+            if (
+                called(call) == "reshape"
+                and target is not None
+                and len(target.elts) == 2
+                and ast.unparse(target.elts[0]) == "-1"
+                and call.args
+            ):
+                factors = _factors(target.elts[1])
+                if math.prod(line.number(one) or 0 for one in factors) == elements(fact.after[1:]):
+                    found.append((call, target, factors))
+        if not found:
+            continue
+        values = elements(fact.before[1:]) or 0
+        yield from _smaller_sides(line, found[0][2], values)
+        yield (
+            f"Give each sample its own row: reshape {' and '.join(dict.fromkeys(short(call.args[0]) for call, _, _ in found))} to (rows, -1)",
+            [
+                line.edit(target, f"({ast.unparse(call.func).removesuffix('.reshape')}.shape({ast.unparse(call.args[0])})[0], -1)")
+                for call, target, _ in found
+            ],
+            f"A sample has {values:,} values.",
+        )
+
+
+def _factors(size: ast.expr) -> list[ast.expr]:
+    if isinstance(size, ast.BinOp) and isinstance(size.op, ast.Mult):
+        return [*_factors(size.left), *_factors(size.right)]
+    return [size]
+
+
+def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:
+    """Named sides of a square map, each as long as the map's: what else is made of them then has its size, too."""
+    side, names = math.isqrt(values), {ast.unparse(one) for one in factors}
+    written = {(made.lineno, made.col_offset): (name, made) for name, made in constants(line.source.tree) if name in names}
+    if len(factors) == 2 and side * side == values and len({line.number(one) for one in factors}) == 1 and written:
+        said = " and ".join(f"{name} = {side}" for name in sorted(names))
+        edits = [line.edit(made, str(side)) for _, made in written.values()]
+        yield f"Set {said}, the sides of the map", edits, f"A sample has {values:,} values, {side} × {side}."
 
 
 def foldings(row: list[int], rank: int) -> list[tuple[int, ...]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, show_shape
+from ...flow import Finding, Shape, show_shape
 from ...graph import Cause, padded, unpadded
-from ...rules.facts.layers import WindowTooLarge
+from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
+from ...rules.facts.reasons import Uneven, cut_blocks
 from ...rules.upstream import ancestors
 from ...rules.words import listed
-from .edits import Made, append, configure, failing, insert, of
+from .edits import Made, append, configure, created, failing, insert, of
 from .ends import ends_of
+from .line import defaults, lines_of, own_layer
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
@@ -84,6 +87,39 @@ def upsampled(evidence: Evidence, finding: Finding) -> Made:
                 [configure(plain[-1].name, strides=cause.stride, padding="same")],
                 f"A transposed convolution with a stride of 1 does not undo the stride of {cause.who}.",
             )
+
+
+def even_blocks(evidence: Evidence, finding: Finding) -> Made:
+    """Blocks that do not fill an axis: a map with zeros up to a whole number of them, or blocks of a size that divides it."""
+    owner, fact = own_layer(evidence), finding.fact
+    shape: Shape = ()
+    target: Shape = ()
+    if isinstance(fact, WrongCount):
+        shape, target = fact.given, fact.target
+    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, Uneven):
+        shape, target = fact.reason.shape, fact.reason.target
+    cuts = cut_blocks(shape, target)
+    if owner is None or not cuts:
+        return
+    axes = {cut.axis: cut for cut in cuts}
+    rank = len(shape) - 2
+    if rank in (1, 2, 3) and all(cut.axis <= rank for cut in cuts):
+        missing = [-axes[n].size % axes[n].block if n in axes else 0 for n in range(1, rank + 1)]
+        sides = [[0, n] for n in missing]
+        grown = {axes[n].size + missing[n - 1] for n in axes}
+        yield (
+            f"Pad the input of {owner.name} with zeros from {cuts[0].size} to {' and '.join(map(str, sorted(grown)))}: add ZeroPadding{rank}D",
+            [insert(owner.name, f"ZeroPadding{rank}D", padding=sides if rank > 1 else sides[0])],
+            f"It then has a whole number of blocks of {cuts[0].block}.",
+        )
+    blocks = {cut.block for cut in cuts}
+    arguments = {**next((defaults(line) for line in lines_of(evidence)), {}), **owner.config}
+    keys = [key for key, value in arguments.items() if type(value) is int and {value} == blocks]
+    for key in keys if len(keys) == 1 else ():
+        common = math.gcd(*(cut.size for cut in cuts))
+        fitting = [n for n in range(2, common) if common % n == 0]
+        for n in sorted(fitting, key=lambda n: abs(n - cuts[0].block))[:1]:
+            yield created(owner, key, n, f": {cuts[0].size} is a multiple of {n}", "Every value is kept.")
 
 
 def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:

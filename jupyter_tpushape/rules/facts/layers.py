@@ -11,7 +11,7 @@ from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Lengths, Reason
+from .reasons import Lengths, Reason, cut_blocks
 
 
 class WrongRank(Fact, frozen=True):
@@ -139,6 +139,8 @@ class WrongCount(Fact, frozen=True):
     def why(self) -> str:
         if self.target.count(-1) > 1:
             return "A size of -1 is computed from the number of values and the other sizes, so these must be known."
+        if cuts := cut_blocks(self.given, self.target):
+            return cuts[0].words()
         made = f"{self.made}; the target needs {self._asked()} there. " if self.made else ""
         return f"{made}A reshape changes the axes, but not the number of values."
 

@@ -201,6 +201,7 @@ class WrongUnits(Fact, frozen=True):
 
     ``giver``: the node that outputs what the loss uses as labels, if that is not the data; ``made``: where the two sizes come from.
     ``from_one``: the labels are one-hot vectors of classes counted from 1, so that no observed label is of class 0.
+    ``listed``: each label lists the numbers of several classes.
     """
 
     head: Who
@@ -210,9 +211,12 @@ class WrongUnits(Fact, frozen=True):
     giver: Who | None = None
     made: tuple[str, ...] = ()
     from_one: bool = False
+    listed: bool = False
 
     def message(self) -> str:
         given = self.predictions[-1]
+        if self.listed:
+            return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists the numbers of {self.labels[-1]} classes."
         if self.giver is not None:
             return (
                 f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
@@ -228,6 +232,8 @@ class WrongUnits(Fact, frozen=True):
                 "The first value of every observed label is 0: the classes are numbered from 1, so the one-hot vectors have a position for class 0 "
                 "that no sample uses. Number them from 0 before they are one-hot encoded."
             )
+        if self.listed:
+            return f"{self.loss} compares them one by one: a label needs a 0 or a 1 for each of the {self.predictions[-1]} classes."
         return f"{self.loss} compares them one by one. The last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named, pair, placed
+from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
+from ..words import many, named, pair, placed
 
 
 class EveryPair(Fact, frozen=True):
@@ -204,6 +204,31 @@ class BatchMerged(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("(batch, ...)"), Side(show_shape(self.shape))
+
+
+class RowsJoined(Fact, frozen=True):
+    """A reshape in a loss or a layer of ``before`` to ``after``, each row of which has the values of several samples in one axis."""
+
+    reshape: Who
+    before: Shape
+    after: Shape
+
+    @property
+    def _samples(self) -> int:
+        return (self.before[0] or 0) // (self.after[0] or 1)
+
+    def message(self) -> str:
+        return (
+            f"{named(self.reshape)}{placed(self.reshape)} turns {show_shape(self.before)} into {show_shape(self.after)}: "
+            f"each row has the values of {self._samples} samples."
+        )
+
+    def why(self) -> str:
+        have, want = (elements(shape[1:]) or 0 for shape in (self.before, self.after))
+        return f"A sample has {many(have)} values, but the written size is {many(want)}; -1 takes whatever is left, including samples."
+
+    def sides(self) -> Sides:
+        return Side(f"({self.before[0]}, {many(elements(self.before[1:]))})"), Side(show_shape(self.after))
 
 
 class Interleaved(Fact, frozen=True):

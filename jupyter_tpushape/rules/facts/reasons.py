@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from ...flow import Shape, Who, elements, show_shape
@@ -184,6 +186,34 @@ class Unsplit(Reason, frozen=True):
         return f"The {rest} cannot be split into {self.parts} equal parts: {self.size} is not a multiple of {self.parts}."
 
 
+class Blocks(NamedTuple):
+    """An axis that a reshape cuts into ``parts`` blocks of ``block``, which leaves a remainder."""
+
+    axis: int
+    size: int
+    parts: int
+    block: int
+
+    def words(self) -> str:
+        whole = self.parts * self.block
+        return (
+            f"{self.size} is not a multiple of {self.block}: {self.parts} × {self.block} = {whole}, which leaves {self.size - whole} over."
+        )
+
+
+def cut_blocks(shape: Shape, target: Shape) -> list[Blocks]:
+    """The axes of ``shape``, in order, that neighboring sizes of ``target`` cut unevenly."""
+    found, start = [], 0
+    for axis, size in enumerate(shape[1:], 1):
+        for place in range(start, len(target) - 1):
+            parts, block = target[place] or 0, target[place + 1] or 0
+            if size and parts > 0 and block > 1 and size // block == parts and size % block:
+                found.append(Blocks(axis, size, parts, block))
+                start = place + 2
+                break
+    return found
+
+
 class Uneven(Reason, frozen=True):
     """A reshape of ``shape`` to ``target`` leaves a remainder; ``None`` in the target is inferred."""
 
@@ -196,23 +226,14 @@ class Uneven(Reason, frozen=True):
         for n in tail:
             product *= n
         text = f"The values do not divide evenly into the target shape {show_shape(self.target)}."
-        if (cut := self._cut()) is not None:
-            size, parts, block = cut
-            return f"{size} is not a multiple of {block}: {parts} × {block} = {parts * block}, which leaves {size - parts * block} over."
+        if cuts := cut_blocks(self.shape, self.target):
+            return cuts[0].words()
         if len(tail) == 2 and self.shape and self.shape[-1] not in (None, product):
             return (
                 f"{text} {tail[0]} × {tail[1]} = {product}, but the last dimension is {self.shape[-1]}. A dimension splits into heads only if it "
                 f"is a multiple of their number ({self.shape[-1]} mod {tail[0]} = {(self.shape[-1] or 0) % tail[0]})."
             )
         return text
-
-    def _cut(self) -> tuple[int, int, int] | None:
-        """An axis that is cut into blocks and leaves a rest: its size, the number of blocks, and how long one is."""
-        for size in self.shape[1:]:
-            for parts, block in zip(self.target, self.target[1:], strict=False):
-                if size and parts and block and block > 1 and size // block == parts and size % block:
-                    return size, parts, block
-        return None
 
 
 class OneSample(Reason, frozen=True):
