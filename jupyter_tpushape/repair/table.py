@@ -490,6 +490,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.by_weights,
         calls.watched,
         foreign.arguments_of_today,
+        foreign.usual_argument,
         foreign.declared_batch,
         foreign.module_of_today,
         calls.first_of_ends,

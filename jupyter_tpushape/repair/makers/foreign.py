@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
+import os
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Finding
-from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.contracts import CallMisfit, SymbolicFunction
 from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
@@ -90,6 +94,42 @@ def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArgume
             f"Use today's arguments of {called(call)}: {', '.join(changes)}",
             [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})")],
             "These names are from an older version of Keras.",
+        )
+
+
+# So many letters at the end of a name are a kind: "Pooling2D".
+_ALIKE = 6
+
+
+def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(kind).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+@of(CallMisfit)
+def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
+    """A required argument of a layer as the layers that are most like it have it by default: older versions had one here, too."""
+    line = next(iter(lines_of(evidence)), None)
+    kinds = vars(getattr(sys.modules.get(evidence.framework), "layers", None) or object)
+    name = fact.function.split(".")[-1]
+    if len(fact.missing) != 1 or line is None or not isinstance(line.node, ast.Call) or called(line.node) != name or name not in kinds:
+        return
+    wanted, call = fact.missing[0], line.node
+    found: dict[int, set[Any]] = {}
+    for other, kind in kinds.items():
+        given = _parameters(kind).get(wanted) if isinstance(kind, type) and other != name else None
+        if given is not None and isinstance(given.default, (int, tuple)):
+            found.setdefault(len(os.path.commonprefix([other[::-1], name[::-1]])), set()).add(given.default)
+    alike = found.get(max(found, default=0), set())
+    if len(alike) == 1 and max(found) >= _ALIKE:
+        value = alike.pop()
+        written = [*map(ast.unparse, call.args), *(f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords), f"{wanted}={value}"]
+        yield (
+            f"Pass {wanted}={value} to {name} at {line.at}",
+            [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})", choice=wanted)],
+            "The default of similar layers, and of this one in Keras 2.",
         )
 
 

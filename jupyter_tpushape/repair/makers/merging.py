@@ -41,6 +41,8 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         wide = [_broadcast(shape or (), [other or () for other in shapes]) for shape in shapes]
         if len(shapes) == 2 and wide == shapes:
             yield from _shortcut_first(evidence, node, edges)
+        elif len(shapes) == 2:
+            yield from _condition_first(evidence, node, edges)
         shapes = [*wide]
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
     for index, shape in enumerate(shapes):
@@ -117,6 +119,19 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
             [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank)],
             "This is standard in residual blocks; the other branch is unchanged.",
         )
+
+
+def _condition_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
+    """What has one position, such as the embedding of a time, projected to the channels of the map that it is repeated over."""
+    for i, (mine, other) in enumerate((edges, edges[::-1])):
+        small, big = mine.spec.shape or (), other.spec.shape or ()
+        if len(small) == len(big) in (3, 4, 5) and set(small[1:-1]) == {1} != set(big[1:-1]) and small[-1] != big[-1]:
+            name, rank, like = evidence.flow.node(mine.source).name, len(big) - 2, maker_of(evidence, other, len(big) - 1).name
+            yield (
+                f"Project {name} to {big[-1]} channels with a 1x1 convolution",
+                [at(node, i, f"Conv{rank}D", like, filters=big[-1], kernel_size=[1] * rank)],
+                "One vector per sample is added at every position of the map.",
+            )
 
 
 def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
