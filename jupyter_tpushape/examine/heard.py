@@ -63,6 +63,13 @@ class HeardDivisor(Heard, frozen=True):
     divisor: int
 
 
+class HeardPieces(Heard, frozen=True):
+    """An axis of ``size`` is split into ``pieces`` that do not add up to it."""
+
+    size: int
+    pieces: tuple[int, ...]
+
+
 class HeardUnlike(Heard, frozen=True):
     """Two tensors that a running operation could not broadcast."""
 
@@ -248,12 +255,15 @@ def _operation(text: str) -> Iterator[Heard]:
 
 
 _DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")
+_PIECES = re.compile(r"can't split axis of size (\d+) into pieces of size \[([\d,]+)\]")
 
 
 @reads
 def _divisor(text: str) -> Iterator[Heard]:
     if found := _DIVISOR.search(text):
         yield HeardDivisor(int(found[2]), int(found[1]))
+    if pieces := _PIECES.search(text):
+        yield HeardPieces(int(pieces[1]), tuple(map(int, pieces[2].split(","))))
 
 
 _UNLIKE_SHAPES = re.compile(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]")

@@ -17,6 +17,7 @@ from ..flow import Fact, Finding, Shape
 from ..rules.facts.branches import UnlikeBranches
 from ..rules.facts.layers import OperationRaised
 from ..rules.facts.loss import GridApart
+from ..rules.facts.loss_silent import Crosswise
 from .candidates import Candidate
 from .edits.expression import Expression
 from .makers.line import constants, span_of
@@ -38,7 +39,7 @@ Number = tuple[Source, str, ast.Constant]
 
 def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tuple[Candidate, Trial]]:
     """The numbers of the program with which two sizes are equal, the smallest change first; ``most``: how many may be asked, with two trials each."""
-    apart = _apart(finding.fact)
+    apart, (have, want) = _apart(finding.fact), _sizes(finding.fact)
     if not apart:
         return []
     held: list[tuple[float, Candidate, Trial]] = []
@@ -49,8 +50,12 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
         value = int(number[2].value)  # type: ignore[arg-type]
         made, trial = value + 1, attempt(_with(number, value + 1, finding.fact))
         if not trial.holds:
-            slope = _apart_after(trial, finding) - apart
+            after = _apart_after(trial, finding)
+            slope = (after or 0) - apart
             made = value - apart // slope if slope and apart % slope == 0 else 0
+            if after is None and have and (value * want) % have == 0:
+                # Another fault came instead: one more is no size here, a multiple may be.
+                made = value * want // have
             if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
@@ -59,10 +64,21 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
 
 
+def _sizes(fact: Fact | None) -> tuple[int, int]:
+    """A size of the predictions and that of the labels, where they differ on one axis alone; zeros where they do not."""
+    if isinstance(fact, GridApart) and not fact.channels_first:
+        return fact.predictions[fact.axis] or 0, fact.labels[fact.axis] or 0
+    if isinstance(fact, Crosswise) and len(fact.predictions) == len(fact.labels):
+        apart = [(a or 0, b or 0) for a, b in zip(fact.predictions, fact.labels, strict=True) if a != b]
+        return apart[0] if len(apart) == 1 else (0, 0)
+    return 0, 0
+
+
 def _apart(fact: Fact | None) -> int:
     """By how much a size is larger than the one that it must equal; 0 where there is no such pair of sizes."""
-    if isinstance(fact, GridApart) and not fact.channels_first:
-        return (fact.predictions[fact.axis] or 0) - (fact.labels[fact.axis] or 0)
+    if isinstance(fact, (GridApart, Crosswise)):
+        have, want = _sizes(fact)
+        return have - want
     if isinstance(fact, UnlikeBranches):
         return _differ([one.shape for one in fact.two], fact.axis)
     if isinstance(fact, OperationRaised) and fact.operation in _PRODUCTS:
@@ -93,9 +109,9 @@ def _differ(shapes: list[Shape | None], joined: int | None) -> int:
     return odd - usual
 
 
-def _apart_after(trial: Trial, finding: Finding) -> int:
-    """The same difference after a number was changed; 0 where another fault came instead."""
-    return next((_apart(other.fact) for other in trial.left if (other.rule, type(other.fact)) == (finding.rule, type(finding.fact))), 0)
+def _apart_after(trial: Trial, finding: Finding) -> int | None:
+    """The same difference after a number was changed; ``None`` where another fault came instead."""
+    return next((_apart(other.fact) for other in trial.left if (other.rule, type(other.fact)) == (finding.rule, type(finding.fact))), None)
 
 
 def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:

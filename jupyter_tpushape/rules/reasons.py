@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
-from ..examine.heard import HeardDivisor, HeardUnequal, hear
+from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, Who, show_shape
 from ..graph import Axis, axes, written
@@ -22,6 +22,7 @@ from .facts.reasons import (
     OneSample,
     PairOfVectors,
     PerClass,
+    Pieces,
     Reason,
     Reversed,
     ScanRows,
@@ -49,6 +50,10 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if split is not None:
         givers = [one.giver.name for one in operands if split.given in (one.spec.shape or ()) and one.giver is not None]
         return Unsplit(split.given, split.divisor, givers[0] if len(givers) == 1 else "")
+    pieces = hear(node.failure, HeardPieces)
+    if pieces is not None and min(pieces.pieces) >= 0:
+        whole = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")
+        return Pieces(pieces.size, pieces.pieces, whole)
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())

@@ -266,7 +266,13 @@ class SignatureShape(DataCode):
         # The pipeline may be made in a function that the data's calls.
         calls = [call for call in nodes(source.tree, ast.Call) if called(call) == "from_generator"]
         said = [word.value for call in calls for word in call.keywords if word.arg in ("output_signature", "output_shapes")]
-        shapes = [item for part in said for item in nodes(part, (ast.Tuple, ast.List))]
+        names = {part.id for part in said if isinstance(part, ast.Name)}
+        held = [
+            made.value
+            for made in nodes(source.tree, ast.Assign)
+            if any(isinstance(one, ast.Name) and one.id in names for one in made.targets)
+        ]
+        shapes = [item for part in (*said, *held) for item in nodes(part, (ast.Tuple, ast.List))]
         new = f"({', '.join(map(str, self.given))}{',' if len(self.given) == 1 else ''})"
         return [source.change(item, new) for item in shapes if [ast.unparse(size) for size in item.elts] == [str(n) for n in self.wanted]]
 

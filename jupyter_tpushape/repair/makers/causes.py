@@ -185,6 +185,10 @@ def crop_output(evidence: Evidence, finding: Finding) -> Made:
     if end is None or not have or not want or len(have) != len(want) or len(have) not in (3, 4, 5):
         return
     inner = [(a, b) for a, b in zip(have[1:-1], want[1:-1], strict=True) if a is not None and b is not None]
+    _, predictions = ends_of(evidence, finding)
+    sizes = evidence.origins.of(predictions)[1:-1] if predictions is not None else ()
+    if any(a != b and not chain(size) for (a, b), size in zip(inner, sizes, strict=False)):
+        return  # rows of several maps, or a size that is written: nothing was rounded up
     if len(inner) != len(have) - 2 or any(a < b or a > b * 1.5 for a, b in inner):
         return
     crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner]

@@ -64,6 +64,13 @@ def yielded_axis(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Ma
 
 
 @of(YieldedShape)
+def signature_of_model(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
+    """The signature alone is wrong, where the generator yields what the model declares."""
+    if any((spec.shape or ())[1:] == tuple(fact.given) for _, spec in evidence.declared or ()):
+        yield from signature(evidence, finding)
+
+
+@of(YieldedShape)
 def signature(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
     """The shape that a generator yields, in its signature; an axis of any size stays one where there are as many axes."""
     alike = len(fact.given) == len(fact.wanted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import math
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -108,6 +108,10 @@ def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
+def _same_end(one: str, other: str) -> int:
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(reversed(one), reversed(other), strict=False)))
+
+
 @of(CallMisfit)
 def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
     """A required argument of a layer as the layers that are most like it have it by default: older versions had one here, too."""
@@ -121,7 +125,7 @@ def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Ma
     for other, kind in kinds.items():
         given = _parameters(kind).get(wanted) if isinstance(kind, type) and other != name else None
         if given is not None and isinstance(given.default, (int, tuple)):
-            found.setdefault(len(os.path.commonprefix([other[::-1], name[::-1]])), set()).add(given.default)
+            found.setdefault(_same_end(other, name), set()).add(given.default)
     alike = found.get(max(found, default=0), set())
     if len(alike) == 1 and max(found) >= _ALIKE:
         value = alike.pop()

@@ -16,9 +16,9 @@ from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes, words_of
-from .edits import Made, of
+from .edits import Made, created, of
 from .entry import declare_known
-from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, own_layer, reshaped, short
 from .numbers import index_of, shape_read
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
@@ -123,6 +123,47 @@ def size_of_query(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made
                 edits,
                 "It then has one entry for each pair of steps.",
             )
+
+
+@of(WrongMask)
+def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made:
+    """A square mask of a written size: made for the steps that come, or cut to them where it is longer."""
+    made, steps = (fact.shape or ())[-2:], fact.wanted[1]
+    if len(made) != 2 or made[0] != made[1] or not steps or fact.wanted[2] != steps:
+        return
+    for line in lines_of(evidence)[:1]:
+        shapes = line.shape_of_names()
+        x = next((one.id for one in line.operands() if isinstance(one, ast.Name) and shapes.get(one.id, ())[1:2] == (steps,)), "")
+        sizes = [
+            size
+            for call in nodes(line.scope, ast.Call)
+            for word in words_of(call)
+            for size in (word.elts if isinstance(word, (ast.Tuple, ast.List)) else [word])
+            if isinstance(size, (ast.Name, ast.Attribute, ast.Constant)) and line.number(size) == made[0]
+        ]
+        if x and sizes:
+            yield (
+                f"Create the mask for the steps of {x} instead of {short(sizes[0])}",
+                [line.edit(size, f"{MODULE}.shape({x})[1]", line.module()) for size in sizes],
+                "It then has one entry for each pair of steps.",
+            )
+        mask = next(
+            (word.value for call in [line.node] if isinstance(call, ast.Call) for word in call.keywords if word.arg == "attention_mask"),
+            None,
+        )
+        # An array is cut by numbers alone.
+        for end in (f"{MODULE}.shape({x})[1]", f"{x}.shape[1]") if x and mask is not None and (made[0] or 0) > steps else ():
+            assert mask is not None
+            yield (
+                f"Cut the mask to the steps of {x}: the first {steps} rows and columns",
+                [line.edit(mask, f"{ast.unparse(mask)}[..., :{end}, :{end}]", line.module() if MODULE in end else "")],
+                f"The mask is for {made[0]} steps.",
+            )
+        owner = own_layer(evidence)
+        arguments = {**defaults(line), **owner.config} if owner is not None else {}
+        keys = [key for key, value in arguments.items() if type(value) is int and value == made[0]]
+        if owner is not None and len(keys) == 1:
+            yield created(owner, keys[0], steps, "", f"The sequences have {steps} steps.")
 
 
 @of(SymbolicQuestion)

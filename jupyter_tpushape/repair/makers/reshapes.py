@@ -13,7 +13,7 @@ from ...flow.observed import passes
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
 from ...rules.facts.mixing import RowsJoined, Straddling
-from ...rules.facts.reasons import Uneven
+from ...rules.facts.reasons import Pieces, Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
@@ -238,6 +238,21 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     wanted = (most or 1) * said.divisor
     why = f"{said.given} channels cannot be divided into {said.divisor} groups."
     yield setting(giver, "filters", wanted, f": {most} times {said.divisor}", why)
+
+
+@of(OperationRaised)
+def all_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many units as the pieces of a split have together."""
+    reason = fact.reason
+    if not isinstance(reason, Pieces):
+        return
+    for edge in evidence.failed_inputs()[:1]:
+        for node in way_to(evidence, evidence.flow.node(edge.source))[:2]:
+            for key in ("units", "filters"):
+                if node.config.get(key) == reason.size:
+                    pieces = " + ".join(map(str, reason.pieces))
+                    yield setting(node, key, sum(reason.pieces), f": {pieces}", f"The split needs {sum(reason.pieces)} values.")
+                    return
 
 
 def _units_of(call: ast.Call) -> ast.expr | None:

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import ClassesSummed, Lengths
 from ..edits.expression import IT
 from ..text.arguments import argument
@@ -21,7 +21,8 @@ from .operands import JOINS
 
 def table_start(evidence: Evidence, finding: Finding) -> Made:
     """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
-    for line in lines_of(evidence):
+    # A mask goes with the steps of what it is given beside, which are on another axis there.
+    for line in [] if isinstance(finding.fact, WrongMask) else lines_of(evidence):
         operands = line.shaped()
         for (table, larger), (other, shape) in itertools.permutations(operands, 2):
             names = [item for item in nodes(table, (ast.Name, ast.Attribute)) if _held(line, ast.unparse(item), larger)]

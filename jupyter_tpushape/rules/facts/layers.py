@@ -232,6 +232,8 @@ class WrongMask(Fact, frozen=True):
             return f"{says} A padding mask (batch, source) applies to all query steps: pass mask[:, None, :]."
         if len(mask) > 3 and mask[-1] == source and set(mask[1:-1]) == {1}:
             return f"{says} The layer adds the axis of the heads itself: pass (batch, 1, source)."
+        if len(mask) > 1 and mask[-1] == mask[-2] != target == source:
+            return f"{says} This mask is for {mask[-1]} steps, but the sequences have {target}."
         if mask[-1:] == (target,) and target != source:
             return f"{says} This mask has the query's {target} steps on its last axis too, as for self-attention, but the values have {source}."
         return says

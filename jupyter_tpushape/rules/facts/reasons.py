@@ -186,6 +186,18 @@ class Unsplit(Reason, frozen=True):
         return f"The {rest} cannot be split into {self.parts} equal parts: {self.size} is not a multiple of {self.parts}."
 
 
+class Pieces(Reason, frozen=True):
+    """An axis of ``size``, which ``giver`` gives, is split into ``pieces`` that do not add up to it."""
+
+    size: int
+    pieces: tuple[int, ...]
+    giver: str
+
+    def words(self) -> str:
+        total = f"{' + '.join(map(str, self.pieces))} = {sum(self.pieces)}"
+        return f"The pieces have {total} values, but the axis has {self.size}{f', the output of {self.giver}' if self.giver else ''}."
+
+
 class Blocks(NamedTuple):
     """An axis that a reshape cuts into ``parts`` blocks of ``block``, which leaves a remainder."""
 
