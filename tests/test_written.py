@@ -14,10 +14,12 @@ from written_older import OLDER
 from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
 from written_pairs import PAIRS
+from written_parts import PARTS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
 from written_sizes import SIZES
+from written_solved import SOLVED
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
@@ -36,6 +38,8 @@ PROGRAMS = {
     **SIZES,
     **PAIRS,
     **MAPPED,
+    **SOLVED,
+    **PARTS,
 }
 
 

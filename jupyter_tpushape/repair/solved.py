@@ -60,7 +60,7 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
                 continue
             trial = attempt(_with(number, made, finding.fact))
         if trial.holds:
-            held.append((abs(math.log(made / value)), _with(number, made, finding.fact), trial))
+            held.append((round(abs(math.log(made / value)), 6), _with(number, made, finding.fact), trial))
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
 
 

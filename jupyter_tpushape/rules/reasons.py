@@ -52,8 +52,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return Unsplit(split.given, split.divisor, givers[0] if len(givers) == 1 else "")
     pieces = hear(node.failure, HeardPieces)
     if pieces is not None and min(pieces.pieces) >= 0:
-        whole = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")
-        return Pieces(pieces.size, pieces.pieces, whole)
+        giver = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")
+        return Pieces(pieces.size, pieces.pieces, giver)
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())

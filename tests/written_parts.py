@@ -1,0 +1,173 @@
+"""What is cut, joined, masked or listed: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_UNFOLD = """
+class Unfold(L.Layer):
+    def __init__(self, patch):
+        super().__init__()
+        self.patch = patch
+    def call(self, x):
+        h, w, c = x.shape[1:]
+        n = self.patch
+        x = tf.reshape(x, [-1, h // n, n, w // n, n, c])
+        return tf.reshape(tf.transpose(x, [0, 2, 4, 1, 3, 5]), [-1, n * n, (h // n) * (w // n), c])
+"""
+_DICE = """
+SIZE = 8 * 8
+def dice(t, p):
+    t = tf.reshape(t, (-1, SIZE))
+    p = tf.reshape(p, (-1, SIZE))
+    return 1 - (2 * tf.reduce_sum(t * p, 1) + 1) / (tf.reduce_sum(t, 1) + tf.reduce_sum(p, 1) + 1)
+"""
+_CENTRES = """
+H = W = 8
+PLACES = tf.constant([[i, j] for i in range(H) for j in range(W)], tf.float32)
+def apart(t, p):
+    one = tf.matmul(tf.reshape(t, [-1, H * W]), PLACES)
+    other = tf.matmul(tf.reshape(p, [-1, H * W]), PLACES)
+    return tf.reduce_sum(tf.square(one - other), -1)
+"""
+_MAPS = """
+i = keras.Input((4, 4, 1))
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(L.Conv2D(3, 3, padding='same')(i)))
+"""
+_BLOCK = """
+def block(x, e, width):
+    x = L.Conv2D(width, 3, padding='same')(x)
+    x = L.Add()([x, e])
+    return L.Conv2D(width, 3, padding='same')(x)
+"""
+_MIXTURE = """
+K, D = 3, 2
+def mixture(y, out):
+    share, mean, spread = tf.split(out, [K, K * D, K], axis=-1)
+    off = tf.reduce_sum(tf.square(y[:, None] - tf.reshape(mean, (-1, K, D))), -1)
+    return -tf.reduce_logsumexp(tf.nn.log_softmax(share) - off * tf.exp(spread) + spread, -1)
+"""
+_SEEN = """
+LONGEST = 9
+class Seen(L.Layer):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attend = L.MultiHeadAttention(heads, width // heads)
+    def call(self, x):
+        mask = tf.linalg.band_part(tf.ones((LONGEST, LONGEST)), -1, 0)
+        return x + self.attend(x, x, attention_mask=mask)
+"""
+_HELD = """
+class Seen(L.Layer):
+    def __init__(self, width, heads, longest=9):
+        super().__init__()
+        self.attend = L.MultiHeadAttention(heads, width // heads)
+        self.mask = np.tril(np.ones((longest, longest), bool))
+    def call(self, x):
+        return x + self.attend(x, x, attention_mask=self.mask)
+"""
+_WORDS = """
+i = keras.Input((None,), dtype='int32')
+x = Seen(8, 2)(L.Embedding(20, 8)(i))
+model = keras.Model(i, L.Dense(20, activation='softmax')(x))
+"""
+_TEXT = "np.arange(48).reshape(8, 6) % 20, np.arange(48).reshape(8, 6) % 20"
+_SPARSE = "'sparse_categorical_crossentropy'"
+_GENERATOR = """
+pictures = np.random.default_rng(0).random((8, 6, 6, 1)).astype('float32')
+def pairs():
+    for at, picture in enumerate(pictures):
+        yield picture, at % 3
+def batches():
+    kinds = (tf.TensorSpec((6, 6), tf.float32), tf.TensorSpec((), tf.int64))
+    return tf.data.Dataset.from_generator(pairs, output_signature=kinds).batch(4)
+"""
+
+PARTS: dict[str, tuple[str, Own]] = {
+    "labels that list the numbers of their classes": ("output-units", Own(model_of("""
+model = keras.Sequential([keras.Input((5,)), L.Dense(7, activation='sigmoid')])
+""", f"{rows(8, 5)}, np.stack([np.arange(at, at + 3) % 7 for at in range(8)])", "'binary_crossentropy'"), ((
+        f"    return {rows(8, 5)}, np.stack([np.arange(at, at + 3) % 7 for at in range(8)])",
+        f'    return {rows(8, 5)}, np.eye(7, dtype="float32")[np.stack([np.arange(at, at + 3) % 7 for at in range(8)])].max(axis=-2)',
+    ),))),
+    "blocks that do not fill a map": ("reshape-size", Own(model_of("""
+i = keras.Input((10, 10, 3))
+x = Unfold(4)(i)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 10, 10, 3)}, {rows(8, 1)}", head=_UNFOLD), ((
+        "    x = Unfold(4)(i)", "    x = Unfold(4)(L.ZeroPadding2D(((0, 2), (0, 2)))(i))",
+    ),))),
+    "a loss whose rows join samples": ("batch-axis-merged", Own(model_of(
+        _MAPS, f"{rows(16, 4, 4, 1)}, np.ones((16, 4, 4, 1), 'float32')", "dice", head=_DICE,
+    ), (
+        ("    t = tf.reshape(t, (-1, SIZE))", "    t = tf.reshape(t, (tf.shape(t)[0], -1))"),
+        ("    p = tf.reshape(p, (-1, SIZE))", "    p = tf.reshape(p, (tf.shape(p)[0], -1))"),
+    ))),
+    "a loss whose map is larger": ("batch-axis-merged", Own(model_of(
+        _MAPS, f"{rows(16, 4, 4, 1)}, np.ones((16, 4, 4, 1), 'float32')", "apart", head=_CENTRES,
+    ), (("H = W = 8", "H = W = 4"),))),
+    "more steps than the labels have": ("output-size", Own(model_of("""
+i = keras.Input((4, 8, 3))
+x = L.Reshape((16, 6))(i)
+x = L.LSTM(5, return_sequences=True)(x)
+model = keras.Model(i, L.Dense(4, activation='softmax')(x))
+""", f"{rows(8, 4, 8, 3)}, np.arange(64).reshape(8, 8) % 4", _SPARSE), ((
+        "    x = L.Reshape((16, 6))(i)", "    x = L.Reshape((8, 12))(L.Permute((2, 1, 3))(i))",
+    ),))),
+    "a window that older versions knew": ("code-raises", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.AveragePooling2D()(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), ((
+        "    x = L.AveragePooling2D()(i)", "    x = L.AveragePooling2D(pool_size=(2, 2))(i)",
+    ),))),
+    "the vector of a map's positions": ("merge-shapes", Own(model_of("""
+i, t = keras.Input((6, 6, 3)), keras.Input((1, 1, 4))
+x = block(i, t, 4)
+x = block(x, t, 6)
+model = keras.Model([i, t], L.Conv2D(3, 1)(x))
+""", f"({rows(8, 6, 6, 3)}, {rows(8, 1, 1, 4)}), {rows(8, 6, 6, 3)}", head=_BLOCK), ((
+        "    x = L.Add()([x, e])", "    x = L.Add()([x, e if e.shape[-1] == width else L.Conv2D(width, kernel_size=(1, 1))(e)])",
+    ),))),
+    "pieces that do not add up": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(K * (D + 1))])
+""", f"{rows(8, 5)}, {rows(8, 2)}", "mixture", head=_MIXTURE), ((
+        "    model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(K * (D + 1))])",
+        "    model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(12)])",
+    ),))),
+    "a mask of a written length": ("attention-shapes", Own(model_of(_WORDS, _TEXT, _SPARSE, head=_SEEN), ((
+        "        mask = tf.linalg.band_part(tf.ones((LONGEST, LONGEST)), -1, 0)",
+        "        mask = tf.linalg.band_part(tf.ones((tf.shape(x)[1], tf.shape(x)[1])), -1, 0)",
+    ),))),
+    "a mask that a layer holds": ("attention-shapes", Own(model_of(_WORDS, _TEXT, _SPARSE, head=_HELD), ((
+        "        return x + self.attend(x, x, attention_mask=self.mask)",
+        "        return x + self.attend(x, x, attention_mask=self.mask[..., :x.shape[1], :x.shape[1]])",
+    ),))),
+    "a mask that is too short": ("attention-shapes", Own(model_of(_WORDS, _TEXT, _SPARSE, head=_HELD.replace("9", "4")), ((
+        "    x = Seen(8, 2)(L.Embedding(20, 8)(i))", "    x = Seen(8, 2, longest=6)(L.Embedding(20, 8)(i))",
+    ),))),
+    "a signature that is not the model's": ("data-raises", Own(model_of("""
+i = keras.Input((6, 6, 1))
+model = keras.Model(i, L.Dense(3, activation='softmax')(L.Flatten()(i)))
+""", "batches()", _SPARSE, head=_GENERATOR), ((
+        "    kinds = (tf.TensorSpec((6, 6), tf.float32), tf.TensorSpec((), tf.int64))",
+        "    kinds = (tf.TensorSpec((6, 6, 1), tf.float32), tf.TensorSpec((), tf.int64))",
+    ),))),
+    "channels of a larger picture": ("loss-broadcast", Own(model_of("""
+i = keras.Input((4, 4, 3))
+x = L.Conv2D(3 * 3, 3, padding='same')(i)
+model = keras.Model(i, L.Lambda(lambda t: tf.nn.depth_to_space(t, 3))(x))
+""", f"{rows(8, 4, 4, 3)}, {rows(8, 12, 12, 3)}"), ((
+        "    x = L.Conv2D(3 * 3, 3, padding='same')(i)", "    x = L.Conv2D(3 * 9, 3, padding='same')(i)",
+    ),))),
+    "rows of one head that are too many": ("output-size", Own(model_of("""
+i = keras.Input((8, 8, 3))
+a = L.Conv2D(4, 3, strides=2, padding='same')(i)
+one, two = (L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)), L.Reshape((-1, 5))(L.Conv2D(5 * 3, 1)(a)))
+model = keras.Model(i, L.Concatenate(axis=1)([one, two]))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 64, 5)}"), ((
+        "    one, two = (L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)), L.Reshape((-1, 5))(L.Conv2D(5 * 3, 1)(a)))",
+        "    one, two = (L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)), L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)))",
+    ),))),
+}  # fmt: skip
