@@ -83,6 +83,42 @@ def batches():
     kinds = (tf.TensorSpec((6, 6), tf.float32), tf.TensorSpec((), tf.int64))
     return tf.data.Dataset.from_generator(pairs, output_signature=kinds).batch(4)
 """
+_ATTENDED = """
+class Attended(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.score = L.Dense(1)
+    def call(self, h):
+        a = tf.nn.softmax(self.score(tf.tanh(h)), axis=1)
+        return a * h
+"""
+_ADVERSARIES = """
+class Adversaries(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.maker = keras.Sequential([keras.Input((4,)), L.Dense(6)])
+        self.judge = keras.Sequential([keras.Input((6,)), L.Dense(1)])
+    def train_step(self, real):
+        b = tf.shape(real)[0]
+        both = tf.concat([self.maker(tf.random.normal((b, 4))), real], 0)
+        labels = tf.concat([tf.ones((b, 1)), tf.zeros((b, 1))], 1)
+        with tf.GradientTape() as tape:
+            loss = keras.losses.BinaryCrossentropy(from_logits=True)(labels, self.judge(both))
+        weights = self.judge.trainable_weights
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {'loss': loss}
+"""
+_HITS = """
+class Hits(keras.metrics.Metric):
+    def __init__(self, count=5, **kw):
+        super().__init__(**kw)
+        self.hits = self.add_weight(shape=(count,), initializer='zeros', name='hits')
+    def update_state(self, t, p, sample_weight=None):
+        right = tf.one_hot(tf.cast(tf.reshape(t, [-1]), tf.int32), p.shape[-1]) * p
+        self.hits.assign_add(tf.reduce_sum(right, 0))
+    def result(self):
+        return tf.reduce_mean(self.hits)
+"""
 
 PARTS: dict[str, tuple[str, Own]] = {
     "labels that list the numbers of their classes": ("output-units", Own(model_of("""
@@ -169,5 +205,32 @@ model = keras.Model(i, L.Concatenate(axis=1)([one, two]))
 """, f"{rows(8, 8, 8, 3)}, {rows(8, 64, 5)}"), ((
         "    one, two = (L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)), L.Reshape((-1, 5))(L.Conv2D(5 * 3, 1)(a)))",
         "    one, two = (L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)), L.Reshape((-1, 5))(L.Conv2D(5 * 2, 1)(a)))",
+    ),))),
+    "an attention that does not sum": ("layer-rank", Own(model_of("""
+i = keras.Input((3, 5, 4))
+inner = keras.Input((5, 4))
+words = keras.Model(inner, Attended()(L.Dense(4)(inner)))
+x = L.TimeDistributed(words)(i)
+model = keras.Model(i, L.Dense(1)(L.GRU(4)(x)))
+""", f"{rows(8, 3, 5, 4)}, {rows(8, 1)}", head=_ATTENDED), ((
+        "        return a * h", "        return tf.reduce_sum(a * h, axis=1)",
+    ),))),
+    "labels of real and made samples beside each other": ("loss-raises", Own(model_of(
+        "\nmodel = Adversaries()\n", f"tf.data.Dataset.from_tensor_slices({rows(8, 6)}).batch(4)", "None", head=_ADVERSARIES,
+    ), ((
+        "        labels = tf.concat([tf.ones((b, 1)), tf.zeros((b, 1))], 1)", "        labels = tf.concat([tf.ones((b, 1)), tf.zeros((b, 1))], 0)",
+    ),))),
+    "a metric that was made for fewer classes": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(7, activation='softmax')])
+""", f"{rows(8, 4)}, np.arange(8) % 7", "'sparse_categorical_crossentropy', metrics=[Hits()]", head=_HITS), ((
+        "    model.compile('sgd', 'sparse_categorical_crossentropy', metrics=[Hits()])",
+        "    model.compile('sgd', 'sparse_categorical_crossentropy', metrics=[Hits(count=7)])",
+    ),))),
+    "a whole model where its maps are wanted": ("layer-rank", Own(model_of("""
+base = keras.applications.MobileNetV2((32, 32, 3), 0.35, weights=None, classes=10)
+model = keras.Model(base.input, L.Dense(3, activation='softmax')(L.GlobalAveragePooling2D()(base.output)))
+""", f"{rows(4, 32, 32, 3)}, np.arange(4) % 3", _SPARSE), ((
+        "    base = keras.applications.MobileNetV2((32, 32, 3), 0.35, weights=None, classes=10)",
+        "    base = keras.applications.MobileNetV2((32, 32, 3), 0.35, weights=None, include_top=False)",
     ),))),
 }  # fmt: skip

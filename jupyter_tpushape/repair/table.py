@@ -33,6 +33,7 @@ from .makers import (
     opened,
     operands,
     operations,
+    own_classes,
     paired,
     pictures,
     places,
@@ -160,6 +161,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         calls.without_batch,
+        own_classes.without_top,
+        own_classes.summed_attention,
         batching.batch_once,
         entry.declare_wanted,
         layers.steps_for_attention,
@@ -405,6 +408,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.whole_signature,
         classes.of_its_own,
         reshapes.all_pieces,
+        tables.joined_along,
+        own_classes.made_for_as_many,
         labels.class_numbers,
         labels.listed_losses,
         labels.whole_batch,
@@ -420,6 +425,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-raises": (
         tables.summed_metric,
         tables.summed_samples,
+        own_classes.made_for_as_many,
         foreign.in_keras_ops,
         heads.units,
         heads.flatten_cause,

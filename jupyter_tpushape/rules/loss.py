@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
-from ..examine.heard_contracts import HeardAssigned, HeardClassRows
+from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -235,6 +235,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         # A network that the model's own loss calls compares nothing.
         given_to = tuple(edge.spec.shape for edge in edges)
         return "layer-raises", LayerRaised(Who.of(node), given_to, node.failure.said.rstrip("."), node.failure.inner), ()
+    said = hear(node.failure, HeardCompared)
+    if said is not None and (y is None or p is None):
+        y, p = said.labels, said.predictions
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 

@@ -260,6 +260,9 @@ def units(evidence: Evidence, finding: Finding) -> Made:
     for last, y, p in compared(evidence, finding):
         head = head_of(evidence, last)
         wanted = y[-1] if len(y) == len(p) else 1
+        loss = loss_node(evidence, finding)
+        if wanted == 1 and loss is not None and kind_of(loss) == "sparse":
+            continue  # a number for the class of all of them
         if head is not None and wanted and wanted != p[-1]:
             yield setting(head, width_of(head), wanted, ", one for each value of a label", "The labels determine the number.")
 

@@ -56,7 +56,7 @@ def joined_along(evidence: Evidence, finding: Finding) -> Made:
         for (node, shape), (other, wanted) in itertools.permutations(operands, 2):
             made = assigned_to(line, node)
             parts = made.args[0] if isinstance(made, ast.Call) and called(made) in JOINS and made.args else None
-            axis = argument(made, "axis", []) if isinstance(made, ast.Call) else None
+            axis = argument(made, "axis", ["values", "axis"]) if isinstance(made, ast.Call) else None
             if not isinstance(parts, (ast.List, ast.Tuple)) or not isinstance(axis, ast.Constant) or not isinstance(axis.value, int):
                 continue
             new = _turned(shape, axis.value, len(parts.elts), wanted)

@@ -379,6 +379,9 @@ class LossRaised(Fact, frozen=True):
         return f"{'The metric' if self.metric else 'The loss'} {self.name} raises an error for {what}."
 
     def why(self) -> str:
+        y, p = self.labels, self.predictions
+        if y and p and None not in (y[0], p[0]) and y[0] != p[0]:
+            return f"The labels have {y[0]} rows, but the predictions have {p[0]}: each prediction needs one label."
         return f"The error: {self.said}"
 
     def sides(self) -> Sides:

@@ -1,0 +1,107 @@
+"""Candidates inside the program's own classes, and at the models that it takes whole: what they are made with, and what they return."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.layers import OperationRaised, WrongRank
+from ..edits.expression import MODULE
+from ..text.arguments import argument, defaults_of
+from ..text.source import called, nodes
+from .edits import Made, of
+from .line import lines_at, lines_of
+
+
+@of(OperationRaised)
+def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The number that a metric or loss of the program's own is created with, where its variables are of that size and its tensors of another."""
+    for line in lines_of(evidence)[:1]:
+        owner = line.owner()
+        init = next((item for item in nodes(owner, ast.FunctionDef) if item.name == "__init__"), None)
+        if not isinstance(owner, ast.ClassDef) or init is None:
+            continue
+        order = [item.arg for item in init.args.args[1:]]
+        defaults = {name: line.number(value) for name, value in defaults_of(init.args)}
+        for call in nodes(line.source.tree, ast.Call):
+            if called(call) != owner.name or any(isinstance(item, ast.Starred) for item in call.args):
+                continue
+            given = {name: argument(call, name, order) for name in [*order, *defaults]}
+            for old, new in [pair for one, other in fact.apart for pair in ((one, other), (other, one))]:
+                for name, value in given.items():
+                    if (line.number(value) if value is not None else defaults.get(name)) != old or not new:
+                        continue
+                    edit = line.edit(value, str(new)) if value is not None else line.edit(call, _with(call, name, new), choice=name)
+                    yield f"Create {owner.name} with {name}={new}", [edit], f"It was created for {old}, but receives {new} values."
+
+
+def _with(call: ast.Call, name: str, value: int) -> str:
+    words = [f"{word.arg}={ast.unparse(word.value)}" if word.arg else f"**{ast.unparse(word.value)}" for word in call.keywords]
+    return f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *words, f'{name}={value}'])})"
+
+
+@of(WrongRank)
+def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """The sum over the steps that an attention of the program's own weights and returns one by one."""
+    if not fact.shape or len(fact.shape) <= fact.wanted:
+        return
+    for line in lines_at(evidence, finding.location)[:1]:
+        for owner in nodes(line.source.tree, ast.ClassDef):
+            roots = {ast.unparse(call.func).split(".")[0] for call in nodes(owner, ast.Call)}
+            for result, axis in _weighted(owner):
+                module = "tensorflow" if "tf" in roots else line.module()
+                total = f"{MODULE}.{'reduce_sum' if module == 'tensorflow' else 'sum'}({ast.unparse(result)}, axis={axis})"
+                yield (
+                    f"Sum over the steps in {owner.name}: reduce_sum({ast.unparse(result)}, axis={axis})",
+                    [line.edit(result, total, module)],
+                    "The weights of its softmax add up to 1 over the steps, so their sum is one vector.",
+                )
+
+
+def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
+    """Products that ``call`` returns, one factor of which is a softmax over an axis; and that axis."""
+    for method in nodes(owner, ast.FunctionDef):
+        held = {
+            target.id: made.value
+            for made in nodes(method, ast.Assign)
+            for target in made.targets
+            if method.name == "call" and isinstance(target, ast.Name)
+        }
+        for back in nodes(method, ast.Return) if method.name == "call" else ():
+            result = held.get(back.value.id) if isinstance(back.value, ast.Name) else back.value
+            if not isinstance(result, ast.BinOp) or not isinstance(result.op, ast.Mult):
+                continue
+            for side in (result.left, result.right):
+                made = held.get(side.id) if isinstance(side, ast.Name) else side
+                axis = argument(made, "axis", ["x", "axis"]) if isinstance(made, ast.Call) and called(made) == "softmax" else None
+                if isinstance(axis, ast.Constant) and isinstance(axis.value, int) and axis.value > 0:
+                    yield result, axis.value
+
+
+@of(WrongRank)
+def without_top(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """A whole model of keras.applications without its classifier, where what follows wants the maps in front of it."""
+    package = getattr(sys.modules.get(evidence.framework), "applications", None)
+    if package is None or len(fact.shape or ()) != 2 or fact.wanted < 3:
+        return
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.source.tree, ast.Call):
+            maker = getattr(package, called(call), None)
+            if not inspect.isfunction(maker) or "include_top" not in inspect.signature(maker).parameters:
+                continue
+            order = [*inspect.signature(maker).parameters]
+            top = argument(call, "include_top", order)
+            kept = [word for word in call.keywords if word.arg not in ("classes", "classifier_activation", "include_top")]
+            if top is not None and top in call.args:
+                continue
+            words = [f"{word.arg}={ast.unparse(word.value)}" for word in kept if word.arg]
+            new = f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *words, 'include_top=False'])})"
+            yield (
+                f"Create {called(call)} without its classifier: include_top=False",
+                [line.edit(call, new, choice="include_top")],
+                "Its last map then reaches the layers that are added to it.",
+            )
