@@ -154,7 +154,7 @@ def marked_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Ma
     if fact.listed:
         depth = fact.predictions[-1]
         yield (
-            f"Convert the class numbers of each label to a vector of {depth} zeros and ones",
+            f"Convert the class indices of each label to a vector of {depth} zeros and ones",
             [transform(label_path(evidence, finding), "k_hot", depth=depth)],
             f"Each of the {fact.labels[-1]} listed classes becomes a 1.",
         )

@@ -155,7 +155,7 @@ def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) 
         for end in (f"{MODULE}.shape({x})[1]", f"{x}.shape[1]") if x and mask is not None and (made[0] or 0) > steps else ():
             assert mask is not None
             yield (
-                f"Cut the mask to the steps of {x}: the first {steps} rows and columns",
+                f"Crop the mask to the steps of {x}: the first {steps} rows and columns",
                 [line.edit(mask, f"{ast.unparse(mask)}[..., :{end}, :{end}]", line.module() if MODULE in end else "")],
                 f"The mask is for {made[0]} steps.",
             )

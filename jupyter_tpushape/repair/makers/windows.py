@@ -110,7 +110,7 @@ def even_blocks(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Pad the input of {owner.name} with zeros from {cuts[0].size} to {' and '.join(map(str, sorted(grown)))}: add ZeroPadding{rank}D",
             [insert(owner.name, f"ZeroPadding{rank}D", padding=sides if rank > 1 else sides[0])],
-            f"It then has a whole number of blocks of {cuts[0].block}.",
+            f"It then divides evenly into blocks of {cuts[0].block}.",
         )
     blocks = {cut.block for cut in cuts}
     arguments = {**next((defaults(line) for line in lines_of(evidence)), {}), **owner.config}

@@ -216,7 +216,7 @@ class WrongUnits(Fact, frozen=True):
     def message(self) -> str:
         given = self.predictions[-1]
         if self.listed:
-            return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists the numbers of {self.labels[-1]} classes."
+            return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
         if self.giver is not None:
             return (
                 f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
