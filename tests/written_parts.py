@@ -119,6 +119,41 @@ class Hits(keras.metrics.Metric):
     def result(self):
         return tf.reduce_mean(self.hits)
 """
+_SCORED = """
+class Scored(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 1), name='w')
+    def call(self, x):
+        a = tf.nn.softmax(tf.squeeze(tf.tanh(tf.tensordot(x, self.w, 1)), -1))
+        a = tf.expand_dims(a, axis=1)
+        return tf.reduce_sum(x * a, axis=1)
+"""
+_SHORTCUT = """
+class Block(L.Layer):
+    def __init__(self, width, stride=1):
+        super().__init__()
+        self.conv = L.Conv2D(width, 3, strides=stride, padding='same')
+        self.short = L.Conv2D(width, 1, strides=stride) if stride == 1 else (lambda x: x)
+    def call(self, x):
+        return tf.nn.relu(self.conv(x) + self.short(x))
+"""
+_ROUTED = """
+class Routed(L.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.count, self.made = count, L.Dense(count * 4)
+    def call(self, x):
+        made = tf.reshape(self.made(x), (-1, x.shape[1], self.count, 4))
+        b = tf.zeros((tf.shape(x)[0], 9, self.count))
+        return tf.reduce_sum(tf.nn.softmax(b, axis=-1)[..., None] * made, axis=1)
+"""
+_SMOOTHED = """
+CLASSES = 5
+def smoothed(t, p):
+    t = tf.one_hot(tf.cast(tf.reshape(t, [-1]), tf.int32), CLASSES)
+    t = t * 0.9 + 0.1 / CLASSES
+    return keras.losses.categorical_crossentropy(t, p)
+"""
 
 PARTS: dict[str, tuple[str, Own]] = {
     "labels that list the numbers of their classes": ("output-units", Own(model_of("""
@@ -233,4 +268,28 @@ model = keras.Model(base.input, L.Dense(3, activation='softmax')(L.GlobalAverage
         "    base = keras.applications.MobileNetV2((32, 32, 3), 0.35, weights=None, classes=10)",
         "    base = keras.applications.MobileNetV2((32, 32, 3), 0.35, weights=None, include_top=False)",
     ),))),
+    "weights of the steps, before the features": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+h = L.LSTM(8, return_sequences=True)(i)
+model = keras.Model(i, L.Dense(1)(Scored()(h)))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_SCORED), ((
+        "        a = tf.expand_dims(a, axis=1)", "        a = tf.expand_dims(a, axis=-1)",
+    ),))),
+    "a shortcut that is projected where it should not be": ("op-shapes", Own(model_of("""
+i = keras.Input((8, 8, 4))
+x = Block(6, 2)(Block(4)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 8, 8, 4)}, {rows(8, 1)}", head=_SHORTCUT), ((
+        "        self.short = L.Conv2D(width, 1, strides=stride) if stride == 1 else (lambda x: x)",
+        "        self.short = (lambda x: x) if stride == 1 else L.Conv2D(width, 1, strides=stride)",
+    ),))),
+    "a written number of positions": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 3))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Routed(2)(i))))
+""", f"{rows(8, 6, 3)}, {rows(8, 1)}", head=_ROUTED), ((
+        "        b = tf.zeros((tf.shape(x)[0], 9, self.count))", "        b = tf.zeros((tf.shape(x)[0], 6, self.count))",
+    ),))),
+    "labels that a loss encodes": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(7, activation='softmax')])
+""", f"{rows(8, 4)}, np.arange(8) % 7", "smoothed", head=_SMOOTHED), (("CLASSES = 5", "CLASSES = 7"),))),
 }  # fmt: skip

@@ -281,6 +281,14 @@ class HeardPositions(HeardCompared, frozen=True):
     """The same for a loss of class numbers, axis by axis up to the last one."""
 
 
+class HeardIncompatible(Heard, frozen=True):
+    """Two shapes that a loss of tf_keras wants alike: those of labels and predictions."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
 _COMPARED = re.compile(
     r"must have the same shape(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
@@ -292,6 +300,8 @@ def _compared(text: str) -> Iterator[Heard]:
     if found := _COMPARED.search(" ".join(text.split())):
         kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
         yield kind(_shape(_either(found, 2, 4)), _shape(_either(found, 3, 5)))
+    if alike := _INCOMPATIBLE.search(text):
+        yield HeardIncompatible(_shape(alike[1]), _shape(alike[2]))
 
 
 class HeardSlices(Heard, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
-from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared
+from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared, HeardIncompatible
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -174,6 +174,15 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         reads = metric_reads(loss, y, p, classes) if node.kind != "op" else None
         if reads is not None:
             return METRIC_LABELS.id, reads, ()
+        said = hear(node.failure, HeardCompared) or hear(node.failure, HeardIncompatible) if kind == "custom" else None
+        if (
+            said is not None
+            and said.predictions == p
+            and len(said.labels) == len(p)
+            and said.labels[1:] != y[1:]
+            and said.labels[-1] != p[-1]
+        ):
+            return CUSTOM.id, LossRaised(loss.name, False, said.labels, p, node.failure.said, computed=True), ()
         for explain in (_folded, _pairs, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
@@ -235,7 +244,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         # A network that the model's own loss calls compares nothing.
         given_to = tuple(edge.spec.shape for edge in edges)
         return "layer-raises", LayerRaised(Who.of(node), given_to, node.failure.said.rstrip("."), node.failure.inner), ()
-    said = hear(node.failure, HeardCompared)
+    said = hear(node.failure, HeardCompared) or hear(node.failure, HeardIncompatible)
     if said is not None and (y is None or p is None):
         y, p = said.labels, said.predictions
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()

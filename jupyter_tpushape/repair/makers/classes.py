@@ -11,6 +11,7 @@ from ...flow import Finding
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.looked_up import RowsAsIndices
+from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import OutOfRange
 from ...rules.facts.reasons import PerClass
 from ...rules.facts.scores import ScoresOfOne
@@ -18,10 +19,10 @@ from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import called, given_to, nodes
 from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
-from .line import Line, assigned_to, calls_at, lines_of, short, span_of
+from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -199,13 +200,14 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
             yield f"Compute the softmax over the positions at {line.at}: axis=1", [edit], why
 
 
-@of(OperationRaised)
-def depth_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
     """As many classes in a one-hot encoding as the other operand has."""
+    if not isinstance(finding.fact, (OperationRaised, LossRaised)):
+        return
     for line in lines_of(evidence):
         for node, other in itertools.permutations(line.operands()[:2], 2):
-            call = assigned_to(line, node)
-            coded = call if isinstance(call, ast.Call) and called(call) == "one_hot" else None
+            values = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else [node]
+            coded = next((call for call in values if isinstance(call, ast.Call) and called(call) == "one_hot"), None)
             depth = argument(coded, "depth", ["", "depth"]) or argument(coded, "num_classes", []) if coded is not None else None
             shape, its = line.shape(node), line.shape(other)
             if depth is None or not shape or not its or len(shape) != len(its) or shape[-1] == its[-1] or its[-1] in (None, 1):
@@ -216,6 +218,13 @@ def depth_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) 
                 if (line.shape_of_names().get(ast.unparse(name)) or (0,))[-1] == its[-1]
             ]
             new = f"{ast.unparse(names[0])}.shape[-1]" if names else str(its[-1])
+            for name, made in constants(line.source.tree):
+                if name == ast.unparse(depth) and made.value == shape[-1]:
+                    yield (
+                        f"Set {name} = {its[-1]} at line {made.lineno}",
+                        [line.edit(made, str(its[-1]))],
+                        f"{short(other)} has {its[-1]} values.",
+                    )
             yield (
                 f"Use {its[-1]} classes in the encoding at line {depth.lineno}: {new} instead of {short(depth)}",
                 [line.edit(depth, new)],

@@ -32,7 +32,9 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(fact, WrongWidth) and not fact.givers:
         pairs = {(fact.shape[-1] or 0, fact.wanted): None}  # made by the program itself, such as noise
     elif isinstance(fact, OperationRaised):
-        pairs = dict.fromkeys(pair for pair in fact.apart if pair[0] != pair[1] and pair[0] > 1)
+        # The odd one may be the first operand as well.
+        back = [(a, b) for a, b in zip(*_aligned(fact), strict=True) if a and b and 1 not in (a, b)]
+        pairs = dict.fromkeys(pair for pair in (*fact.apart, *back) if pair[0] != pair[1] and pair[0] > 1)
     else:
         return
     # What was made elsewhere in the class came in as an argument.
@@ -58,6 +60,12 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
+    """The inner sizes of two operands of one rank; nothing for others."""
+    one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
+    return (one[1:], other[1:]) if one and other and len(one) == len(other) else ((), ())
 
 
 def _apart_by(fact: Fact, old: int, new: int) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Node, elements
+from ...flow import Edge, Finding, Node, Shape, elements
 from ...graph import Size, instead, value
 from ...rules.facts.loss import GridApart, WrongUnits
 from .edits import Made, configure, named, of, received
@@ -32,7 +32,7 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
     found = []
     for mine, other in (edges, edges[::-1]):
         changes = list(_changes(evidence, node, mine, other))
-        if not changes or None in changes:
+        if not changes or None in changes or _turned(mine.spec.shape or (), other.spec.shape or ()):
             continue
         edits = [change for change in changes if change is not None]
         makers = [_node(evidence, who) for who, _, _ in edits]
@@ -48,6 +48,12 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
         said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
         made = [configure(who, **{argument: n}) for who, argument, n in edits]
         yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
+
+
+def _turned(mine: Shape, other: Shape) -> bool:
+    """Whether the other operand has a size of this one on another axis, and size 1 where this one has it: it is turned, and no size is wrong."""
+    off = [i for i, (a, b) in enumerate(zip(mine, other, strict=True)) if i and a != b and 1 not in (a, b)]
+    return any(other[i] == mine[k] and other[k] == 1 for i in off for k in range(1, len(mine)) if k != i)
 
 
 def written_output(evidence: Evidence, finding: Finding) -> Made:

@@ -216,7 +216,9 @@ class WrongUnits(Fact, frozen=True):
     def message(self) -> str:
         given = self.predictions[-1]
         if self.listed:
-            return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
+            return (
+                f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
+            )
         if self.giver is not None:
             return (
                 f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
@@ -364,13 +366,14 @@ class WrongWeights(Fact, frozen=True):
 
 
 class LossRaised(Fact, frozen=True):
-    """A loss or a ``metric`` raises on labels and predictions; ``None`` if their shapes are unknown."""
+    """A loss or a ``metric`` raises on labels and predictions; ``None`` if their shapes are unknown. ``computed``: it makes these labels itself."""
 
     name: str
     metric: bool
     labels: Shape | None
     predictions: Shape | None
     said: str
+    computed: bool = False
 
     def message(self) -> str:
         what = "these labels and predictions"
@@ -380,6 +383,8 @@ class LossRaised(Fact, frozen=True):
 
     def why(self) -> str:
         y, p = self.labels, self.predictions
+        if y and p and self.computed:
+            return f"{self.name} computes labels of {y[-1]} values, but each prediction has {p[-1]}."
         if y and p and None not in (y[0], p[0]) and y[0] != p[0]:
             return f"The labels have {y[0]} rows, but the predictions have {p[0]}: each prediction needs one label."
         return f"The error: {self.said}"
