@@ -154,6 +154,10 @@ def smoothed(t, p):
     t = t * 0.9 + 0.1 / CLASSES
     return keras.losses.categorical_crossentropy(t, p)
 """
+_COLORED = (
+    "np.all(np.array([[0, 0, 0], [9, 0, 3]])[np.arange(128).reshape(8, 4, 4) % 2][..., None, :] "
+    '== np.array([[0, 0, 0], [9, 0, 3]]), axis=-1).astype("float32")'
+)
 
 PARTS: dict[str, tuple[str, Own]] = {
     "labels that list the numbers of their classes": ("output-units", Own(model_of("""
@@ -292,4 +296,27 @@ model = keras.Model(i, L.Dense(1)(L.Flatten()(Routed(2)(i))))
     "labels that a loss encodes": ("loss-raises", Own(model_of("""
 model = keras.Sequential([keras.Input((4,)), L.Dense(7, activation='softmax')])
 """, f"{rows(8, 4)}, np.arange(8) % 7", "smoothed", head=_SMOOTHED), (("CLASSES = 5", "CLASSES = 7"),))),
+    "colors of masks that are classes": ("colour-masks", Own(model_of("""
+i = keras.Input((4, 4, 3))
+model = keras.Model(i, L.Conv2D(2, 1, activation='softmax')(i))
+""", f"{rows(8, 4, 4, 3)}, np.array([[0, 0, 0], [9, 0, 3]])[np.arange(128).reshape(8, 4, 4) % 2]", "'categorical_crossentropy'"), ((
+        f"    return {rows(8, 4, 4, 3)}, np.array([[0, 0, 0], [9, 0, 3]])[np.arange(128).reshape(8, 4, 4) % 2]",
+        f"    return {rows(8, 4, 4, 3)}, {_COLORED}",
+    ),))),
+    "a weight for each value of a label": ("sample-weights", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(3)])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, {rows(8, 3)}, {rows(8, 3)})).batch(4)"), ((
+        "    model = keras.Sequential([keras.Input((4,)), L.Dense(3)])",
+        "    model = keras.Sequential([keras.Input((4,)), L.Dense(3), L.Reshape((3, 1))])",
+    ),))),
+    "patches that a function returns": ("input-patches", Own(model_of("""
+i = keras.Input((8, 8, 3))
+model = keras.Model(i, L.Dense(3, activation='softmax')(L.Flatten()(i)))
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 8, 8, 3)}, np.arange(8) % 3)).map(cut).batch(4)", _SPARSE, head="""
+def cut(image, label):
+    image = image / 2.0
+    parts = tf.image.extract_patches(image[None], [1, 4, 4, 1], [1, 4, 4, 1], [1, 1, 1, 1], 'VALID')
+    parts = tf.reshape(parts, (4, 48))
+    return parts, label
+"""), (("    return parts, label", "    return image, label"),))),
 }  # fmt: skip

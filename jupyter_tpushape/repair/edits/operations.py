@@ -87,6 +87,13 @@ def _numbered(argmax: str, array: str) -> Write:
     return write
 
 
+def _colored(same: str, each: str) -> Write:
+    def write(x: str, _: Spec | None, colors: list[list[int]]) -> str:
+        return each.format(same=same.format(a=atom(x), colors=colors))
+
+    return write
+
+
 def _rows(module: str) -> Write:
     def write(x: str, _: Spec | None, shape: list[int]) -> str:
         return f"{module}.reshape({x}, (-1, {', '.join(map(str, shape))}))"
@@ -172,6 +179,8 @@ operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')
 operation("one_hot", _one_hot, _tensor_one_hot)
 operation("k_hot", 'np.eye({depth}, dtype="float32")[{x}].max(axis=-2)', "tf.reduce_max(tf.one_hot({x}, {depth}), axis=-2)")
+operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all({same}, axis=-1).astype("float32")'),
+          _colored("{a}[..., None, :] == tf.cast({colors}, {a}.dtype)", 'tf.cast(tf.reduce_all({same}, axis=-1), "float32")'))  # fmt: skip
 operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
 operation("unstack", "[{a}[:, i] for i in range({count})]", "tuple({a}[:, i] for i in range({count}))")
 operation("apart", "list({x})", "tuple({x})")

@@ -16,7 +16,7 @@ from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
 from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
-from .edits import Made, of, shapes_set, transform
+from .edits import Made, append, of, shapes_set, transform
 from .entry import declaration
 
 _MOST_INPUTS = 5
@@ -233,6 +233,28 @@ def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
             f"Use one weight for each value of the loss: {'w' + ''.join(f'[{key!r}]' for key in path[1:])}[..., 0]",
             [transform(path, "first_of_last")],
             f"The {fact.weights[-1]} weights on the last axis are the same.",
+        )
+
+
+@of(WrongWeights)
+def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
+    """A weight for each value of a label: a loss that averages over the last axis keeps the values apart where that axis has size 1."""
+    if len(evidence.y) != 1 or len(evidence.outputs) != 1 or len(evidence.weight) != 1:
+        return
+    (path, labels), (_, out) = evidence.y[0], evidence.outputs[0]
+    last = next(
+        (evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)),
+        None,
+    )
+    row = out.shape[1:] if out.shape else ()
+    if last is None or last.kind != "layer" or not row or None in row or labels.shape != fact.weights or out.shape != labels.shape:
+        return
+    if fact.weights[:-1] == fact.values:
+        target = (*row, 1)
+        yield (
+            f"Weight each of the {row[-1]} values: add Reshape({target}) after {last.name}, and a last axis to the labels",
+            [append(last.name, "Reshape", target_shape=list(target)), transform(path, "expand_dims", axis=-1)],
+            f"{fact.loss} averages over the last axis, which then has one value.",
         )
 
 

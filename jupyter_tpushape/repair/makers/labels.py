@@ -12,7 +12,7 @@ from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
-from ...rules.facts.compiled import MetricReads, WrongNumber
+from ...rules.facts.compiled import ColourMasks, MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelScale
@@ -157,6 +157,21 @@ def marked_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Ma
             f"Convert the class indices of each label to a vector of {depth} zeros and ones",
             [transform(label_path(evidence, finding), "k_hot", depth=depth)],
             f"Each of the {fact.labels[-1]} listed classes becomes a 1.",
+        )
+
+
+@of(ColourMasks)
+def classes_of_colors(evidence: Evidence, finding: Finding, fact: ColourMasks) -> Made:
+    """A class for each color of the masks, where as many colors were seen as there are classes."""
+    path = label_path(evidence, finding)
+    seen = [value for _, drawn, _ in evidence.sample.sampled for at, value in flatten(drawn, "y") if at == path] if evidence.sample else []
+    seen = [value.reshape(-1, value.shape[-1]) for value in seen if value.dtype.kind in "iuf" and value.ndim > 1]
+    colors = np.unique(np.concatenate(seen), axis=0) if seen else np.zeros((0, 3))
+    if len(colors) == fact.predictions[-1] and (colors == colors.astype(int)).all():
+        yield (
+            f"Convert the {len(colors)} colors of the masks to one-hot vectors",
+            [transform(path, "colors", colors=colors.astype(int).tolist())],
+            "As many colors were seen as the model has classes; classes are in the order of their colors.",
         )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
+from ...rules.facts.entry import CutIntoPatches
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.loss import GridApart
 from ..text.source import called, nodes
@@ -54,6 +55,27 @@ def colored_inside(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Ma
                 [line.apply(item, "repeat", 3, "axis=-1") for item in given],
                 "The network expects color images; the predictions and labels stay gray.",
             )
+
+
+@of(CutIntoPatches)
+def returned_whole(evidence: Evidence, finding: Finding, fact: CutIntoPatches) -> Made:
+    """The picture, where a function of the pipeline returns the patches that it cuts it into."""
+    for stage in getattr(evidence.sample, "stages", ()):
+        line = next(iter(lines_at(evidence, stage.location)), None) if stage.op == "map" else None
+        for function in nodes(line.source.tree, ast.FunctionDef) if line is not None else ():
+            backs = [item for item in nodes(function, ast.Return) if function.name == stage.function]
+            value = backs[0].value if len(backs) == 1 else None
+            given = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+            made = {target.id for item in nodes(function, ast.Assign) for target in item.targets if isinstance(target, ast.Name)}
+            names = dict.fromkeys([*sorted(made), *(item.arg for item in function.args.args)])
+            for name in names if isinstance(given, ast.Name) and given.id in made else ():
+                assert line is not None and isinstance(given, ast.Name)
+                if name != given.id:
+                    yield (
+                        f"Return {name} instead of {given.id} in {function.name}",
+                        [line.edit(given, name)],
+                        "The model takes the whole image.",
+                    )
 
 
 def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
