@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import PurePath
 
-from .command import check, compiler, completion, doctor, explain, lists, port
-from .command.ends import answer_soon, done, ended, flushed, stand
-from .command.out import for_good, lenient
+try:
+    from .command import check, compiler, completion, doctor, explain, lists, port
+    from .command.ends import answer_soon, done, ended, flushed, stand
+    from .command.out import for_good, lenient
+except KeyboardInterrupt:
+    # Ctrl-C in the first tenth of a second, when nothing of ours answers yet.
+    if PurePath(sys.argv[0]).stem not in ("tpushape", "cli", "__main__"):
+        raise
+    sys.stderr.write("tpushape: Interrupted.\n")
+    raise SystemExit(130) from None
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -111,6 +111,10 @@ def trace(
     return report
 
 
+# Called inside of a tf.function, it runs as it stands: AutoGraph would rewrite this whole package, for half a minute and with warnings.
+trace.__dict__["autograph_info__"] = {}
+
+
 def _namespaces(caller: FrameType, handed: Any) -> list[Mapping[str, Any]]:
     """Where the user's names for model and data are: in the calling function, or in the module of the user's line behind ours."""
     if not is_ours(caller.f_code.co_filename):

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import tempfile
 import tokenize
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import IO
 
 _BOM = b"\xef\xbb\xbf"
+# Names of what this process has open already.
+_OPEN = re.compile(r"/(?:dev/fd|proc/(?:self|thread-self|\d+)/fd)/(\d{1,9})|/dev/std(in|out|err)")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,9 @@ def read_text(path: Path) -> Written:
         OSError: where it cannot be read.
         ValueError: where its bytes are not what its encoding says.
     """
+    # A pipe or a device would be read without an end.
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     data = path.read_bytes()
     bom = data.startswith(_BOM)
     encoding = "utf-8"
@@ -99,8 +105,22 @@ def write_text(path: Path, written: Written | str, *, instead_of: Written | None
     write_bytes(path, written.data, instead_of=None if instead_of is None else instead_of.data)
 
 
+def descriptor(path: str) -> int | None:
+    """Which open file of this process a path names, as ``/dev/stdout`` does; ``None`` where it names a file of its own."""
+    found = _OPEN.fullmatch(os.path.abspath(path))  # noqa: PTH100
+    if found is None or (path.startswith("/proc/") and path.split("/")[2] not in ("self", "thread-self", str(os.getpid()))):
+        return None
+    return int(found[1]) if found[1] else ("in", "out", "err").index(found[2])
+
+
 def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> None:
     """The same for bytes."""
+    opened = descriptor(str(path))
+    if opened is not None:
+        # It may be a log that others write to: what is said goes where it stands, and nothing is put in the log's place.
+        with os.fdopen(os.dup(opened), "wb") as file:
+            file.write(data)
+        return
     # A link stays a link: what it leads to is written.
     target = Path(os.path.realpath(path))
     try:
@@ -122,7 +142,11 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
     marked = known is not None and not known.st_mode & 0o222 and instead_of is None
     if known is not None and (marked or not os.access(target, os.W_OK)):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    handle, name = tempfile.mkstemp(prefix=".tpushape-", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".tpushape-", dir=target.parent)
+    except OSError as error:
+        # It is not the file beside that the user asked for.
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

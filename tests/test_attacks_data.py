@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -17,6 +19,7 @@ import tf_keras
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.diagnose import BadProgram
+from jupyter_tpushape.flow import syntax
 from jupyter_tpushape.sources import BadData
 
 BOTH = pytest.mark.parametrize("framework", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -230,6 +233,35 @@ def test_several_traces_at_once_are_right() -> None:
     for thread in threads:
         thread.join()
     assert found == [True] * 6
+
+
+def test_a_parse_is_begun_again_where_another_thread_disturbed_it(monkeypatch: Any) -> None:
+    real, times = ast.parse, iter(range(3))
+
+    def parse(*args: Any, **kwargs: Any) -> Any:
+        if next(times, None) is not None:
+            raise SystemError("AST constructor recursion depth mismatch (before=54, after=48)")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(ast, "parse", parse)
+    assert isinstance(syntax.parse("f(x)", mode="eval").body, ast.Call)
+    sources = Path(tpushape.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if "ast.parse(" in path.read_text(encoding="utf-8")] == ["syntax.py"]
+
+
+def test_a_trace_inside_of_a_tf_function_is_not_rewritten(capfd: Any) -> None:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model.compile("sgd", "mse")
+    seen = []
+
+    @tf.function
+    def step(x: Any) -> Any:
+        seen.append(tpushape.trace(model, (X, Y), fixes=False).ok)
+        return x
+
+    step(tf.zeros(3))
+    assert seen == [True]
+    assert "AutoGraph" not in capfd.readouterr().err
 
 
 def test_traces_of_an_event_loop_are_right() -> None:

@@ -18,9 +18,11 @@ from test_attacks_documents import chain, nested
 from test_attacks_files import bomb, crowd, lying
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.flow import Finding, Fix, Flow, Node
 from jupyter_tpushape.report import Report
 from jupyter_tpushape.saved.walk import check
 from jupyter_tpushape.views import render
+from jupyter_tpushape.views.text import to_text
 
 FOLD = 4
 
@@ -63,6 +65,16 @@ def called(count: int) -> dict[str, Any]:
     layers = [{"class_name": "ReLU", "name": f"n{i}", "inbound_nodes": [[f"n{i - 1}", 0, 0]] if i else []} for i in range(count)]
     nodes = [{**one, "inbound_nodes": [{"args": [{"config": {"keras_history": call}}]} for call in one["inbound_nodes"]]} for one in layers]
     return {"layers": nodes[::-1]}
+
+
+def test_a_terminal_is_not_filled_without_an_end() -> None:
+    """A report of a stranger's may hold any number of findings and letters; a notebook shows it as text too."""
+    finding = Finding("layer-rank", "error", "word " * 20_000, "why", fixes=[Fix("title", patch="x", proof="")] * 500)
+    report = Report(Flow([Node("n", "n" * 100_000, "layer", "X")], []), [finding] * 1_000)
+    for width in (80, 20):
+        text = to_text(report, width=width)
+        assert "800 more findings: save the report as" in " ".join(text.split())
+        assert len(text) < 3_000_000
 
 
 def test_a_configuration_is_walked_at_a_cost_in_proportion_to_it() -> None:

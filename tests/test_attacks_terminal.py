@@ -492,6 +492,25 @@ def test_ctrl_c_while_something_is_imported(module: str, tmp_path: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"tpushape: Interrupted.\n")
 
 
+EARLY = """
+import runpy, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+runpy.run_module({started!r}, run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("started", ["jupyter_tpushape", "jupyter_tpushape.cli"])
+@pytest.mark.parametrize("module", ["jupyter_tpushape.command.check", "jupyter_tpushape.command.out"])
+def test_ctrl_c_before_anything_of_ours_answers(started: str, module: str) -> None:
+    command = [sys.executable, "-c", EARLY.format(module=module, started=started), "targets"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"tpushape: Interrupted.\n")
+
+
 def test_an_interrupt_is_answered_within_a_second_of_grace() -> None:
     """What a test cannot measure on a busy machine: code that does not look up is left alone after this long."""
     assert GRACE < 1

@@ -43,6 +43,7 @@ BYTES = {
     "a form feed": SOURCE.replace("x = 1", "x = 1 # \x0c").encode(),
     "a line separator": SOURCE.replace("x = 1", "x = '\u2028'").encode(),
     "a paragraph separator": SOURCE.replace("y = 2", "y = '\u2029\x85\x1c'").encode(),
+    "Windows line ends but for one": SOURCE.replace("\n", "\r\n").replace("x = 1\r", "x = 1").encode(),
     "many empty lines at the end": (SOURCE + "\n\n\n").encode(),
     "a null byte": SOURCE.replace("y = 2", "y = '\x00'").encode(),
 }
@@ -251,6 +252,73 @@ def test_a_file_that_changed_before(tmp_path: Path) -> None:
         apply(CHANGE, path)
 
 
+def test_a_new_line_ends_like_its_neighbors(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_bytes(b"# first\n" + SOURCE.replace("\n", "\r\n").encode())
+    text = read_text(path).text
+    ran = text.replace("\r\n", "\n")
+    apply(fix(ran, ran.replace("Dense(3)", "Dense(5)").replace("y = 2\n", "y = 2\nnew = 1\n")), path)
+    assert (
+        path.read_bytes()
+        == b"# first\n" + SOURCE.replace("Dense(3)", "Dense(5)").replace("y = 2\n", "y = 2\nnew = 1\n").replace("\n", "\r\n").encode()
+    )
+
+
+@pytest.mark.parametrize("label", ["a\nb.py", "a\n@@ -1,1 +1,1 @@\n-import keras\n+evil", "a\rb", "a\x1b[2Jb", "\u2028"])
+def test_a_name_of_a_file_is_no_part_of_a_diff(label: str, tmp_path: Path) -> None:
+    path = source(tmp_path)
+    change = difference(SOURCE, SOURCE.replace("Dense(3)", "Dense(5)"), label)
+    apply(SimpleNamespace(patch="\n".join(change)), path)
+    assert path.read_text() == SOURCE.replace("Dense(3)", "Dense(5)")
+
+
+DAMAGED = (
+    "--- ", "--- a\n", "--- a\n+++ b", "--- a\n+++ b\n@@ nope @@\n", "--- a\n+++ b\n@@ -1,5 +1,1 @@\n import keras\n",
+    "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-import keras\n+evil\n+more\n", "--- a\n+++ b\n@@ -4,1 +4,1 @@\n-y = 2\n+y\n@@ -1,1 +1,1 @@\n-import keras\n+evil\n",
+    "--- a\n+++ b\n@@ -999999999999999999999999,1 +1,1 @@\n-x\n+y\n", "--- a\n+++ b\n@@ -1,1 +1,1 @@\n*import keras\n+y\n", "--- a\n+++ b\n+evil\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("patch", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_diff_changes_nothing(patch: str, tmp_path: Path) -> None:
+    path = source(tmp_path)
+    with pytest.raises((ValueError, StaleSource), match="trace again to get a new fix"):
+        apply(SimpleNamespace(patch=patch), path)
+    assert path.read_text() == SOURCE
+
+
+def test_what_is_no_file_is_not_patched(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(OSError, match="not a regular file"):
+            apply(CHANGE, path)
+    with pytest.raises(IsADirectoryError):
+        apply(CHANGE, tmp_path)
+    with pytest.raises(FileNotFoundError) as told:
+        write_text(tmp_path / "no" / "x.py", "x")
+    assert told.value.filename == str(tmp_path / "no" / "x.py")
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "/proc/self/fd/2"])
+def test_output_to_what_is_open_already_replaces_no_file(output: str, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("import keras\nmodel = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])\n")
+    logs = {name: tmp_path / name for name in ("out", "err")}
+    for log in logs.values():
+        log.write_text("before\n")
+    with logs["out"].open("a") as out, logs["err"].open("a") as err:
+        done = subprocess.run(
+            [sys.executable, "-m", "jupyter_tpushape.cli", "check", "x.py:model", "--input-spec", "8,4:float32", "--tpu", "none", "--output", output],
+            cwd=tmp_path, stdout=out, stderr=err, env={**os.environ, "PYTHONPATH": str(Path(files.__file__).parents[1])}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0
+        out.write("after\n")
+    told, other = logs["err" if output.endswith(("err", "2")) else "out"], logs["out" if output.endswith(("err", "2")) else "err"]
+    assert "No problems found" in told.read_text() and told.read_text().startswith("before\n")
+    assert "No problems found" not in other.read_text() and other.read_text().startswith("before\n")
+    assert logs["out"].read_text().endswith("after\n")
+    assert left(tmp_path) == ["err", "out", "x.py"]
+
+
 @pytest.mark.parametrize("form", ["text", "json", "html", "svg", "md", "sarif", "github"])
 def test_output_never_loses_what_was_there(form: str, tmp_path: Path, tmp_path_factory: Any, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr("jupyter_tpushape.command.check._report", lambda options: Report(Flow(), []))
@@ -322,7 +390,8 @@ def test_random_patches_are_exact(tmp_path: Path) -> None:
         change = fix(written.text, after)
         if not change.patch or not lines:
             continue
-        assert patched(written.text, change.patch) == after
+        # A new line ends like its neighbors, where a file mixes line ends.
+        assert patched(written.text, change.patch).replace("\r\n", "\n") == after.replace("\r\n", "\n")
         wrong = written.text.replace("x", "q", 1)
         if wrong != written.text:
             try:

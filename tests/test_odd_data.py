@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from decimal import Decimal
+from typing import Any
 from unittest.mock import MagicMock, create_autospec
 
+import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
+import tf_keras
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.sources import BadData
@@ -153,3 +158,93 @@ def test_a_none_in_a_dataset_is_no_labels(model):
     assert [finding.rule for finding in report.findings] == ["no-labels"]
     weightless = tf.data.Dataset.from_tensors((ROWS, Y, None))
     assert tpushape.trace(model, weightless, tpu=None).ok
+
+
+class Batches(keras.utils.PyDataset):
+    def __init__(self, *batches: Any) -> None:
+        super().__init__()
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.batches[index]
+
+
+class Sequence(tf_keras.utils.Sequence):
+    def __init__(self, *batches: Any) -> None:
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.batches[index]
+
+
+def misfits(framework: Any, data: Any) -> list[str]:
+    model = framework.Sequential([framework.Input((4,)), framework.layers.Dense(3)])
+    model.compile("sgd", "mse")
+    return [finding.message for finding in tpushape.trace(model, data, tpu=None, fixes=False).findings if finding.rule == "data-misfit"]
+
+
+@pytest.mark.parametrize(("framework", "source"), [(keras, Batches), (tf_keras, Sequence)], ids=["keras", "tf_keras"])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_batch_of_none_is_said_and_not_passed_over(framework: Any, source: Any, at: int) -> None:
+    whole = np.zeros((8, 4), "float32"), np.zeros((8, 3), "float32")
+    batches: list[Any] = [whole, whole, whole]
+    batches[at] = None
+    for data, begins in ((source(*batches), "__getitem__ returns None"), ((batch for batch in batches), "The generator yields None")):
+        assert [message.startswith(f"{begins} instead of batch {at}, but fit expects a tuple") for message in misfits(framework, data)] == [
+            True
+        ]
+
+
+@pytest.mark.parametrize(("framework", "source"), [(keras, Batches), (tf_keras, Sequence)], ids=["keras", "tf_keras"])
+def test_features_that_differ_between_batches_fail_where_fit_gets_there(framework: Any, source: Any) -> None:
+    batches = [(np.zeros((8, width), "float32"), np.zeros((8, 3), "float32")) for width in (4, 4, 3)]
+    for data in (source(*batches), (batch for batch in batches)):
+        assert misfits(framework, data) == [
+            "Batch 2 of the data has 3 values on the last axis of x, but the model declares 4: fit fails when it gets there; give all batches the same features."
+        ]
+    model = framework.Sequential([framework.Input((4,)), framework.layers.Dense(3)])
+    model.compile("sgd", "mse")
+    with pytest.raises(Exception, match=r"Graph execution error|Matrix size-incompatible"):
+        model.fit(source(*batches), verbose=0)
+
+
+def test_steps_that_differ_between_batches_are_no_fault() -> None:
+    model = keras.Sequential([keras.Input((None, 4)), keras.layers.LSTM(3)])
+    model.compile("sgd", "mse")
+    batches = [(np.zeros((8, steps, 4), "float32"), np.zeros((8, 3), "float32")) for steps in (4, 6, 3)]
+    assert tpushape.trace(model, Batches(*batches), tpu=None, fixes=False).ok
+    model.fit(Batches(*batches), verbose=0)
+
+
+TABLES = {
+    "text in a column": (lambda: pd.DataFrame({"a": [1.0] * 8, "b": ["x"] * 8}), "has text in column b"),
+    "dates": (lambda: pd.DataFrame({"when": pd.date_range("2020", periods=8)}), "has dates in column when"),
+    "missing numbers": (
+        lambda: pd.DataFrame({name: pd.array([1, None] * 4, dtype="Int64") for name in "ab"}), "use x.astype('float32')",
+    ),
+    "sparse columns": (lambda: pd.DataFrame({"a": pd.arrays.SparseArray(np.zeros(8))}), "use x.sparse.to_dense()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_column_of_a_table_that_no_tensor_holds_is_named(name: str) -> None:
+    make, words = TABLES[name]
+    assert words in misfits(keras, (make(), np.zeros((8, 3), "float32")))[0]
+
+
+def test_labels_of_a_table_that_are_text_are_called_text() -> None:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model.compile("sgd", "mse")
+    report = tpushape.trace(model, (np.zeros((8, 4), "float32"), pd.Series(["a"] * 8)), tpu=None, fixes=False)
+    assert [finding.rule for finding in report.findings if finding.serious] == ["string-labels"]
+
+
+def test_what_numpy_calls_an_object_is_not_called_text() -> None:
+    number = np.array([[Decimal(1)] * 4] * 8, dtype=object)
+    assert "written as text" not in misfits(keras, (number, np.zeros((8, 3), "float32")))[0]

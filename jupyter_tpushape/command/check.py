@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..files import write_bytes
+from ..files import descriptor, write_bytes
 from .early import check_place, check_saved
 from .ends import no_way_out, only_one
 from .out import Aside, said
@@ -25,6 +25,8 @@ FOR_TOOLS = ("sarif", "github")
 
 def check(options: Any) -> int:
     """Returns 0 if there is no serious problem, else 1."""
+    if options.output and (options.output == "-" or descriptor(options.output) == 1):
+        options.output = None
     _sensible(options)
     # A program may change the folder.
     target = os.path.abspath(options.output) if options.output else ""  # noqa: PTH100

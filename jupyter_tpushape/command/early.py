@@ -7,6 +7,7 @@ import difflib
 import os
 from pathlib import Path
 
+from ..flow import syntax
 from ..flow.text import MOST_SOURCE
 from .usage import UsageError
 
@@ -21,6 +22,8 @@ def check_saved(place: str) -> None:
         UsageError: if it does not.
     """
     if not os.path.exists(place):  # noqa: PTH110
+        if os.path.islink(place):  # noqa: PTH114
+            raise UsageError(f"{place} is a symbolic link that leads to no file: use the path of the file itself.")
         near = _near_file(Path(place))
         hint = f"did you mean {near}?" if near else "use the path of a .keras or .h5 file, or of a SavedModel folder."
         raise UsageError(f"{place} does not exist: {hint}")
@@ -33,6 +36,8 @@ def check_place(place: str) -> None:
         UsageError: if it does not.
     """
     path, _, name = place.rpartition(":")
+    if not place.strip():
+        raise UsageError("The model has no name: use file.py:name, such as train.py:make_model.")
     if not path or not name:
         raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
     if not os.path.isfile(path):  # noqa: PTH113
@@ -64,7 +69,7 @@ def _bound(file: Path) -> dict[str, bool] | None:
         data = file.read_bytes()
         if len(data) > MOST_SOURCE:
             return None
-        tree = ast.parse(data)
+        tree = syntax.parse(data)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # running it says what is wrong
     found: dict[str, bool] = {"__name__": False, "__file__": False, "__doc__": False}

@@ -73,7 +73,7 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
     Raises:
         UsageError: if the file cannot be read, or contains code that is not part of Keras.
     """
-    from ..saved import Broken, Refused, Unreadable, builder, read
+    from ..saved import Broken, Impossible, Refused, Unreadable, builder, read
 
     path = Path(place)
     check_saved(place)
@@ -87,6 +87,8 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
         return builder(held, compiled=compiled, said=said)
     except Unreadable as error:
         raise UsageError(str(error)) from None
+    except Impossible as error:
+        raise UsageError(f"{place} describes what no model has ({error}), so tpushape does not build it: save the model again.") from None
     except Refused as error:
         raise UsageError(
             f"{place} contains code ({error}), which tpushape does not run: build the model in a Python file, and run tpushape check file.py:function."

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from .usage import UsageError
 
+_BACKENDS = ("tensorflow", "jax", "torch", "numpy", "openvino")
+
 
 def configured() -> str:
     """The backend that Keras 3 will use, from the environment or its configuration file."""
@@ -33,6 +35,10 @@ def import_backend() -> None:
         UsageError: if it is not installed.
     """
     backend = configured()
+    if backend not in _BACKENDS:
+        raise UsageError(
+            f"Keras is configured for the backend {backend[:80]}, which it does not have: set KERAS_BACKEND=tensorflow or KERAS_BACKEND=jax."
+        )
     if backend == "jax":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         if importlib.util.find_spec("jax") is None:

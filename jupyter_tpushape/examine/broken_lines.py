@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..flow import Flow, Location, Shape, Who
+from ..flow import Flow, Location, Shape, Who, syntax
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, is_user_file
@@ -51,7 +51,7 @@ def function_called(error: BaseException) -> str:
         return ""
     written = linecache.getline(frame.f_code.co_filename, line).encode()[column:stop].decode(errors="ignore")
     try:
-        found = ast.parse(written, mode="eval").body
+        found = syntax.parse(written, mode="eval").body
     except SyntaxError:
         return ""
     return ast.unparse(found.func) if isinstance(found, ast.Call) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..flow import Node, Shape
+from ..flow import Node, Shape, syntax
 from ..flow.text import words
 from ..trace.assemble import Assembler
 from ..trace.framework import Framework
@@ -35,7 +35,7 @@ def _named(adapter: Framework, recorder: Recorder, error: BaseException) -> Iter
         return
     frame, _, text = found
     try:
-        tree = ast.parse(text.strip())
+        tree = syntax.parse(text.strip())
     except SyntaxError:
         return
     values = values_of(frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from types import FrameType
 
-from ..flow import Shape
+from ..flow import Shape, syntax
 from ..trace.framework import Framework
 from ..trace.locations import Place
 from ..trace.raised import innermost, scope_of, values_of
@@ -61,7 +61,7 @@ def function_of(node: ast.AST) -> str:
 def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
     """Whether a line computes with a name that holds a list of variables' values, or compares it with labels; other functions may well take it."""
     try:
-        tree = ast.parse(text.strip())
+        tree = syntax.parse(text.strip())
     except SyntaxError:
         return False
     used: list[ast.expr] = []
@@ -81,7 +81,7 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
         return isinstance(first, ast.Name) and isinstance(second, ast.Tuple)
     try:
         calls = [
-            item for item in ast.walk(ast.parse(text.strip())) if function_of(item) == "stateless_apply" and isinstance(item, ast.Call)
+            item for item in ast.walk(syntax.parse(text.strip())) if function_of(item) == "stateless_apply" and isinstance(item, ast.Call)
         ]
     except SyntaxError:
         return False

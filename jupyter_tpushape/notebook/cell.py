@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..flow import syntax
+
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
@@ -184,7 +186,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     ``seen``: definitions that are being looked at already.
     """
     try:
-        tree = ast.parse(source)
+        tree = syntax.parse(source)
     except SyntaxError:
         return False
     own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -233,7 +235,7 @@ def _definition(value: Any, name: str) -> str:
     """The text of a function or class of a cell, or ``""``."""
     code = next((code for item in (value, *vars(value).values()) if (code := getattr(item, "__code__", None)) is not None), None)
     try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename))) if code is not None else ast.Module([], [])
+        tree = syntax.parse("".join(linecache.getlines(code.co_filename))) if code is not None else ast.Module([], [])
     except SyntaxError:
         return ""
     found = [item for item in tree.body if isinstance(item, (ast.FunctionDef, ast.ClassDef)) and item.name == name]

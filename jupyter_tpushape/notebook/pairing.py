@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..flow import syntax
+
 _Shape = tuple[int | None, ...]
 _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
 _HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"})
@@ -120,6 +122,6 @@ def assigned_in(source: str) -> frozenset[str]:
 def _parsed(source: str) -> ast.Module:
     """A cell without the lines that are no Python; an empty one where the rest is none either."""
     try:
-        return ast.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
+        return syntax.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])

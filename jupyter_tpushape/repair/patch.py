@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..files import read_text, write_text
+from ..flow.text import clean
 from ..trace.locations import MAGIC, location, typed
 from .rerun import origin
 from .text.source import NoPlace
 
 _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
+_DAMAGED = "The diff of this fix is damaged: trace again to get a new fix."
 
 
 class StaleSource(Exception):
@@ -45,6 +49,8 @@ def difference(before: str, after: str, label: str) -> list[str]:
     """The lines of a unified diff. The empty line that a text ends in when it ends with a line break is no line of it."""
     if before.endswith("\n") and after.endswith("\n"):
         before, after = before[:-1], after[:-1]
+    # A name of a file may hold a line break, which would end the header.
+    label = clean(label).replace("\n", "�")
     return list(difflib.unified_diff(before.split("\n"), after.split("\n"), label, label, lineterm="", n=2))
 
 
@@ -69,7 +75,7 @@ def apply(fix: Any, path: str | Path) -> Path:
 
     Raises:
         StaleSource: if the file has changed since the fix was created.
-        ValueError: if the fix has no diff, but only a snippet.
+        ValueError: if the fix has no diff, but only a snippet, or a damaged one.
         OSError: if the file cannot be written; it is then unchanged.
 
     Example::
@@ -89,29 +95,74 @@ def patched(source: str, patch: str) -> str:
 
     Raises:
         StaleSource: where a line that the diff expects is not there.
+        ValueError: where the diff is damaged.
     """
     # Lines end at line feeds alone: a form feed or a Unicode separator is part of its line.
     lines = _lines(source)
     out: list[str] = []
     at = 0
-    for line in patch.split("\n")[2:]:
-        if line.startswith("@@"):
-            start = int(line.split("-")[1].split(",")[0].split(" ")[0]) - 1
-            out += lines[at : max(at, start)]
-            at = max(at, start)
-            continue
-        kind, text = line[:1], line[1:]
-        if kind in (" ", "-"):
+    for start, old, body in _hunks(patch):
+        # Without lines to find, what is added stands after the line that is named.
+        first = start - 1 if old else start
+        if first < at:
+            raise ValueError(_DAMAGED)
+        out += lines[at:first]
+        at = first
+        end = ""
+        for line in body:
+            kind, text = line[:1], line[1:]
+            if kind == "+":
+                out.append(text + ("\n" if text.endswith("\r") else end or _end(lines, at)))
+                continue
             if at >= len(lines) or lines[at].rstrip("\r\n") != text.rstrip("\r\n"):
                 raise StaleSource(f"Line {at + 1} has changed since the fix was created: trace again to get a new fix.")
+            end = _ended(lines[at]) or end
             if kind == " ":
                 out.append(lines[at])
             at += 1
-        elif kind == "+":
-            out.append(text + "\n")
-    if out and at >= len(lines) and not source.endswith("\n") and not lines[at:]:
-        out[-1] = out[-1].removesuffix("\n")
+    if out and at >= len(lines) and not source.endswith("\n"):
+        out[-1] = out[-1].removesuffix(_ended(out[-1]))
     return "".join(out + lines[at:])
+
+
+def _hunks(patch: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Of each part of a unified diff: the line it begins at, how many lines it finds there, and its lines.
+
+    Raises:
+        ValueError: where the diff is not one that :func:`difference` writes.
+    """
+    lines = patch.removesuffix("\n").split("\n")
+    at = 2
+    if len(lines) <= at or not lines[1].startswith("+++ "):
+        raise ValueError(_DAMAGED)
+    while at < len(lines):
+        head = _HUNK.match(lines[at])
+        if head is None:
+            raise ValueError(_DAMAGED)
+        old, new = (1 if count is None else int(count) for count in (head[2], head[3]))
+        at += 1
+        body: list[str] = []
+        left, right = old, new
+        while left > 0 or right > 0:
+            kind = lines[at][:1] if at < len(lines) else ""
+            if kind not in (" ", "-", "+"):
+                raise ValueError(_DAMAGED)
+            left, right = left - (kind != "+"), right - (kind != "-")
+            body.append(lines[at])
+            at += 1
+        if left or right:
+            raise ValueError(_DAMAGED)
+        yield int(head[1]), old, body
+
+
+def _ended(line: str) -> str:
+    return "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
+
+
+def _end(lines: list[str], at: int) -> str:
+    """How a line ends that comes first in its place: like its neighbors, in a file that mixes line ends."""
+    near = [*lines[at : at + 1], *lines[max(0, at - 1) : at]]
+    return next((end for end in map(_ended, near) if end), "\n")
 
 
 def _lines(text: str) -> list[str]:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..flow import syntax
 from .text.arguments import argument
 from .text.cells import added, bound, cells_of, execute, is_main, moved, touched, trains, used
 from .text.place import TRACING, Place
@@ -175,7 +176,7 @@ class Slice:
 
     def variables(self, typed: str) -> Callable[[], Any] | None:
         """What the variables that were typed hold after the change; ``None`` where that is what they held."""
-        expression = ast.parse(typed.strip(), mode="eval")
+        expression = syntax.parse(typed.strip(), mode="eval")
         changed = set(used(expression.body)) & self.dirty
         if not changed:
             return None

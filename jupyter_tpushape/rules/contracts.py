@@ -27,7 +27,7 @@ from ..examine.heard_contracts import (
     HeardWeight,
     HeardWeightCount,
 )
-from ..flow import Edge, Fact, Node, Shape, Who
+from ..flow import Edge, Fact, Node, Shape, Who, syntax
 from ..flow.paths import show
 from ..graph import instead
 from ..trace.axes import RECURRENT
@@ -362,7 +362,7 @@ def _one_tensor(at: Break) -> Explained:
     if hear(at.node.failure, HeardIterated) is None or not isinstance(last, LastCall) or len(last.outputs) != 1 or raised is None:
         return None
     try:
-        target = ast.parse(raised.text, mode="eval").body
+        target = syntax.parse(raised.text, mode="eval").body
     except SyntaxError:
         return None
     # What a loop goes through, or a call spreads out, is no unpacking.

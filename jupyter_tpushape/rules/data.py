@@ -10,10 +10,10 @@ from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
-from ..flow import Fact, Finding, KeyPath
+from ..flow import Fact, Finding, KeyPath, Spec
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
-from .entry import stacked_inputs
+from .entry import matched, stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
@@ -188,6 +188,39 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
+
+
+@check(order=2)
+def uneven_batches(evidence: Evidence) -> Iterator[Finding]:
+    """A later batch whose features a layer's weights do not fit: ``fit`` sees an unknown axis, and fails where it gets there."""
+    for (_, want), (path, got) in matched(evidence):
+        if want.shape is None or got.shape is None or len(want.shape) != len(got.shape) or len(got.shape) < 2:
+            continue
+        width = want.shape[-1]
+        if width is None or got.shape[-1] not in (None, width) or not _multiplied(evidence, want):
+            continue
+        for number, widths in enumerate(_widths(evidence, path)):
+            if widths != width:
+                words = f"Batch {number} of the data has {widths} values on the last axis of {show(path)}, but the model declares {width}"
+                text = f"{words}: fit fails when it gets there; give all batches the same features"
+                yield Finding.of(DATA_MISFIT.id, "error", Refused("uneven-batches", text, str(width), str(widths)))
+                break
+
+
+def _widths(evidence: Evidence, path: KeyPath) -> Iterator[int]:
+    """The size of the last axis of one input in each batch that was drawn."""
+    for batch in evidence.sample.sampled if evidence.sample is not None else ():
+        for at, value in flatten(batch[0], "x") if batch[0] is not None else ():
+            if at == path and getattr(value, "ndim", 0) > 1:
+                yield value.shape[-1]
+
+
+def _multiplied(evidence: Evidence, want: Spec) -> bool:
+    """Whether a layer right behind the inputs multiplies the last axis by weights of the declared size."""
+    doors = {node.id for node in evidence.flow.nodes if node.kind == "input"}
+    behind = {edge.target for edge in evidence.flow.edges if edge.source in doors}
+    kernels = [weight.shape for node in evidence.flow.nodes if node.id in behind for weight in node.weights if weight.name == "kernel"]
+    return want.shape is not None and any(shape is not None and len(shape) > 1 and shape[-2] == want.shape[-1] for shape in kernels)
 
 
 WIDTHS = rule(

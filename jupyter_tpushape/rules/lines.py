@@ -20,7 +20,7 @@ from ..examine.heard_lines import (
     HeardNotRecurrent,
     HeardUnknownArguments,
 )
-from ..flow import Fact, Node
+from ..flow import Fact, Node, syntax
 from ..trace.raised import Raised
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -72,7 +72,7 @@ _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
 def _wrapped(text: str) -> tuple[str, str] | None:
     """A class that is made with a layer made on the spot, and the class of that layer."""
     try:
-        tree = ast.parse(text)
+        tree = syntax.parse(text)
     except (SyntaxError, ValueError):
         return None
     for call in ast.walk(tree):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
-from ..flow import Edge, Node, Shape, Who, show_shape
+from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..graph import Axis, axes, written
 from .facts.reasons import (
     ClassesSummed,
@@ -139,7 +139,7 @@ def _turned(evidence: Evidence) -> Reversed | None:
     """The tensor of more than two axes that the line which raised turns around."""
     raised = evidence.raised
     try:
-        tree = ast.parse(raised.text.strip()) if raised is not None else None
+        tree = syntax.parse(raised.text.strip()) if raised is not None else None
     except SyntaxError:
         return None
     shapes = {name: spec.shape for name, spec in raised.tensors} if raised is not None else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ..trace.patience import limited, timed_out
 from .open import Held
 from .signature import serving
-from .walk import Refused, check
+from .walk import Impossible, Refused, check
 
 # Bytes by which the process may grow while a model is made: its variables take none.
 MEMORY = 4 << 30
@@ -146,13 +147,17 @@ def _second(config: Any) -> bool:
     return False
 
 
+_WRAPPED = re.compile(r"could not be deserialized|^Error when deserializing class")
+
+
 def _first(error: BaseException) -> str:
     """The first line of what was raised. Where Keras repeats a whole configuration around it, of what was raised inside."""
-    while timed_out(error.__context__) or ("could not be deserialized" in str(error) and error.__context__ is not None):
+    while timed_out(error.__context__) or (_WRAPPED.search(str(error)) and error.__context__ is not None):
         assert error.__context__ is not None
         error = error.__context__
     said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    said = f"{said} is missing" if isinstance(error, KeyError) else said
     return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
 
 
-__all__ = ["Broken", "Refused", "builder"]
+__all__ = ["Broken", "Impossible", "Refused", "builder"]

@@ -51,6 +51,8 @@ def read(path: Path) -> Held:
         Unreadable: in one sentence, where it is broken, or beyond a limit.
     """
     file = path / "saved_model.pb" if path.is_dir() else path
+    if file != path and not file.exists():
+        raise Unreadable(f"{path} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
     try:
         # A pipe or a device would be read without an end.
         if not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116

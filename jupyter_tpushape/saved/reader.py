@@ -22,6 +22,8 @@ MOST_DIRECTORY = 16 * 2**20
 # What no file of weights is packed to: this many times smaller, above this size.
 BOMB_RATIO, BOMB_FLOOR = 200, 64 * 2**20
 MEMORY, SECONDS = 1 << 30, 10
+# Of a SavedModel's graph, which is mapped into that memory.
+MOST_GRAPH = 768 * 2**20
 MOST_SIGNATURES, MOST_TENSORS, MOST_RANK = 64, 512, 16
 
 
@@ -162,6 +164,8 @@ def signatures(path: str) -> dict[str, Any]:
         size = os.path.getsize(path)  # noqa: PTH202
         if not size:
             raise Unreadable("has an empty saved_model.pb")
+        if size > MOST_GRAPH:
+            raise Unreadable(f"has a saved_model.pb of {size:,} bytes, but at most {MOST_GRAPH:,} are read")
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:  # noqa: PTH123
             found: dict[str, Any] = {}
             for _, graph in _fields(data, (0, size), spans=(2,)):

@@ -17,6 +17,10 @@ class Refused(Exception):
     """The file names something that tpushape does not run; the message is its description."""
 
 
+class Impossible(Refused):
+    """The configuration holds what no model has; the message is its description."""
+
+
 def check(package: str, config: Any) -> None:
     """Walks a configuration, or what a model was compiled with.
 
@@ -46,13 +50,13 @@ def _within(config: Any) -> Iterator[Any]:
         elif isinstance(value, list):
             pending.extend(value)
         elif isinstance(value, int) and abs(value) > MOST_NUMBER:
-            raise Refused(f"a number of {len(str(value))} digits")
+            raise Impossible(f"a number of {len(str(value))} digits")
 
 
 def _one(package: str, value: dict[str, Any]) -> None:
     name, module, registered = value["class_name"], value.get("module"), value.get("registered_name")
     if not isinstance(name, str):
-        raise Refused(f"a class whose name is {type(name).__name__}")
+        raise Impossible(f"a class whose name is {type(name).__name__}")
     if name in _VALUES and not module:
         return
     if name in allowed.RUNS:
@@ -63,9 +67,9 @@ def _one(package: str, value: dict[str, Any]) -> None:
     if function:
         name = value.get("config")
         if not isinstance(name, str):
-            raise Refused("a function without a name")
+            raise Impossible("a function without a name")
     if module is not None and not isinstance(module, str):
-        raise Refused(f"a module that is {type(module).__name__}")
+        raise Impossible(f"a module that is {type(module).__name__}")
     place = f"{module}.{name}" if module and module != "builtins" else name
     found = allowed.named(package, module, name)
     # A module of Keras holds dicts and lists too, which have no hash.
@@ -103,7 +107,7 @@ def _ends(layers: list[Any]) -> None:
     for call, givers in needs.items():
         for giver in givers:
             if giver[0] not in entries:
-                raise Refused(f"a call of {call[0][:60]} on {giver[0][:60]}, which does not exist")
+                raise Impossible(f"a call of {call[0][:60]} on {giver[0][:60]}, which does not exist")
     waiting = {call: {giver for giver in givers if giver in needs} for call, givers in needs.items()}
     takers: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for call, of in waiting.items():
@@ -118,7 +122,7 @@ def _ends(layers: list[Any]) -> None:
             if not waiting[call]:
                 ready.append(call)
     if waiting:
-        raise Refused(f"a cycle of calls at {next(iter(waiting))[0][:60]}")
+        raise Impossible(f"a cycle of calls at {next(iter(waiting))[0][:60]}")
 
 
 def _givers(call: Any) -> Iterator[tuple[str, int]]:

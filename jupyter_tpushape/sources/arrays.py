@@ -15,6 +15,7 @@ from ..flow.paths import children, flatten, is_nested, like, map_leaves
 from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .refused import numbers_only, problems_of, row_shape, unreadable
 from .stats import all_stats, kept
+from .tables import head
 from .values import BadData, LeafSpec, Problem, Sample, Stage
 
 FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -46,18 +47,18 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
 
 def dtype_of(value: Any, framework: str) -> str:
     """The dtype after ``fit`` casts to the default float."""
-    if is_pandas(value) == "DataFrame":
-        array = np.asarray(value[:0])
-        name = dtype_name(array.dtype)
-        return floatx(framework) if name in FLOATS and framework == "keras" else name
     if unreadable(value):
         return floatx(framework)  # as if its numbers had been taken out of it, so that the trace goes on
+    rows = head(value)
+    if rows is not None:
+        name = dtype_name(rows.dtype)
+        cast = framework == "keras" or is_pandas(value) == "Series"
+        return floatx(framework) if name in FLOATS and cast else name
     name = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
     if name not in FLOATS:
         return name
     # tf_keras casts NumPy arrays alone; Keras 3 casts tensors of any framework as well.
-    numpy_like = isinstance(value, np.ndarray) or is_pandas(value) == "Series"
-    return floatx(framework) if framework == "keras" or numpy_like else name
+    return floatx(framework) if framework == "keras" or isinstance(value, np.ndarray) else name
 
 
 def to_numpy(value: Any, start: int, stop: int) -> Any:
@@ -118,7 +119,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         shape = shape_of(value)
         if not shape:
             return LeafSpec((), dtype_of(value, framework), "dense", ())
-        if unreadable(value):
+        if isinstance(value, np.ndarray) and unreadable(value):
             shape = (shape[0], *row_shape(value))
         return LeafSpec((static, *shape[1:]), dtype_of(value, framework), tensor_kind(value), (first, *shape[1:]))
 

@@ -217,6 +217,17 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
     return x, y, weight
 
 
+def _nothing(sample: Sample, what: str, drawn: Drawn) -> None:
+    """Notes a batch that is ``None``, as where a function forgets its ``return``."""
+    number = next((number for number, element in enumerate(drawn.elements) if element is None), None)
+    if number is not None:
+        word = what.rsplit(" ", 1)[-1].removesuffix("s")
+        sample.problems.append(
+            Problem("element-none", f"{what} None instead of batch {number}, but fit expects a tuple: {word} (x, y), or (x,) without labels", "a tuple", "None")
+        )  # fmt: skip
+        drawn.elements[:] = [element for element in drawn.elements if element is not None]
+
+
 def _code(element: Any) -> str:
     return "element-list" if isinstance(element, list) else "element-not-tuple"
 
@@ -283,6 +294,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     said = f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound:"
     sample.notes.append(("generator-consumed", f"{said} report.replacement yields them again, then the rest."))
     first = drawn.elements[0] if drawn.elements else None
+    _nothing(sample, "The generator yields", drawn)
     if framework == "keras" and first is not None and not isinstance(first, tuple):
         sample.problems.append(
             Problem(_code(first), f"The generator yields a {type_name(first)}, but Keras 3 expects a tuple: yield (x, y), or (x,) without labels",
@@ -318,6 +330,7 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
         wanted.append(int(count) - 1)  # the last batch is often a smaller one
     with kept_random_state():
         drawn = draw((data[index] for index in wanted), len(wanted), seconds, progress, first_seconds)
+    _nothing(sample, "__getitem__ returns", drawn)
     elements = [(tuple(item) if isinstance(item, list) else item) for item in drawn.elements]
     first = elements[0] if elements else None
     if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):

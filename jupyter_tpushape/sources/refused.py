@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from ..flow import KeyPath
 from ..flow.paths import flatten, show
-from .kinds import is_number
+from .kinds import floatx, is_number
+from .tables import head, mixed, odd_columns, sparse_columns
 from .values import Problem
 
 # Kinds of NumPy dtype that no tensor holds.
@@ -42,7 +44,7 @@ def objects(value: Any) -> bool:
 
 def unreadable(value: Any) -> bool:
     """Whether tensors do not support the array, although it contains numbers."""
-    return _kind(value) in _KINDS or objects(value) or _long(value)
+    return _kind(value) in _KINDS or objects(value) or _long(value) or mixed(value)
 
 
 def _long(value: Any) -> bool:
@@ -93,7 +95,12 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
             )
         )
     kind = _kind(leaf)
-    if kind in _KINDS:
+    if mixed(leaf):
+        problems.append(Problem("no-tensor", odd_columns(leaf, name), "numbers", str(head(leaf).dtype), path=path))  # type: ignore[union-attr]
+    elif framework == "keras" and sparse_columns(leaf):
+        text = f"`{name}` has sparse columns of pandas, which Keras 3 does not accept: use {name}.sparse.to_dense()"
+        problems.append(Problem("no-tensor", text, "dense columns", "sparse columns", path=path))
+    elif kind in _KINDS:
         text = f"`{name}` contains {_KINDS[kind]} ({leaf.dtype}), which tensors do not support: convert it to numbers, such as {name}.astype('int64')"
         if kind == "V":
             text = f"`{name}` contains records ({leaf.dtype}), which tensors do not support: build a numeric array from their fields"
@@ -104,6 +111,9 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     elif _long(leaf) and framework == "keras":
         text = f"`{name}` contains {leaf.dtype} values, which tensors do not support: use {name}.astype('float32')"
         problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype), path=path, dtype="float32"))
+    elif framework == "keras" and _only_numpy(leaf):
+        text = f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
+        problems.append(Problem("no-tensor", text, "an array of JAX", str(leaf.dtype), path=path))
     elif objects(leaf):
         problems.append(
             Problem(
@@ -118,6 +128,22 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
             )
         )
     return problems
+
+
+def _only_numpy(value: Any) -> str:
+    """What NumPy holds and JAX does not, where Keras runs on JAX; ``""`` where it is none of that."""
+    keras = sys.modules.get("keras")
+    if not isinstance(value, np.ndarray) or keras is None or keras.backend.backend() != "jax":
+        return ""
+    if isinstance(value, np.ma.MaskedArray):
+        return "a masked array"
+    # Keras casts floats of another width, which puts their bytes in order.
+    cast = value.dtype.kind == "f" and value.dtype.name != floatx("keras")
+    return "" if value.dtype.isnative or cast or value.dtype.kind not in "iufc" else f"stored in another byte order ({value.dtype})"
+
+
+def _swapped(value: np.ndarray) -> str:
+    return f"astype('{value.dtype.name}')"
 
 
 def _rows_of_steps(value: np.ndarray) -> bool:
@@ -151,8 +177,15 @@ def _objects(value: np.ndarray, name: str) -> str:
         return " because its rows have different lengths: pad them to one length, or use tf.ragged.constant"
     texts = _text_columns(value)
     where = f" (text in column{'s' * (len(texts) > 1)} {', '.join(map(str, texts))})" if texts else ""
+    if items and all(item is None for item in items):
+        return " that are all None, which tensors do not support: give numbers"
     if numeric(value):
-        return f" with numbers written as text{where}: use {name}.astype('float32')"
+        said = (
+            "with numbers written as text"
+            if any(isinstance(item, (str, bytes)) for item in items)
+            else "that are numbers of no dtype of NumPy"
+        )
+        return f" {said}{where}: use {name}.astype('float32')"
     return f" of mixed types{where}, which tensors do not support: convert text and missing values to numbers of one dtype"
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ..flow import syntax
 from ..flow.text import MOST_SOURCE
 from .locations import is_user_file
 from .recorder import line_of, set_line
@@ -69,7 +70,7 @@ def _program() -> tuple[dict[str, Any], list[str]]:
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> ast.Module | None:
     try:
-        return ast.parse(text) if len(text) <= MOST_SOURCE else None
+        return syntax.parse(text) if len(text) <= MOST_SOURCE else None
     except (SyntaxError, ValueError):
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 from ..flow.text import words
 
 SECONDS = 120.0
+_LONGEST = 1e6
 # A loop that catches every Exception is told again, and at last by what it does not catch.
 AGAIN, POLITE = 0.5, 4
 # Memory is looked at this often, where it has a limit.
@@ -53,9 +55,11 @@ def late(error: BaseException) -> BaseException | None:
 def patience() -> float:
     """Seconds that one phase of the user's program may take: ``TPUSHAPE_TIMEOUT``, else 120."""
     try:
-        return max(0.1, float(os.environ.get("TPUSHAPE_TIMEOUT", SECONDS)))
+        seconds = float(os.environ.get("TPUSHAPE_TIMEOUT", SECONDS))
     except ValueError:
         return SECONDS
+    # No clock waits for an infinite time.
+    return SECONDS if math.isnan(seconds) else min(max(0.1, seconds), _LONGEST)
 
 
 def resident(column: int = 1) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ..flow import Spec
+from ..flow import Spec, syntax
 from ..flow.text import MOST_SOURCE, words
 from .framework import Framework
 from .locations import Place, Span, is_user_file, own_file
@@ -211,7 +211,7 @@ def _scopes(text: str) -> tuple[ast.AST | None, list[ast.FunctionDef | ast.Async
     if len(text) > MOST_SOURCE:
         return None, []
     try:
-        tree = ast.parse(text)
+        tree = syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None, []
     return tree, [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]

@@ -9,6 +9,7 @@ from types import FrameType
 
 import msgspec
 
+from ..flow import syntax
 from ..flow.text import words
 from .framework import Framework
 from .locations import Place, is_user_file
@@ -40,7 +41,7 @@ def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
         return None
     frame, place, text = found
     try:
-        tree = ast.parse(text.strip())
+        tree = syntax.parse(text.strip())
     except (SyntaxError, ValueError):
         return None
     # Where the interpreter tells the expression, that is the call; else it is one on the line, and what is inside runs first.
@@ -92,7 +93,7 @@ def by_place(error: BaseException, adapter: Framework) -> tuple[str, tuple[tuple
         return None
     frame, place, text = found
     try:
-        call = next((node for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Call)), None)
+        call = next((node for node in ast.walk(syntax.parse(text.strip())) if isinstance(node, ast.Call)), None)
     except (SyntaxError, ValueError):
         return None
     values = values_of(frame)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ..flow import syntax
 from ..flow.wire import About
 from ..report import Report
 from ..trace.frameworks import backend_of
@@ -62,7 +63,7 @@ def named_here(report: Report) -> Report:
 def made_at(source: str, line: int) -> tuple[str, str]:
     """What the statement at a line of a cell, as it ran, makes or trains: the model's name, and the data's as it is written; ``""`` where it says none."""
     try:
-        tree = ast.parse(source)
+        tree = syntax.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "", ""
     around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)]

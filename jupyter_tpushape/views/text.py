@@ -25,6 +25,8 @@ _MARKS = {
 }
 # Levels of nesting that are indented; a terminal has no room for more.
 MOST_INDENT = 12
+# Findings, fixes of one, and letters of one text that are printed: nobody reads on, and every line of them is wrapped.
+MOST_FINDINGS, MOST_FIXES, MOST_TEXT = 200, 20, 4_000
 _WORDS = {"error": "error", "tpu": "fails on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
 
 
@@ -32,10 +34,14 @@ class Text(RichText):
     """Text in one line, whose control characters are shown as a replacement character."""
 
     def __init__(self, text: str = "", *args: Any, **kwargs: Any) -> None:
-        super().__init__(one_line(text), *args, **kwargs)
+        super().__init__(one_line(_clipped(text)), *args, **kwargs)
 
     def append(self, text: Any, style: Any = None) -> RichText:
-        return super().append(one_line(text) if isinstance(text, str) else text, style)
+        return super().append(one_line(_clipped(text)) if isinstance(text, str) else text, style)
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT // 2]} … {text[-MOST_TEXT // 2 :]}"
 
 
 def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool = True) -> str:
@@ -66,9 +72,14 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
     if flow:
         console.print()
         _flow(console, report)
-    for finding in report.findings:
+    for finding in report.findings[:MOST_FINDINGS]:
         console.print()
         _finding(console, finding)
+    if len(report.findings) > MOST_FINDINGS:
+        console.print()
+        console.print(
+            Text(f"⋮ {len(report.findings) - MOST_FINDINGS:,} more findings: save the report as .html or .json to see them", style="dim")
+        )
     for verdict in report.verdicts:
         console.print()
         sign = "✓" if verdict.ok else "✖"
@@ -145,7 +156,7 @@ def _finding(console: Console, finding: Finding) -> None:
     if finding.location is not None:
         source = f"  {finding.location.text}" if finding.location.text else ""
         console.print(Text(f"  at {finding.location}{source}", style="cyan"))
-    for fix in finding.fixes:
+    for fix in finding.fixes[:MOST_FIXES]:
         _fix(console, fix)
     if finding.rejected:
         _paragraph(console, Text(f"tried and rejected: {'; '.join(finding.rejected)}", style="dim"), 2)

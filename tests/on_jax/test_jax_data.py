@@ -71,3 +71,25 @@ def test_a_loader_can_be_passed_over_again():
     loader = Torchs(8)
     tpushape.trace(build, loader, tpu=None)
     assert len(list(loader)) == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (np.zeros((32, 8), ">f4"), "stored in another byte order (>f4), which JAX does not support: use x.astype('float32')"),
+        (np.ma.masked_array(np.zeros((32, 8), "f4"), mask=True), "a masked array, which JAX does not support: use x.filled(0)"),
+    ],
+    ids=["another byte order", "a mask"],
+)
+def test_what_numpy_holds_and_jax_does_not(rows, words):
+    labels = np.zeros(32, "int32")
+    (finding,) = [one for one in tpushape.trace(build, (rows, labels), tpu=None).findings if one.serious]
+    assert finding.rule == "data-misfit" and words in finding.message
+    with pytest.raises((TypeError, ValueError)):
+        build().fit(rows, labels, verbose=0)
+
+
+def test_floats_of_another_width_are_cast_into_order():
+    rows, labels = np.zeros((32, 8), ">f8"), np.zeros(32, "int32")
+    assert tpushape.trace(build, (rows, labels), tpu=None).ok
+    build().fit(rows, labels, verbose=0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...flow import syntax
 from ..text.arguments import argument
 from ..text.names import arguments_of
 from ..text.program import Text
@@ -37,7 +38,7 @@ class HeldLayer(SpanEdit):
         cls = text.layer_class(self.layer_class)
         spelled, changes = text.names(self.file).spell(cls, owner)
         new = written(text.package(), "", self.layer_class, self.config)
-        call = ast.parse(new, mode="eval").body
+        call = syntax.parse(new, mode="eval").body
         assert isinstance(call, ast.Call)
         for key, name in sorted(self.given.items(), reverse=True):
             literal = argument(call, key, arguments_of(cls))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...flow import syntax
 from ...trace.locations import Place
 from ..text.arguments import Change, argument
 from ..text.names import Names, arguments_of
@@ -114,7 +115,7 @@ class InsertLayer(Edit):
                 and isinstance(around, ast.Name)
             ):
                 new, changes = self._new(text, source, names, call)
-                literal = argument(ast.parse(new, mode="eval").body, key, [key])  # type: ignore[arg-type]  # a constructor's call
+                literal = argument(syntax.parse(new, mode="eval").body, key, [key])  # type: ignore[arg-type]  # a constructor's call
                 assert literal is not None
                 new = f"{new[: literal.col_offset]}{size.id}{new[literal.end_col_offset :]}"
                 text.remarks.append("Tensors that already have this size are unchanged.")

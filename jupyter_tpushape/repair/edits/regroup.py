@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...flow import CannotRebuild
+from ...flow import CannotRebuild, syntax
 from ..text.program import Text
 from ..text.source import NoPlace, Source
 from ..text.variables import handed
@@ -65,7 +65,7 @@ class Regroup(Edit):
         """The new element with the program's own expressions for its names."""
         if len(parts) != self.parts:
             raise NoPlace
-        new, names = self.element, [node for node in ast.walk(ast.parse(self.element)) if isinstance(node, ast.Name)]
+        new, names = self.element, [node for node in ast.walk(syntax.parse(self.element)) if isinstance(node, ast.Name)]
         for node in sorted(names, key=lambda node: node.col_offset, reverse=True):
             new = new[: node.col_offset] + parts[NAMES.index(node.id)] + new[node.end_col_offset :]
         return new

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from ...examine.evidence import Evidence
-from ...flow import Fact, Finding
+from ...flow import Fact, Finding, syntax
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import VectorPredicate
@@ -196,4 +196,4 @@ def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return known.get(node.id, node)
 
-    return ast.unparse(Put().visit(ast.parse(ast.unparse(function.body), mode="eval")))
+    return ast.unparse(Put().visit(syntax.parse(ast.unparse(function.body), mode="eval")))

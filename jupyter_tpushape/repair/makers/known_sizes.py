@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, syntax
 from ...rules.facts.mesh import ValueAsked
 from ..edits.expression import MODULE
 from ..text.arguments import argument
@@ -49,7 +49,7 @@ def _sized(part: ast.Slice, line: Line) -> tuple[str, str] | None:
         return None
     size = difference(part.upper, part.lower)
     tensors = {name for name, spec in line.specs.items() if spec.shape is not None}
-    if not size or any(ast.unparse(one) in tensors for one in nodes(ast.parse(size), (ast.Name, ast.Attribute))):
+    if not size or any(ast.unparse(one) in tensors for one in nodes(syntax.parse(size), (ast.Name, ast.Attribute))):
         return None
     return line.source.of(part.lower), size
 
@@ -91,7 +91,7 @@ def difference(more: ast.expr, less: ast.expr) -> str:
             parts.append((number > 0, text))
     parts.sort(reverse=True)  # what is added comes first
     text = "".join(f"{' + ' if plus else ' - '}{part}" for plus, part in parts).removeprefix(" + ")
-    return ast.unparse(ast.parse(text.strip())) if text and parts[0][0] else ""
+    return ast.unparse(syntax.parse(text.strip())) if text and parts[0][0] else ""
 
 
 def _terms(node: ast.expr) -> dict[tuple[str, ...], int]:

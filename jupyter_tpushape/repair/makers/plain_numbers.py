@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, syntax
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit
 from ..edits.expression import MODULE
@@ -113,7 +113,7 @@ def _python(node: ast.expr) -> str | None:
                 return _filled(_PLAIN[name], call.args)
             return call
 
-    new = Plain().visit(ast.parse(ast.unparse(node), mode="eval"))
+    new = Plain().visit(syntax.parse(ast.unparse(node), mode="eval"))
     return ast.unparse(new) if changed else None
 
 
@@ -125,6 +125,6 @@ def _filled(form: str, given: list[ast.expr]) -> ast.expr:
         def visit_Name(self, name: ast.Name) -> ast.AST:
             return known.get(name.id, name)
 
-    made = Put().visit(ast.parse(form, mode="eval"))
+    made = Put().visit(syntax.parse(form, mode="eval"))
     assert isinstance(made, ast.Expression)
     return made.body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, syntax
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
@@ -51,7 +51,7 @@ def by_where(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         found = _Selection(line)
         if found.holds():
             yield (
-                f"Keep the shape at {line.at}: where({short(ast.parse(found.mask, mode='eval').body)}, ..., 0), and divide by the number of selected elements",
+                f"Keep the shape at {line.at}: where({short(syntax.parse(found.mask, mode='eval').body)}, ..., 0), and divide by the number of selected elements",
                 [line.edit(node, new, "keras.ops" if MODULE in new else "") for node, new in found.edits()],
                 "The result is the same for every number of selected elements, and its shape does not depend on values.",
             )
@@ -111,7 +111,7 @@ class _Selection:
         line = self._line
         stored = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)}
         steady = self.mask.isidentifier() or not stored & {
-            one.id for one in ast.walk(ast.parse(self.mask or "0")) if isinstance(one, ast.Name)
+            one.id for one in ast.walk(syntax.parse(self.mask or "0")) if isinstance(one, ast.Name)
         }
         if not self._selects or not self._means or not steady or not isinstance(line.scope, ast.FunctionDef):
             return False

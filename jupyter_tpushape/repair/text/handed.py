@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ...flow import Spec
+from ...flow import Spec, syntax
 from .arguments import argument, with_argument, without
 from .place import TRACING, Place
 from .source import NoPlace, called, is_atom, nodes
@@ -61,7 +61,7 @@ class Handed(Place):
             if x is None or y is None or called(self.call) in TRACING:
                 raise NoPlace
             text = made([self.source.of(x), self.source.of(y)])
-            swapped = ast.parse(text, mode="eval").body
+            swapped = syntax.parse(text, mode="eval").body
             if not isinstance(swapped, ast.Tuple) or len(swapped.elts) != 2:
                 raise NoPlace
             for given, part in zip((x, y), swapped.elts, strict=True):
@@ -307,7 +307,7 @@ class Handed(Place):
         if len(given) == len(parts):
             text = self.source.of(value)
             # As an argument, a tuple in brackets is one value; (a, b), c begins with a bracket and is two.
-            call = ast.parse(f"_({text})", mode="eval").body
+            call = syntax.parse(f"_({text})", mode="eval").body
             return text if isinstance(call, ast.Call) and len(call.args) == 1 else f"({text})"
         return given[0] if len(given) == 1 else f"({', '.join(given)})"
 

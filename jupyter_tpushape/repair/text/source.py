@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ...flow import CannotRebuild
+from ...flow import CannotRebuild, syntax
 from ...flow.text import MOST_SOURCE
 from ...trace.locations import Span
 
@@ -34,7 +34,7 @@ def parsed(text: str) -> ast.Module:
     if len(text) > MOST_SOURCE:
         raise NoPlace
     try:
-        return ast.parse(text)
+        return syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise NoPlace from error
 

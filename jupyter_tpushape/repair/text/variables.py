@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterable
 from typing import Any
 
+from ...flow import syntax
 from ...trace.locations import Variables
 from .cells import binding, cells_of
 from .handed import Expression, Handed
@@ -25,7 +26,7 @@ class InVariables(Handed):
     def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
         place = self.text.seen.program.handed
         try:
-            typed = ast.parse(place.expression.strip(), mode="eval").body
+            typed = syntax.parse(place.expression.strip(), mode="eval").body
         except SyntaxError as error:
             raise NoPlace from error
         if isinstance(typed, ast.Tuple) and not self.dataset:
