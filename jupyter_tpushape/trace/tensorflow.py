@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.distribute import distribute_lib
+from tensorflow.python.distribute.values import DistributedVariable
 from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
 
@@ -247,7 +249,7 @@ class TensorFlow(Backend):
 
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body`` inside a function graph of its own."""
-        with graph_for(recorder, framework) as graph:
+        with graph_for(recorder, framework) as graph, _in_replica(variables):
             body(graph)
         return graph
 
@@ -265,6 +267,16 @@ class TensorFlow(Backend):
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""
+
+
+def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
+    """The first replica of a live strategy, as ``fit`` runs a step in one: that of the variables, or whose scope is open."""
+    raw = (getattr(one, "_value", one) for one in variables)
+    held = next((one.distribute_strategy for one in raw if isinstance(one, DistributedVariable)), None)
+    if held is None and not tf.distribute.in_cross_replica_context():
+        return contextlib.nullcontext()
+    strategy = held or tf.distribute.get_strategy()
+    return cast(contextlib.AbstractContextManager[Any], distribute_lib.ReplicaContext(strategy, 0))
 
 
 # What leaves the values as they are, and what calculates with two of them.
