@@ -45,6 +45,15 @@ def test_a_trace_inside_the_scope_is_clean(framework, built, strategy):
 
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_the_variables_of_one_device_are_plain_ones(framework):
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    with strategy.scope():
+        model = model_of(framework)
+    report = tpushape.trace(model, DATA, strategy=strategy)
+    assert report.ok, report.findings
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 def test_a_fault_inside_the_scope_is_told_as_outside(framework, strategy):
     wrong = (DATA[0][:, :3], DATA[1])
     outside = tpushape.trace(model_of(framework), wrong, tpu=None)

@@ -155,7 +155,8 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     if state.optimizer_foreign:
         yield Finding.of(FOREIGN.id, "error", _other_variables(evidence, state.optimizer_class))
     strategy = state.strategy
-    if not strategy or evidence.target is None:
+    # The variables of one device are plain ones, wherever they are made.
+    if not strategy or evidence.target is None or strategy == "OneDeviceStrategy":
         return
     if state.outside and not state.model and not state.optimizer:
         if state.current:

@@ -15,6 +15,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
+from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
 from .learned import cuts
@@ -276,6 +277,8 @@ def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[A
     if held is None and not tf.distribute.in_cross_replica_context():
         return contextlib.nullcontext()
     strategy = held or tf.distribute.get_strategy()
+    if is_tpu(strategy):
+        return contextlib.nullcontext()  # its variables are read in any context
     return cast(contextlib.AbstractContextManager[Any], distribute_lib.ReplicaContext(strategy, 0))
 
 
