@@ -55,7 +55,7 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellState, CellStates, StatefulRows, StateRows, States, StatesToo
+from .facts.states import CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
 from .loss_tracker import misled
@@ -213,6 +213,8 @@ def _cell(at: Break) -> Explained:
     said, counted = hear(at.node.failure, HeardLoopState), hear(at.node.failure, HeardStateCount)
     if counted is not None and at.node.op == "RNN":
         return STATES.id, CellStates(Who.of(at.node), counted.before, counted.after)
+    if (taken := at.evidence.facts.get("states")) is not None and at.node.kind == "layer":
+        return STATES.id, CellUnpacks(Who.of(at.node), *taken)
     return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
 
 

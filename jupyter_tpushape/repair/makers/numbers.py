@@ -19,6 +19,7 @@ from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
 from .operations import through
+from .turned import order_to
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -35,6 +36,9 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         pairs = dict.fromkeys(pair for pair in fact.apart if pair[0] != pair[1] and pair[0] > 1)
     else:
         return
+    shapes = [shape for _, shape in line.shaped()]
+    if len(shapes) == 2 and any(order_to(*two) for two in (shapes, shapes[::-1])):
+        return  # the sizes fit, and their order does not
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:

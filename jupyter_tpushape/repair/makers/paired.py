@@ -11,6 +11,7 @@ from ...rules.facts.loss_silent import PairsPredicted, RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, given, of
 from .line import calls_at, lines_at, short, size_of, span_of
@@ -201,6 +202,26 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
                 [line.more(call, "batch_dims=1") if said is None else line.edit(said, "1")],
                 "Each sample then has one value.",
             )
+
+
+@of(EveryIndex)
+def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
+    """The same with ``take``: the index of a row has its axes, so it is looked up in that row alone."""
+    behind = len(fact.values) - len(fact.indices)
+    for line, call in calls_at(evidence, finding.location, "take"):
+        axis = argument(call, "axis", ["x", "indices", "axis"])
+        if not isinstance(call.func, ast.Attribute) or len(call.args) < 2 or len(fact.indices) != 2 or behind < 0 or axis is None:
+            continue
+        if ast.unparse(axis) != "1" and not (ast.unparse(axis) == "-1" and len(fact.values) == 2):
+            continue
+        values, indices = map(ast.unparse, call.args[:2])
+        plain = isinstance(call.args[1], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        own = f"{indices if plain else f'({indices})'}[{', '.join(['...', *['None'] * behind])}]" if behind else indices
+        yield (
+            f"Look up each row at its own indices at {line.at}: take_along_axis",
+            [line.edit(call, f"{ast.unparse(call.func)}_along_axis({values}, {own}, axis={ast.unparse(axis)})")],
+            f"Each sample then has {show_shape((*fact.indices, *fact.values[2:])[1:])}.",
+        )
 
 
 @of(EveryPair)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, show_shape
+from ...flow import Finding, Shape, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block
@@ -47,6 +48,34 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 @of(OperationRaised)
+def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A table without a batch, such as a bias by positions, with its axes in the order of the tensor that it meets."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            perm = order_to(few, many)
+            if perm and not isinstance(node, ast.Constant):
+                turned = tuple(few[axis] for axis in perm)
+                yield (
+                    f"Transpose {short(node)} at {line.at}: {show_shape(turned)}",
+                    [line.apply(node, "transpose", tuple(perm))],
+                    f"Its axes are then those of {short(other)}, without the batch.",
+                )
+
+
+def order_to(few: Shape, many: Shape) -> list[int]:
+    """The order of axes with which a smaller tensor has the last sizes of a larger one; axes of one size keep theirs. Empty where it needs none."""
+    tail = many[len(many) - len(few) :]
+    if not 1 < len(few) < len(many) or None in few or few == tail or sorted(map(str, few)) != sorted(map(str, tail)) or max(few) == 1:  # type: ignore[type-var]
+        return []
+    left, perm = list(range(len(few))), []
+    for size in tail:
+        axis = next(one for one in left if few[one] == size)
+        left.remove(axis)
+        perm.append(axis)
+    return perm
+
+
+@of(OperationRaised)
 def same_length(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """As many results as inputs from a window that the function says is used without padding."""
     if not isinstance(fact.reason, Lengths):
@@ -80,4 +109,4 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "last_two", "same_length", "whole_blocks"]
+__all__ = ["every_pair", "last_two", "lined_up", "order_to", "same_length", "whole_blocks"]
