@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Finding
-from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.contracts import CallMisfit, SymbolicFunction
 from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
@@ -91,6 +91,29 @@ def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArgume
             [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})")],
             "These names are from an older version of Keras.",
         )
+
+
+# What Keras 2 took where nothing was given.
+_FORMER = {"pool_size": "2"}
+
+
+@of(CallMisfit)
+def former_default(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
+    """The value that Keras 2 took for an argument that Keras 3 requires; in every such call of the program."""
+    if len(fact.missing) != 1 or fact.missing[0] not in _FORMER:
+        return
+    name, value = fact.missing[0], _FORMER[fact.missing[0]]
+    for line in lines_of(evidence)[:1]:
+        bare = [call for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func) == fact.function and not call.args]
+        bare = [
+            call for call in bare if name not in {word.arg for word in call.keywords} and None not in {word.arg for word in call.keywords}
+        ]
+        if bare:
+            yield (
+                f"Use {name}={value}, the default of Keras 2, at {line.at}",
+                [line.more(call, f"{name}={value}") for call in bare],
+                "Keras 3 has no default for it.",
+            )
 
 
 @of(UnknownArguments)

@@ -119,7 +119,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 if called(call) in _COUNTS
                 # The second of two or three arguments is the end; the first is the start, the third the step.
                 for node in (*call.args[:2][-1:], *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
-                if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old
+                if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old and not _read_off(line, node)
             ]
             givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
             if old != new and len(ends) == 1 and givers:
@@ -130,6 +130,16 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module())],
                     "Works for every length.",
                 )
+
+
+def _read_off(line: Line, node: ast.expr) -> bool:
+    """Whether a name holds a size of a tensor that the function has read, by itself or with others."""
+    made = [
+        item
+        for item in nodes(line.scope, ast.Assign)
+        if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
+    ]
+    return any(shape_read(item) is not None for one in made for item in nodes(one.value, (ast.Call, ast.Attribute)))
 
 
 def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
@@ -267,6 +277,8 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
             continue
         for pair in dict.fromkeys(finding.fact.apart):
             read = spec.shape[at]
+            if at == 0 and any(given.shape and given.shape[0] == read for _, given in evidence.x):
+                continue  # as many as there are samples, and not features
             if read not in pair or pair[0] == pair[1]:
                 continue
             wanted = pair[1] if read == pair[0] else pair[0]

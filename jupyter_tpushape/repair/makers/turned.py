@@ -11,7 +11,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
+from ..text.source import nodes, parents, statement_of
 from .edits import Made, gives, of
 from .line import calls_at, lines_of, reshaped, short
 
@@ -62,6 +62,35 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
                 )
 
 
+@of(OperationRaised)
+def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            index = between(few, many)
+            statement = statement_of(parents(line.source.tree), node)
+            if not index or not isinstance(node, ast.Name) or statement is None:
+                continue
+            alike = [item for item in nodes(statement, ast.Name) if (spec := line.specs.get(item.id)) is not None and spec.shape == few]
+            names = list(dict.fromkeys(item.id for item in alike))
+            sizes = iter(few)
+            spread = tuple(1 if place == "None" else next(sizes) for place in index)
+            yield (
+                f"Add an axis of size 1 to {' and '.join(names)} at {line.at}: {show_shape(spread)}",
+                [line.edit(item, f"{IT}[{', '.join(index)}]") for item in alike],
+                f"Its axes are then those of {short(other)}.",
+            )
+
+
+def between(few: Shape, many: Shape) -> list[str]:
+    """The index that spreads a smaller tensor over the last axes of a larger one, where its sizes stand there in order and in one way only."""
+    if not 1 < len(few) < len(many) - 1 or None in few or min(size or 0 for size in few) < 2:
+        return []
+    ways = [way for way in itertools.combinations(range(1, len(many)), len(few)) if tuple(many[axis] for axis in way) == few]
+    way = ways[0] if len(ways) == 1 else ()
+    return [":" if axis in way else "None" for axis in range(way[0], len(many))] if way and way[-1] - way[0] >= len(few) else []
+
+
 def order_to(few: Shape, many: Shape) -> list[int]:
     """The order of axes with which a smaller tensor has the last sizes of a larger one; axes of one size keep theirs. Empty where it needs none."""
     tail = many[len(many) - len(few) :]
@@ -109,4 +138,4 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "last_two", "lined_up", "order_to", "same_length", "whole_blocks"]
+__all__ = ["every_pair", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
