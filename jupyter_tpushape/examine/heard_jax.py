@@ -52,6 +52,10 @@ class HeardMetricState(Heard, frozen=True):
     has: int
 
 
+class HeardOpenScan(Heard, frozen=True):
+    """``associative_scan`` was to go along an axis of unknown size."""
+
+
 class HeardFraction(Heard, frozen=True):
     """A shape holds a number that is not whole, or is written as one."""
 
@@ -189,6 +193,8 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardGone(gone[1])
     if "train_step() takes 2 positional arguments but 3 were given" in text:
         yield HeardStepArguments()
+    if "associative scan over axis of non-constant size" in text:
+        yield HeardOpenScan()
     if metric := _METRIC_STATE.search(text):
         yield HeardMetricState(int(metric[1]), int(metric[2]))
     carry = _CARRY.search(text)

@@ -10,10 +10,11 @@ from ...flow import Finding, Shape, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block
+from ..edits import Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, gives, of
-from .line import calls_at, lines_of, reshaped, short
+from .line import calls_at, lines_of, reshaped, short, span_of
 
 
 @of(OperationRaised)
@@ -69,26 +70,70 @@ def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
         for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
             index = between(few, many)
             statement = statement_of(parents(line.source.tree), node)
-            if not index or not isinstance(node, ast.Name) or statement is None:
+            if not index or not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
-            alike = [item for item in nodes(statement, ast.Name) if (spec := line.specs.get(item.id)) is not None and spec.shape == few]
-            names = list(dict.fromkeys(item.id for item in alike))
+            same = [
+                item
+                for item in nodes(statement, type(node))
+                if (spec := line.specs.get(ast.unparse(item))) is not None and spec.shape == few
+            ]
+            alike = same if len(few) > 1 and node in same else [node]
+            names = list(dict.fromkeys(map(short, alike)))
             sizes = iter(few)
             spread = tuple(1 if place == "None" else next(sizes) for place in index)
             yield (
-                f"Add an axis of size 1 to {' and '.join(names)} at {line.at}: {show_shape(spread)}",
+                f"Add {'an axis' if index.count('None') == 1 else 'axes'} of size 1 to {' and '.join(names)} at {line.at}: {show_shape(spread)}",
                 [line.edit(item, f"{IT}[{', '.join(index)}]") for item in alike],
                 f"Its axes are then those of {short(other)}.",
             )
 
 
+@of(OperationRaised)
+def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Keys and values repeated for the queries of their group, where an attention has fewer heads of them."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (_, many) in itertools.permutations(line.shaped(), 2):
+            axis = _fewer_heads(few, many)
+            if axis is None or not isinstance(node, ast.Name):
+                continue
+            times = (many[axis] or 0) // (few[axis] or 1)
+            for body in (getattr(item, "body", []) for item in ast.walk(line.scope)):
+                for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
+                    made = (
+                        [one.id for one in nodes(statement, ast.Name) if isinstance(one.ctx, ast.Store)]
+                        if isinstance(statement, ast.Assign)
+                        else []
+                    )
+                    alike = [name for name in made if (spec := line.specs.get(name)) is not None and spec.shape == few]
+                    if node.id in alike:
+                        parts = ", ".join(f"{MODULE}.repeat({name}, {times}, axis={axis})" for name in alike)
+                        yield (
+                            f"Repeat {' and '.join(alike)} {times} times along axis {axis} after line {statement.lineno}",
+                            [Statement("model", line.raised.file, span_of(then), f"{', '.join(alike)} = {parts}", line.module())],
+                            f"{times} of the {many[axis]} heads then share one of the {few[axis]}.",
+                        )
+
+
+def _fewer_heads(few: Shape, many: Shape) -> int | None:
+    """The axis of the heads, of which one of two tensors that are alike otherwise has several times as many as the other."""
+    apart = [axis for axis, pair in enumerate(zip(few, many, strict=False)) if pair[0] != pair[1]]
+    if len(few) != 4 or len(many) != 4 or len(apart) != 1 or apart[0] not in (1, 2):
+        return None
+    one, other = few[apart[0]] or 0, many[apart[0]] or 0
+    return apart[0] if 1 < one < other and other % one == 0 else None
+
+
 def between(few: Shape, many: Shape) -> list[str]:
     """The index that spreads a smaller tensor over the last axes of a larger one, where its sizes stand there in order and in one way only."""
-    if not 1 < len(few) < len(many) - 1 or None in few or min(size or 0 for size in few) < 2:
+    if not 0 < len(few) < len(many) - 1 or None in few or min(size or 0 for size in few) < 2:
         return []
     ways = [way for way in itertools.combinations(range(1, len(many)), len(few)) if tuple(many[axis] for axis in way) == few]
     way = ways[0] if len(ways) == 1 else ()
-    return [":" if axis in way else "None" for axis in range(way[0], len(many))] if way and way[-1] - way[0] >= len(few) else []
+    return (
+        [":" if axis in way else "None" for axis in range(way[0], len(many))]
+        if way and way != tuple(range(len(many) - len(few), len(many)))
+        else []
+    )
 
 
 def order_to(few: Shape, many: Shape) -> list[int]:
@@ -138,4 +183,4 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
+__all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
