@@ -12,7 +12,7 @@ from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds, accepted
 from ..trace.framework import Framework
-from ..trace.inside import look_inside
+from ..trace.inside import look_before, look_inside
 from ..trace.locations import is_user_file, location
 from ..trace.raised import raised_at
 from ..trace.recorder import Call, Recorder, Source
@@ -55,6 +55,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
     if adapter is not None:
         look_inside(adapter, recorder)
+        look_before(adapter, recorder)
         _unused_inputs(recorder, adapter)
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)

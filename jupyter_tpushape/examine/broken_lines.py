@@ -13,8 +13,9 @@ from ..flow import Flow, Location, Shape, Who, syntax
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, is_user_file
-from ..trace.raised import innermost, scope_of, values_of
+from ..trace.raised import frames_of, innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
+from ..trace.unknown import filled
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,23 @@ def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
     return None
 
 
+def states_taken(error: BaseException) -> tuple[int, int] | None:
+    """How many states a recurrent cell's ``call`` unpacks, and how many its ``state_size`` says that there are."""
+    for frame, place in frames_of(error):
+        cell, scope = frame.f_locals.get("self"), scope_of(place)
+        if scope is None or not hasattr(type(cell), "call") or not hasattr(cell, "state_size"):
+            continue
+        sizes, values = getattr(cell, "state_size", None), values_of(frame)
+        keeps = len(sizes) if isinstance(sizes, (list, tuple)) else 1
+        for statement in (item for item in ast.walk(scope) if isinstance(item, ast.Assign) and item.lineno == place[1]):
+            target, given = statement.targets[0], values.of(statement.value)
+            if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, (list, tuple)) or len(given) != keeps:
+                continue
+            if len(target.elts) != keeps and not any(isinstance(item, ast.Starred) for item in target.elts):
+                return len(target.elts), keeps
+    return None
+
+
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
     """The batch of a training step, by its name, and the line that reads it by ``[0]``."""
     code = getattr(inspect.unwrap(step), "__code__", None)
@@ -207,6 +225,16 @@ def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None
             trace = trace.tb_next
         error = error.__cause__ or error.__context__
     return found
+
+
+def scanned_inside(failed: Call | None) -> tuple[Shape, tuple[str, int]] | None:
+    """The same of a layer that was called again by itself: JAX removes the frames from the error that a builder raises."""
+    found = scanned(failed.failure) if failed is not None else None
+    if found is None:
+        return None
+    shape, line = found
+    stand_ins = filled((None,) * len(shape))
+    return tuple(None if size == other else size for size, other in zip(shape, stand_ins, strict=True)), line
 
 
 _TRACES_ALL = frozenset({"checkpoint", "remat", "jit"})

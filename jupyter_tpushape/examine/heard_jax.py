@@ -45,6 +45,17 @@ class HeardStepArguments(Heard, frozen=True):
     """A ``train_step`` was called with more than it takes."""
 
 
+class HeardMetricState(Heard, frozen=True):
+    """A metric without state of its own was given more or fewer variables than it has."""
+
+    given: int
+    has: int
+
+
+class HeardOpenScan(Heard, frozen=True):
+    """``associative_scan`` was to go along an axis of unknown size."""
+
+
 class HeardFraction(Heard, frozen=True):
     """A shape holds a number that is not whole, or is written as one."""
 
@@ -182,6 +193,10 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardGone(gone[1])
     if "train_step() takes 2 positional arguments but 3 were given" in text:
         yield HeardStepArguments()
+    if "associative scan over axis of non-constant size" in text:
+        yield HeardOpenScan()
+    if metric := _METRIC_STATE.search(text):
+        yield HeardMetricState(int(metric[1]), int(metric[2]))
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
         yield HeardCarry(carry[1], _sizes(carry[3]), _sizes(carry[5]), carry[2], carry[4])
@@ -277,6 +292,7 @@ def _shapes(text: str) -> list[Shape]:
     return [_sizes(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
+_METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 
 

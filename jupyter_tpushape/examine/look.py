@@ -35,7 +35,7 @@ from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
 from .broken_layers import initial_shape, on_one_sample
-from .broken_lines import first_row, last_call, paired, scanned, traced_argument, uncalled, unpacked
+from .broken_lines import first_row, last_call, paired, scanned, scanned_inside, states_taken, traced_argument, uncalled, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
@@ -63,11 +63,12 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
-            seen.evidence.facts["scanned"], seen.evidence.facts["initial"] = scanned(error), initial_shape(seen.recorder)
+            seen.evidence.facts["scanned"] = scanned(error) or scanned_inside(failed)
+            seen.evidence.facts["initial"] = initial_shape(seen.recorder)
             handed = traced_argument(adapter, error)
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
-            seen.evidence.facts["unpacked"] = unpacked(adapter, error)
+            seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)

@@ -122,8 +122,8 @@ class _Computed:
             scattered = seed >= DRAWS // 2
             data = {path: self._drawn(path, draw, scattered) for path in self.keys}
             base = self._run(data, seed)
-            # Beside the -1e9 of a mask no other number shows, in the branch that is for masked positions.
-            hidden |= {key for key, value in base.items() if value.size and np.abs(value).min() > LARGE}
+            # Beside the -1e9 of a mask no other number shows, in the branch that is for masked positions; what is empty shows none.
+            hidden |= {key for key, value in base.items() if not value.size or np.abs(value).min() > LARGE}
             if any(np.abs(base[key]).max(initial=0) > LARGE for key in self.outputs):
                 lost |= set(labels)  # beside such predictions no label changes a float32 loss
             for path in names | labels:

@@ -55,10 +55,10 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellState, CellStates, StatefulRows, StateRows, States, StatesToo
+from .facts.states import CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
-from .loss_tracker import misled
+from .loss_tracker import metric_state, misled
 from .registry import rule
 from .static_sizes import no_number
 from .transforms import transformed
@@ -213,6 +213,8 @@ def _cell(at: Break) -> Explained:
     said, counted = hear(at.node.failure, HeardLoopState), hear(at.node.failure, HeardStateCount)
     if counted is not None and at.node.op == "RNN":
         return STATES.id, CellStates(Who.of(at.node), counted.before, counted.after)
+    if (taken := at.evidence.facts.get("states")) is not None and at.node.kind == "layer":
+        return STATES.id, CellUnpacks(Who.of(at.node), *taken)
     return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
 
 
@@ -390,7 +392,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
+    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,

@@ -41,9 +41,16 @@ def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | 
     """The layer that moved the data's axis away which has as many positions as the labels."""
     for node in (evidence.flow.node(head), *ancestors(evidence, head)):
         edges, gives = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-        if node.kind != "layer" or len(edges) != 1 or not gives or (given := edges[0].spec.shape) is None or axis >= len(given):
+        if (
+            node.kind != "layer"
+            or len(edges) != 1
+            or not gives
+            or (given := edges[0].spec.shape) is None
+            or axis >= min(len(given), len(gives))
+        ):
             continue
-        data = {one.axis for one in axes(evidence.origins.of(edges[0])[axis])}
+        sizes = evidence.origins.of(edges[0])
+        data = {one.axis for one in axes(sizes[axis])} if axis < len(sizes) else set()
         if (
             given[axis] == size != gives[axis]
             and data == {axis}

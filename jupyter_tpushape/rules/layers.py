@@ -46,7 +46,7 @@ from .handed_over import overriding_finding
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
 from .lines import line_raised
-from .mixing import PAIRWISE, paired_before
+from .mixing import PAIRWISE, looked_up_before, paired_before
 from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
@@ -181,7 +181,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if node.kind == "input" and any(True for _ in coded_ids(evidence)):
         return
-    crossed = paired_before(evidence, node) if node.kind == "layer" else None
+    crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" else None
     if crossed is not None:
         yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
         return

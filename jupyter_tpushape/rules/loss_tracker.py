@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding
+from ..examine.heard import hear
+from ..examine.heard_jax import HeardMetricState
+from ..flow import Finding, Node
 from .examples import stepped
-from .facts.loss_tracker import LossTracked
+from .facts.loss_tracker import LossTracked, MetricState
 from .registry import check, rule
 
 TRACKER = rule(
@@ -29,6 +31,13 @@ def misled(evidence: Evidence) -> tuple[str, LossTracked] | None:
     if fact is None or raised is None or evidence.facts["tracked"][2] is None or raised.line != evidence.facts["tracked"][2].line:
         return None
     return TRACKER.id, fact
+
+
+def metric_state(evidence: Evidence, node: Node) -> tuple[str, MetricState] | None:
+    """The variables of all metrics for one of them."""
+    said, raised = hear(node.failure, HeardMetricState), evidence.raised
+    name = raised.text.split("(", maxsplit=1)[0].rpartition(".stateless_")[0] if raised is not None else ""
+    return ("code-raises", MetricState(name, said.given, said.has)) if said is not None and name else None
 
 
 @check(order=48)

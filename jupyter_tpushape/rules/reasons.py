@@ -131,7 +131,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return LacksAxis(few, many, product, through)
     summed = place if product else ()
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
-        a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed
+        a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
     )
 
 

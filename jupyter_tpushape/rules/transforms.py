@@ -13,6 +13,7 @@ from ..examine.heard_jax import (
     HeardIndex,
     HeardLeaves,
     HeardMapped,
+    HeardOpenScan,
     HeardPredicate,
     HeardPut,
     HeardUntraced,
@@ -23,6 +24,7 @@ from .facts.stateless import ResultsExchanged, StatefulPair
 from .facts.states import CellState
 from .facts.transforms import (
     AxisUnbound,
+    BatchScanned,
     BranchesApart,
     CarryApart,
     CompiledApart,
@@ -48,6 +50,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if carry is not None:
         where = node.op if node.kind == "op" else f"a loop in {node.name}"
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
+    if hear(said, HeardOpenScan) is not None and node.kind == "layer":
+        return "op-shapes", BatchScanned(Who.of(node))
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
     if evidence.facts.get("taken_apart"):

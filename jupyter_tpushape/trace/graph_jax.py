@@ -154,7 +154,7 @@ class TraceGraph(Graph):
         callee, function, line = raised_in(error.__traceback__)
         if callee is None or self._hidden or recorder.muted:
             return
-        if function.strip("_") in _CHECKS or str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
+        if function.strip("_") in _CHECKS or (_is_door(callee) and not (line is not None and _is_loss_function(callee))):
             return  # a layer or model that checks what it is given is no operation
         name = named(function)
         around = recorder.stack[-1] if recorder.stack else None
@@ -193,6 +193,15 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
+
+
+def _is_door(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(_DOORS)
+
+
+def _is_loss_function(frame: FrameType) -> bool:
+    """Whether a line of the program's called a function of losses on tensors of its own, and no object that Keras was given."""
+    return str(frame.f_globals.get("__name__", "")) == "keras.src.losses.losses" and "self" not in frame.f_locals
 
 
 dtype_name = functools.cache(str)  # NumPy makes the name of a dtype anew each time

@@ -179,6 +179,8 @@ class Hooks:
             recorder.fail(call, error)
             raise
         recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
+        if recorder.graph is None and call.kind == "layer" and not call.opaque and not call.children:
+            call.given = (args, kwargs)  # its inside may be asked for
         return outputs
 
     def _going_on(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:

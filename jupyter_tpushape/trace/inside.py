@@ -14,7 +14,7 @@ import numpy as np
 from ..flow import Spec
 from .framework import Framework
 from .patience import ENDS, limited
-from .recorder import Call, Recorder, recording
+from .recorder import Call, Port, Recorder, recording
 from .restore import left_as_found
 from .unknown import filled, ports, reopened, same_way
 
@@ -48,6 +48,48 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
     fresh[0].called, fresh[0].parent = call.called, call.parent
     old = _within(recorder.calls[:mark], call)
     recorder.calls[:] = [one for one in recorder.calls if id(one) not in old]
+
+
+def look_before(adapter: Framework, recorder: Recorder) -> None:
+    """Opens the custom layers whose result a built-in layer does not take, where an axis of unknown size came to it in there."""
+    failed = recorder.failed
+    if failed is None or failed.kind != "layer" or not adapter.builtin(failed.obj):
+        return
+    for call in _way_to(failed):
+        own = call.kind == "layer" and call.given is not None and not call.children
+        if not own or adapter.builtin(call.obj) or not _unknown(call.inputs) < _unknown(call.outputs):
+            continue
+        mark = len(recorder.calls)
+        fresh, broke = _called_again(adapter, recorder, call)
+        second, _ = _called_again(adapter, recorder, call, second=True) if not adapter.backend.open_axes else (fresh, None)
+        recorder.failed = failed
+        del recorder.calls[mark:]
+        if broke is not None or len(fresh) < 2 or not same_way(fresh, second) or len(fresh[0].outputs) != len(call.outputs):
+            continue
+        reopened(ports(fresh), ports(second))
+        fresh[0].called, fresh[0].parent = call.called, call.parent
+        at = recorder.calls.index(call)
+        recorder.calls[at : at + 1] = fresh
+        made = {old.key: recorder.producers.get(new.key, fresh[0]) for old, new in zip(call.outputs, fresh[0].outputs, strict=True)}
+        for port in (port for one in recorder.calls for port in one.inputs if port.producer is call):
+            port.producer = made.get(port.key, fresh[0])
+
+
+def _way_to(failed: Call) -> list[Call]:
+    """The calls upstream that a call's inputs came through, the nearest first, as far back as an axis of unknown size was added."""
+    found: list[Call] = []
+    pending = [failed]
+    while pending and len(found) < 16:
+        for producer in [port.producer for port in pending.pop(0).inputs if (port.spec.shape or ()).count(None) > 1]:
+            if isinstance(producer, Call) and all(producer is not one for one in found):
+                found.append(producer)
+                pending.append(producer)
+    return found
+
+
+def _unknown(found: list[Port]) -> int:
+    """The most axes of unknown size of one tensor."""
+    return max(((port.spec.shape or ()).count(None) for port in found), default=0)
 
 
 def _alike(at_once: BaseException | None, traced: BaseException | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
@@ -25,6 +26,13 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         shapes = [line.shape(node) for node in line.operands()[1:]]
         if len(shapes) != len(terms):
             continue
+        said = [new for i in range(len(terms)) for new in _other_letter(terms, shapes, i)]
+        for i, other, why in said:
+            written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
+            node = line.operands()[i + 1]
+            yield f'Replace "{terms[i]}" with "{other}", the axes of {short(node)}, at {line.at}', [line.edit(text, f'"{written}"')], why
+        if said:
+            continue  # with another order of the letters, an axis would count as what it is not
         for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
             new = _ordered(term, shape, _known(terms, shapes, i))
             if new is None or new == term:
@@ -36,6 +44,20 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(text, repr(written).replace("'", '"'))],
                 f"{short(node)} has its axes in that order.",
             )
+
+
+def _other_letter(terms: list[str], shapes: list[Shape | None], i: int) -> Iterator[tuple[int, str, str]]:
+    """An operand's letters with one exchanged for that of the only axis of its size elsewhere, where all other letters agree."""
+    term, shape, known = terms[i], shapes[i], _known(terms, shapes, i)
+    if shape is None or len(shape) != len(term):
+        return
+    off = [at for at, letter in enumerate(term) if letter in known and known[letter] != shape[at]]
+    others = [letter for letter, size in known.items() if letter not in term and size == shape[off[0]] and size] if len(off) == 1 else []
+    # The letter that goes is one of a longer operand: what has fewer axes leaves one of them out.
+    longer = any(term[off[0]] in one and len(one) > len(term) for j, one in enumerate(terms) if j != i) if off else False
+    if len(others) == 1 and longer:
+        new = term.replace(term[off[0]], others[0])
+        yield i, new, f"The axis of size {shape[off[0]]} is {others[0]} in the other operand."
 
 
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:

@@ -120,7 +120,7 @@ def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Ma
     name = fact.function.split(".")[-1]
     if len(fact.missing) != 1 or line is None or not isinstance(line.node, ast.Call) or called(line.node) != name or name not in kinds:
         return
-    wanted, call = fact.missing[0], line.node
+    wanted = fact.missing[0]
     found: dict[int, set[Any]] = {}
     for other, kind in kinds.items():
         given = _parameters(kind).get(wanted) if isinstance(kind, type) and other != name else None
@@ -128,11 +128,12 @@ def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Ma
             found.setdefault(_same_end(other, name), set()).add(given.default)
     alike = found.get(max(found, default=0), set())
     if len(alike) == 1 and max(found) >= _ALIKE:
-        value = alike.pop()
-        written = [*map(ast.unparse, call.args), *(f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords), f"{wanted}={value}"]
+        value, func = alike.pop(), ast.unparse(line.node.func)
+        bare = [call for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func) == func and not call.args]
+        lacking = [call for call in bare if not {wanted, None} & {word.arg for word in call.keywords}]
         yield (
             f"Pass {wanted}={value} to {name} at {line.at}",
-            [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})", choice=wanted)],
+            [line.more(call, f"{wanted}={value}") for call in lacking or [line.node]],
             "The default of similar layers, and of this one in Keras 2.",
         )
 

@@ -19,6 +19,7 @@ from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
 from .operations import through
+from .turned import order_to
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -37,6 +38,9 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         pairs = dict.fromkeys(pair for pair in (*fact.apart, *back) if pair[0] != pair[1] and pair[0] > 1)
     else:
         return
+    shapes = [shape for _, shape in line.shaped()]
+    if len(shapes) == 2 and any(order_to(*two) for two in (shapes, shapes[::-1])):
+        return  # the sizes fit, and their order does not
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:
@@ -123,7 +127,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 if called(call) in _COUNTS
                 # The second of two or three arguments is the end; the first is the start, the third the step.
                 for node in (*call.args[:2][-1:], *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
-                if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old
+                if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old and not _read_off(line, node)
             ]
             givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
             if old != new and len(ends) == 1 and givers:
@@ -134,6 +138,16 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module())],
                     "Works for every length.",
                 )
+
+
+def _read_off(line: Line, node: ast.expr) -> bool:
+    """Whether a name holds a size of a tensor that the function has read, by itself or with others."""
+    made = [
+        item
+        for item in nodes(line.scope, ast.Assign)
+        if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
+    ]
+    return any(shape_read(item) is not None for one in made for item in nodes(one.value, (ast.Call, ast.Attribute)))
 
 
 def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
@@ -271,6 +285,8 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
             continue
         for pair in dict.fromkeys(finding.fact.apart):
             read = spec.shape[at]
+            if at == 0 and any(given.shape and given.shape[0] == read for _, given in evidence.x):
+                continue  # as many as there are samples, and not features
             if read not in pair or pair[0] == pair[1]:
                 continue
             wanted = pair[1] if read == pair[0] else pair[0]

@@ -49,9 +49,16 @@ def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
         made = item.value
         if [ast.unparse(target) for target in item.targets] != [node.id] or not isinstance(made, ast.Call) or called(made) not in _MAKES:
             continue
+        if called(made) == "uniform" and _mixes(line.scope, node.id):
+            continue  # one for each sample, by which two tensors are mixed
         given = argument(made, "shape", ["shape"])
         return given if isinstance(given, (ast.Tuple, ast.List)) else None
     return None
+
+
+def _mixes(scope: ast.AST, name: str) -> bool:
+    """Whether a function computes with a number and with what it lacks to 1."""
+    return any(ast.unparse(item) in (f"1 - {name}", f"1.0 - {name}") for item in nodes(scope, ast.BinOp))
 
 
 def repeated(evidence: Evidence, finding: Finding) -> Made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
@@ -11,9 +12,10 @@ from ...rules.facts.loss_silent import PairsPredicted, RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, given, of
-from .line import calls_at, lines_at, short, size_of, span_of
+from .line import Line, calls_at, lines_at, short, size_of, span_of
 
 
 @of(SamplesSummed)
@@ -201,6 +203,41 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
                 [line.more(call, "batch_dims=1") if said is None else line.edit(said, "1")],
                 "Each sample then has one value.",
             )
+
+
+@of(EveryIndex)
+def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
+    """The same with ``take`` or ``[:, indices]``: the index of a row has its axes, so it is looked up in that row alone."""
+    behind = len(fact.values) - len(fact.indices)
+    for line in lines_at(evidence, finding.location) if len(fact.indices) == 2 and behind >= 0 else []:
+        for node, values, indices in _lookups(line, len(fact.values)):
+            plain = isinstance(indices, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+            text = ast.unparse(indices) if plain or not behind else f"({ast.unparse(indices)})"
+            own = f"{text}[{', '.join(['...', *['None'] * behind])}]" if behind else text
+            given = f"({ast.unparse(values)}, {own}, axis=1)"
+            edit = (
+                line.edit(node, f"{ast.unparse(node.func)}_along_axis{given}")
+                if isinstance(node, ast.Call)
+                else line.edit(node, f"{MODULE}.take_along_axis{given}", "keras.ops")
+            )
+            yield (
+                f"Look up each row at its own indices at {line.at}: take_along_axis",
+                [edit],
+                f"Each sample then has {show_shape((*fact.indices, *fact.values[2:])[1:])}.",
+            )
+
+
+def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """The lookups along axis 1 at an expression, with what is looked up and the indices."""
+    node = line.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) == "take" and len(node.args) > 1:
+        axis = argument(node, "axis", ["x", "indices", "axis"])
+        if axis is not None and (ast.unparse(axis) == "1" or (ast.unparse(axis) == "-1" and rank == 2)):
+            yield node, node.args[0], node.args[1]
+    for item in line.around(ast.Subscript) if not isinstance(node, ast.Call) or called(node) != "take" else ():
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else []
+        if len(parts) == 2 and ast.unparse(parts[0]) == ":" and not isinstance(parts[1], (ast.Slice, ast.Constant, ast.UnaryOp)):
+            yield item, item.value, parts[1]
 
 
 @of(EveryPair)

@@ -13,7 +13,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import ScanRows
-from ...rules.facts.transforms import BranchesApart
+from ...rules.facts.transforms import BatchScanned, BranchesApart
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
 from ..edits import Edit, Removed, Seeded, Statement
@@ -190,6 +190,19 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
                     text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
                     edits.append(Statement("model", line.raised.file, span_of(then), text))
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
+
+
+@of(BatchScanned)
+def scanned_along_steps(evidence: Evidence, finding: Finding, fact: BatchScanned) -> Made:
+    """The axis of the steps for ``associative_scan``, where it is given none."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("associative_scan")
+        if call is not None and line.keyword("axis") is None:
+            yield (
+                f"Pass axis=1 to associative_scan at {line.at}",
+                [line.more(call, "axis=1")],
+                "It then runs along the steps of each sample.",
+            )
 
 
 _SEED, _RANDOM = "{seed}", "{random}"

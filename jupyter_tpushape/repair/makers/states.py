@@ -7,14 +7,14 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellState, CellStates, States
+from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT
 from ..edits import LayerConfig
 from ..edits.expression import IT, MODULE
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
-from .line import Line, lines_at, lines_of, short
+from .line import Line, lines_at, lines_of, listed, short
 
 
 @of(States)
@@ -122,6 +122,22 @@ def as_many_states(evidence: Evidence, finding: Finding, fact: CellStates) -> Ma
                         [line.edit(parts[1], text)],
                         f"The cell has {fact.wanted} {'state' if fact.wanted == 1 else 'states'}.",
                     )
+
+
+@of(CellUnpacks)
+def declared_states(evidence: Evidence, finding: Finding, fact: CellUnpacks) -> Made:
+    """As many sizes of states as the cell unpacks, all alike."""
+    for line in lines_of(evidence)[:1]:
+        made = [item for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) == "self.state_size"]
+        sizes = listed(made[0].value) or [made[0].value] if len(made) == 1 else []
+        if not sizes or len(sizes) != fact.declared or len({ast.unparse(one) for one in sizes}) != 1:
+            continue
+        text = f"[{', '.join([ast.unparse(sizes[0])] * fact.wanted)}]" if fact.wanted > 1 else ast.unparse(sizes[0])
+        yield (
+            f"Declare {fact.wanted} {'state' if fact.wanted == 1 else 'states'} at line {made[0].lineno}: self.state_size = {text}",
+            [line.edit(made[0].value, text)],
+            "The cell then receives as many states as it unpacks.",
+        )
 
 
 @of(CellState)

@@ -114,6 +114,19 @@ def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
                 )
 
 
+def _whole_sum(evidence: Evidence, fact: ScalarSum) -> Made:
+    """A sum of everything, where one over the samples alone leaves an axis of size 1."""
+    for line in lines_of(evidence)[:1] if fact.given == (1,) else []:
+        sums = [call for call in nodes(line.node or line.scope, ast.Call) if called(call) in ("sum", "reduce_sum")]
+        axes = [word for call in sums for word in call.keywords if word.arg == "axis" and ast.unparse(word.value) == "0"]
+        if len(sums) == len(axes) == 1:
+            yield (
+                f"Sum over all axes at {line.at}",
+                [line.edit(axes[0].value, "None")],
+                "Each prediction is a single number, so the sum is one too.",
+            )
+
+
 def _assigned(node: ast.AST | None) -> str:
     """What a call assigns to."""
     method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
@@ -126,6 +139,7 @@ def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made
     if fact.wanted or not fact.given:
         return
     if not fact.samples:
+        yield from _whole_sum(evidence, fact)
         yield from _shaped_metric(evidence, fact)
         return
     for line in lines_of(evidence)[:1]:

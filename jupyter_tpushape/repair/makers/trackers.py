@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.loss_tracker import LossTracked
-from ..text.source import called, nodes
+from ...rules.facts.loss_tracker import LossTracked, MetricState
+from ..edits import Statement
+from ..text.source import called, method_of, nodes
 from .edits import Made, of
-from .line import lines_at
+from .line import lines_at, lines_of, span_of
 
 _UPDATES = {"update_state": 0, "stateless_update_state": 1}
 
@@ -35,6 +36,29 @@ def loss_for_its_metric(evidence: Evidence, finding: Finding, fact: LossTracked)
             written = line.source.of(call)
             text = f'if {metric}.name == "loss":\n{indent}    {given}\n{indent}else:\n{indent}    {written}'
             yield title, [line.edit(statement, text)], why
+
+
+@of(MetricState)
+def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made:
+    """The metrics that a step updates as those of the model, where it gives its whole state of metrics to the only one."""
+    for line in lines_of(evidence)[:1]:
+        owner, step = line.owner(), line.scope
+        calls = [
+            call for call in nodes(step, ast.Call) if called(call) == "stateless_update_state" and isinstance(call.func, ast.Attribute)
+        ]
+        names = list(dict.fromkeys(ast.unparse(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)))
+        inside = isinstance(owner, ast.ClassDef) and isinstance(step, ast.FunctionDef) and step in owner.body
+        if names != [fact.metric] or method_of(owner, "metrics") is not None or not inside:
+            continue
+        assert isinstance(owner, ast.ClassDef)
+        assert isinstance(step, ast.FunctionDef)
+        pad = line.source.indent(step)
+        text = f"@property\n{pad}def metrics(self):\n{pad}    return [{fact.metric}]\n"
+        yield (
+            f"Return [{fact.metric}] from the property metrics of {owner.name}",
+            [Statement("model", line.raised.file, span_of(step), text)],
+            "The state of the step then holds the variables of this metric alone.",
+        )
 
 
 def _loss(scope: ast.AST) -> str:

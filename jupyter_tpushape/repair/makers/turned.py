@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, show_shape
+from ...flow import Finding, Shape, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block
+from ..edits import Statement
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
+from ..text.source import nodes, parents, statement_of
 from .edits import Made, gives, of
-from .line import calls_at, lines_of, reshaped, short
+from .line import calls_at, lines_of, reshaped, short, span_of
 
 
 @of(OperationRaised)
@@ -44,6 +46,107 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                     f"Each row is then combined with each of the {fact.reason.number} values.",
                 )
                 return
+
+
+@of(OperationRaised)
+def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A table without a batch, such as a bias by positions, with its axes in the order of the tensor that it meets."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            perm = order_to(few, many)
+            if perm and not isinstance(node, ast.Constant):
+                turned = tuple(few[axis] for axis in perm)
+                yield (
+                    f"Transpose {short(node)} at {line.at}: {show_shape(turned)}",
+                    [line.apply(node, "transpose", tuple(perm))],
+                    f"Its axes are then those of {short(other)}, without the batch.",
+                )
+
+
+@of(OperationRaised)
+def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            index = between(few, many)
+            statement = statement_of(parents(line.source.tree), node)
+            if not index or not isinstance(node, (ast.Name, ast.Attribute)):
+                continue
+            same = [
+                item
+                for item in nodes(statement, type(node))
+                if (spec := line.specs.get(ast.unparse(item))) is not None and spec.shape == few
+            ]
+            alike = same if len(few) > 1 and node in same else [node]
+            names = list(dict.fromkeys(map(short, alike)))
+            sizes = iter(few)
+            spread = tuple(1 if place == "None" else next(sizes) for place in index)
+            yield (
+                f"Add {'an axis' if index.count('None') == 1 else 'axes'} of size 1 to {' and '.join(names)} at {line.at}: {show_shape(spread)}",
+                [line.edit(item, f"{IT}[{', '.join(index)}]") for item in alike],
+                f"Its axes are then those of {short(other)}.",
+            )
+
+
+@of(OperationRaised)
+def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Keys and values repeated for the queries of their group, where an attention has fewer heads of them."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (_, many) in itertools.permutations(line.shaped(), 2):
+            axis = _fewer_heads(few, many)
+            if axis is None or not isinstance(node, ast.Name):
+                continue
+            times = (many[axis] or 0) // (few[axis] or 1)
+            for body in (getattr(item, "body", []) for item in ast.walk(line.scope)):
+                for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
+                    made = (
+                        [one.id for one in nodes(statement, ast.Name) if isinstance(one.ctx, ast.Store)]
+                        if isinstance(statement, ast.Assign)
+                        else []
+                    )
+                    alike = [name for name in made if (spec := line.specs.get(name)) is not None and spec.shape == few]
+                    if node.id in alike:
+                        parts = ", ".join(f"{MODULE}.repeat({name}, {times}, axis={axis})" for name in alike)
+                        yield (
+                            f"Repeat {' and '.join(alike)} {times} times along axis {axis} after line {statement.lineno}",
+                            [Statement("model", line.raised.file, span_of(then), f"{', '.join(alike)} = {parts}", line.module())],
+                            f"{times} of the {many[axis]} heads then share one of the {few[axis]}.",
+                        )
+
+
+def _fewer_heads(few: Shape, many: Shape) -> int | None:
+    """The axis of the heads, of which one of two tensors that are alike otherwise has several times as many as the other."""
+    apart = [axis for axis, pair in enumerate(zip(few, many, strict=False)) if pair[0] != pair[1]]
+    if len(few) != 4 or len(many) != 4 or len(apart) != 1 or apart[0] not in (1, 2):
+        return None
+    one, other = few[apart[0]] or 0, many[apart[0]] or 0
+    return apart[0] if 1 < one < other and other % one == 0 else None
+
+
+def between(few: Shape, many: Shape) -> list[str]:
+    """The index that spreads a smaller tensor over the last axes of a larger one, where its sizes stand there in order and in one way only."""
+    if not 0 < len(few) < len(many) - 1 or None in few or min(size or 0 for size in few) < 2:
+        return []
+    ways = [way for way in itertools.combinations(range(1, len(many)), len(few)) if tuple(many[axis] for axis in way) == few]
+    way = ways[0] if len(ways) == 1 else ()
+    return (
+        [":" if axis in way else "None" for axis in range(way[0], len(many))]
+        if way and way != tuple(range(len(many) - len(few), len(many)))
+        else []
+    )
+
+
+def order_to(few: Shape, many: Shape) -> list[int]:
+    """The order of axes with which a smaller tensor has the last sizes of a larger one; axes of one size keep theirs. Empty where it needs none."""
+    tail = many[len(many) - len(few) :]
+    if not 1 < len(few) < len(many) or None in few or few == tail or sorted(map(str, few)) != sorted(map(str, tail)) or max(few) == 1:  # type: ignore[type-var]
+        return []
+    left, perm = list(range(len(few))), []
+    for size in tail:
+        axis = next(one for one in left if few[one] == size)
+        left.remove(axis)
+        perm.append(axis)
+    return perm
 
 
 @of(OperationRaised)
@@ -80,4 +183,4 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "last_two", "same_length", "whole_blocks"]
+__all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]

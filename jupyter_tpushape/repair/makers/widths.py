@@ -17,6 +17,7 @@ from ..text.source import called, nodes
 from .edits import Made, created, of
 from .ends import ends_of
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
+from .numbers import index_of, shape_read
 
 _WIDTHS = ("units", "filters")
 
@@ -38,7 +39,7 @@ def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
         if argument is None:
             continue
         names = [name for name, value in _handed(line, owner) if value == wanted[-1]]
-        written = names[0] if len(names) == 1 else str(wanted[-1]) if isinstance(argument, ast.Constant) else ""
+        written = names[0] if len(names) == 1 else str(wanted[-1]) if isinstance(argument, ast.Constant) else _other_side(argument)
         if written:
             yield (
                 f"Set the output size of {giver.name} to {wanted[-1]}: {written} instead of {ast.unparse(argument)} at line {argument.lineno}",
@@ -47,11 +48,23 @@ def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
             )
 
 
+def _other_side(argument: ast.expr) -> str:
+    """The other size of a matrix of weights, where an argument reads one; ``""`` where it reads none."""
+    other = {0: 1, 1: 0, -1: 0, -2: 1}
+    at = index_of(argument) if isinstance(argument, ast.Subscript) else None
+    read = shape_read(argument.value) if isinstance(argument, ast.Subscript) else None
+    matrix = isinstance(read, ast.Attribute) and read.attr in ("kernel", "_kernel", "embeddings")
+    return f"{ast.unparse(argument.value)}[{other[at]}]" if matrix and at in other and isinstance(argument, ast.Subscript) else ""
+
+
 def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | None:
     """The layer of the owner's own that gives an operand: by its edge, else the last one of that width."""
     edges = evidence.failed_inputs() if evidence.failed is not owner else []
     if index < len(edges):
         node = evidence.flow.node(edges[index].source)
+        # What only scales a tensor gives it no width.
+        while node.kind == "op" and [edge.spec.shape for edge in evidence.flow.into(node.id)] == [edges[index].spec.shape]:
+            node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
         return node if _within(evidence, node, owner) else None
     wide = [node for node in evidence.flow.nodes if _within(evidence, node, owner) and any(node.config.get(key) == size for key in _WIDTHS)]
     return wide[-1] if wide else None

@@ -122,6 +122,25 @@ def even_blocks(evidence: Evidence, finding: Finding) -> Made:
             yield created(owner, key, n, f": {cuts[0].size} is a multiple of {n}", "Every value is kept.")
 
 
+@of(OperationRaised)
+def strided(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many times the size from a transposed convolution without a stride as a map is smaller than the one that it meets."""
+    shapes = [edge.spec.shape or () for edge in evidence.failed_inputs()]
+    if len(shapes) != 2 or len(shapes[0]) != 4 or len(shapes[1]) != 4 or shapes[0][0] != shapes[1][0]:
+        return
+    for here, (mine, other) in zip(evidence.failed_inputs(), (shapes, shapes[::-1]), strict=True):
+        times = {(b or 0) / (a or 1) for a, b in zip(mine[1:3], other[1:3], strict=True)}
+        factor = times.pop() if len(times) == 1 else 0.0
+        start = evidence.flow.node(here.source)
+        plain = [node for node in (start, *ancestors(evidence, start.id)) if "Transpose" in node.op and "strides" not in node.config]
+        if factor in (2.0, 3.0, 4.0) and plain:
+            yield (
+                f"Upsample in {plain[0].name}: strides={int(factor)}",
+                [configure(plain[0].name, strides=int(factor), padding="same")],
+                f"Its stride of 1 keeps the size, {mine[1]} × {mine[2]}, but the other operand is {other[1]} × {other[2]}.",
+            )
+
+
 def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" in every window without it, and the output cut to the labels, where strides rounded it up as well."""
     _, predictions = ends_of(evidence, finding)

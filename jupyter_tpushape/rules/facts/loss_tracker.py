@@ -22,3 +22,23 @@ class LossTracked(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("the loss"), Side("labels and predictions")
+
+
+class MetricState(Fact, frozen=True):
+    """A training step of the model's own gives the ``given`` variables of all metrics to ``metric``, which has ``has``."""
+
+    metric: str
+    given: int
+    has: int
+
+    def message(self) -> str:
+        return f"train_step passes {self.given} metric variables to {self.metric}, which has {self.has}."
+
+    def why(self) -> str:
+        return (
+            "The state holds the variables of all metrics of the model, and Keras adds the mean of the loss. "
+            "Pass each metric its own variables, or list the metrics of the step in the property metrics."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"{self.has} variables"), Side(f"{self.given} variables")

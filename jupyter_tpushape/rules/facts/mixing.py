@@ -65,7 +65,9 @@ class EveryIndex(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return "A gather along an inner axis applies every index to every row. With batch_dims=1 each row is read at its own index."
+        every = "A lookup along an inner axis applies every index to every row."
+        own = "With batch_dims=1" if self.operation.op.startswith("Gather") else "With take_along_axis"
+        return f"{every} {own} each row is read at its own index."
 
     def sides(self) -> Sides:
         return pair(self.values[:1], self.made, names=False)

@@ -296,6 +296,7 @@ class Lengths(Reason, frozen=True):
     """Two sizes that must be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a constant of the program.
 
     ``summed``: the axes of both operands that a product sums over; empty for an operation that works element by element.
+    ``joined``: both are joined along another axis.
     """
 
     left: int
@@ -303,17 +304,16 @@ class Lengths(Reason, frozen=True):
     first: str
     second: str
     summed: tuple[int, ...] = ()
+    joined: bool = False
 
     def words(self) -> str:
         def told(number: int, source: str) -> str:
             return f"{number} comes from {source}" if source else f"{number} is a fixed size in the program (a table or a constant)"
 
         both = f"{told(self.left, self.first)}, and {told(self.right, self.second)}."
-        return (
-            f"{both} The product sums over both, so they must be equal."
-            if self.summed
-            else f"{both} They must be equal, or one of them must be 1."
-        )
+        if self.summed:
+            return f"{both} The product sums over both, so they must be equal."
+        return f"{both} They must be equal." if self.joined else f"{both} They must be equal, or one of them must be 1."
 
 
 class Halves(Reason, frozen=True):

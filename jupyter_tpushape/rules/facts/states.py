@@ -140,6 +140,23 @@ class CellStates(Fact, frozen=True):
         return Side(count(self.wanted, "state")), Side("another number" if self.returned is None else count(self.returned, "state"))
 
 
+class CellUnpacks(Fact, frozen=True):
+    """The cell of a recurrent layer unpacks ``wanted`` states, but declares ``declared``."""
+
+    layer: Who
+    wanted: int
+    declared: int
+
+    def message(self) -> str:
+        return f"The cell of {named(self.layer)} unpacks {count(self.wanted, 'state')}, but its state_size declares {self.declared}."
+
+    def why(self) -> str:
+        return "The cell receives one state for each entry of state_size. An LSTM has two, h and c: self.state_size = [units, units]."
+
+    def sides(self) -> Sides:
+        return Side(count(self.wanted, "state")), Side(count(self.declared, "state"))
+
+
 class StatesToo(Fact, frozen=True):
     """``layer`` expects one tensor, but ``giver`` returns its output and its states, ``given`` tensors in total."""
 

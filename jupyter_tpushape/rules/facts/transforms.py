@@ -308,3 +308,18 @@ class PutApart(Fact, frozen=True):
 
 
 GROUPS = ("trainable", "non-trainable", "optimizer")
+
+
+class BatchScanned(Fact, frozen=True):
+    """``associative_scan`` in ``layer`` goes along the batch axis."""
+
+    layer: Who
+
+    def message(self) -> str:
+        return f"associative_scan in {named(self.layer)} runs along axis 0, which is the batch: each sample would continue the one before."
+
+    def why(self) -> str:
+        return "Its default is axis=0. For (batch, steps, features), pass axis=1."
+
+    def sides(self) -> Sides:
+        return Side("axis=1, the steps"), Side("axis=0, the batch")
