@@ -252,7 +252,7 @@ def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
     if fact.weights[:-1] == fact.values:
         target = (*row, 1)
         yield (
-            f"Weight each of the {row[-1]} values: add Reshape({target}) after {last.name}, and a last axis to the labels",
+            f"Add Reshape({target}) after {last.name} and a last axis to the labels, to weight each of the {row[-1]} values",
             [append(last.name, "Reshape", target_shape=list(target)), transform(path, "expand_dims", axis=-1)],
             f"{fact.loss} averages over the last axis, which then has one value.",
         )
