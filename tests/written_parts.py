@@ -309,6 +309,29 @@ model = keras.Sequential([keras.Input((4,)), L.Dense(3)])
         "    model = keras.Sequential([keras.Input((4,)), L.Dense(3)])",
         "    model = keras.Sequential([keras.Input((4,)), L.Dense(3), L.Reshape((3, 1))])",
     ),))),
+    "channels that are inserted in front": ("window-too-large", Own(model_of("""
+model = keras.Sequential([
+    keras.Input((12, 9)),
+    L.Lambda(lambda t: tf.expand_dims(t, 1)),
+    L.Conv2D(4, 3), L.Flatten(), L.Dense(1),
+])
+""", f"{rows(8, 12, 9)}, {rows(8, 1)}"), ((
+        "        L.Lambda(lambda t: tf.expand_dims(t, 1)),", "        L.Lambda(lambda t: tf.expand_dims(t, -1)),",
+    ),))),
+    "an output that is a layer": ("layer-uncalled", Own(model_of("""
+i = keras.Input((6,))
+x = L.Dense(5)(i)
+out = L.Dense(3, activation="softmax")
+model = keras.Model(inputs=i, outputs=out)
+""", f"{rows(8, 6)}, np.arange(8) % 3", _SPARSE), ((
+        '    out = L.Dense(3, activation="softmax")', '    out = L.Dense(3, activation="softmax")(x)',
+    ),))),
+    "channels that groups do not divide": ("layer-raises", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.Conv2D(10, 3)(i)
+x = L.Conv2D(8, 3, groups=4)(x)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (("    x = L.Conv2D(10, 3)(i)", "    x = L.Conv2D(12, 3)(i)"),))),
     "patches that a function returns": ("input-patches", Own(model_of("""
 i = keras.Input((8, 8, 3))
 model = keras.Model(i, L.Dense(3, activation='softmax')(L.Flatten()(i)))

@@ -128,7 +128,14 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
         frame, trace = trace.tb_frame, trace.tb_next
         code = frame.f_code
         given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
-        if not given or is_user_file(code.co_filename) or not isinstance(given[0], adapter.Layer) or isinstance(given[0], adapter.Model):
+        if not given or is_user_file(code.co_filename) or not isinstance(given[0], adapter.Layer):
+            continue
+        if isinstance(given[0], adapter.Model):
+            # An output that is a layer.
+            ends = adapter.flatten(frame.f_locals.get("outputs")) if code.co_name == "__init__" else []
+            found = next(
+                (Uncalled(type(end).__name__, _made_at(recorder, end), True) for end in ends if isinstance(end, adapter.Layer)), found
+            )
             continue
         if code.co_name == "__init__" and any(_tensors(adapter, item) for item in given[1:]):
             return Uncalled(type(given[0]).__name__, None, False)

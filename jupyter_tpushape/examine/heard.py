@@ -255,6 +255,7 @@ def _operation(text: str) -> Iterator[Heard]:
 
 
 _DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")
+_GROUPS = re.compile(r"divisible by the number of groups\. Received:? groups=(\d+), but the input has (\d+) channels")
 _PIECES = re.compile(r"can't split axis of size (\d+) into pieces of size \[([\d,]+)\]")
 
 
@@ -262,6 +263,8 @@ _PIECES = re.compile(r"can't split axis of size (\d+) into pieces of size \[([\d
 def _divisor(text: str) -> Iterator[Heard]:
     if found := _DIVISOR.search(text):
         yield HeardDivisor(int(found[2]), int(found[1]))
+    if grouped := _GROUPS.search(text):
+        yield HeardDivisor(int(grouped[2]), int(grouped[1]))
     if pieces := _PIECES.search(text):
         yield HeardPieces(int(pieces[1]), tuple(map(int, pieces[2].split(","))))
 

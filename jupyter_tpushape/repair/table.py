@@ -222,7 +222,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         windows.even_blocks,
         operands.flat_samples,
     ),
-    "window-too-large": (windows.exchanged_numbers, windows.swapped_axes, transposed.channels_last, windows.keep_size, entry.declare_rows),
+    "window-too-large": (
+        windows.exchanged_numbers,
+        windows.inserted_last,
+        windows.swapped_axes,
+        transposed.channels_last,
+        windows.keep_size,
+        entry.declare_rows,
+    ),
     "float-size": (static_sizes.whole, static_sizes.whole_argument),
     "axis-unknown": (
         static_sizes.measured,
@@ -244,6 +251,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        reshapes.divided,
         transposed.initial_matrix,
         jax_arrays.one_row,
         steps.accepted,

@@ -93,7 +93,7 @@ def _called_on_last(line: Line, fact: NotCalled) -> Made:
     for made in above:
         if not _is_layer(line, made, fact):
             continue
-        name, layer = ast.unparse(made.targets[0]), ast.unparse(made.value)
+        name, layer = ast.unparse(made.targets[0]), line.source.of(made.value)
         before = [item for item in above if item.lineno < made.lineno and isinstance(item.value, ast.Call)]
         names = [*parameters, *(ast.unparse(item.targets[0]) for item in before)]
         read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load) and item.lineno > made.lineno}

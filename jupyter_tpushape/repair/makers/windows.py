@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
-from ...graph import Cause, padded, unpadded
+from ...graph import Cause, chain, padded, unpadded, value
 from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
 from ...rules.facts.reasons import Uneven, cut_blocks
 from ...rules.upstream import ancestors
 from ...rules.words import listed
+from ..text.arguments import argument
+from ..text.source import called, nodes
 from .edits import Made, append, configure, created, failing, insert, of
 from .ends import ends_of
-from .line import defaults, lines_of, own_layer
+from .line import defaults, lines_at, lines_of, own_layer
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
@@ -44,7 +47,7 @@ def exchanged_numbers(evidence: Evidence, finding: Finding, fact: WindowTooLarge
 def keep_size(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" where the window ran out of room, and above it."""
     node, shape = failing(evidence)
-    if isinstance(finding.fact, WindowTooLarge) and finding.fact.narrow:
+    if (isinstance(finding.fact, WindowTooLarge) and finding.fact.narrow) or _inserted(evidence, shape):
         return  # it would read nothing but padding
     yield (
         f'Keep the spatial size in {node.name}: padding="same"',
@@ -70,6 +73,28 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
             [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
             "There is only one position left to pool.",
         )
+
+
+def _inserted(evidence: Evidence, shape: Shape | None) -> bool:
+    """Whether an axis that the window slides over was inserted with size 1: no window made it so small."""
+    edge = next(iter(evidence.failed_inputs()), None)
+    sizes = evidence.origins.of(edge)[1:-1] if edge is not None and shape and len(shape) > 2 else ()
+    return any(value(size) == 1 and not chain(size) for size in sizes)
+
+
+@of(WindowTooLarge)
+def inserted_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """The channel axis that the program inserts in front of the picture, at its end."""
+    _, shape = failing(evidence)
+    for line in lines_at(evidence, finding.location)[:1] if _inserted(evidence, shape) else ():
+        for call in nodes(line.source.tree, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"]) if called(call) == "expand_dims" else None
+            if isinstance(axis, ast.Constant) and type(axis.value) is int and 0 < axis.value < len(shape or ()) - 1:
+                yield (
+                    f"Insert the axis of size 1 at the end at line {axis.lineno}: axis=-1",
+                    [line.edit(axis, "-1")],
+                    "The channels are the last axis.",
+                )
 
 
 def upsampled(evidence: Evidence, finding: Finding) -> Made:

@@ -137,7 +137,7 @@ class NotCalled(Fact, frozen=True):
         if not self.made:
             return f"A layer received the class {self.cls} instead of a tensor."
         if self.later:
-            return f"A layer received {self.cls} instead of a tensor: {self.cls} was created but not called."
+            return f"{self.cls} was created but not called, and is used where a tensor is expected."
         return f"{self.cls} is created with a tensor as its argument, but not called on it."
 
     def why(self) -> str:
