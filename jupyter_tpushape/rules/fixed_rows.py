@@ -13,7 +13,7 @@ from .compared import ends
 from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.loss_silent import BatchBehind
-from .facts.mixing import EveryPair, FixedBatch, RowsJoined, RowsMultiplied
+from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied
 from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
 from .registry import check, rule
@@ -48,6 +48,21 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     if meeting is not None:
         yield meeting
         return
+    edge, made = next(iter(evidence.flow.into(node.id)), None), next(iter(evidence.flow.out_of(node.id)), None)
+    before, after = (edge and edge.spec.shape) or (), (made and made.spec.shape) or ()
+    if (
+        node.op.lower() == "reshape"
+        and batch
+        and before[:1] == (batch,)
+        and after
+        and after[0]
+        and 1 < after[0] < batch
+        and not batch % after[0]
+    ):
+        grouped = RowsGrouped(Who.of(node), before, after)
+        if all(rows % grouped.size == 0 for rows in others):
+            yield Finding.of(FIXED.id, "note", grouped, (node.id,), location=node.called or node.location)
+            return
     fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
     yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
 

@@ -208,6 +208,27 @@ class BatchMerged(Fact, frozen=True):
         return Side("(batch, ...)"), Side(show_shape(self.shape))
 
 
+class RowsGrouped(Fact, frozen=True):
+    """A reshape of ``before`` to ``after``, which has one row for each group of samples, such as the triplets of a batch."""
+
+    reshape: Who
+    before: Shape
+    after: Shape
+
+    @property
+    def size(self) -> int:
+        return (self.before[0] or 0) // (self.after[0] or 1)
+
+    def message(self) -> str:
+        return f"{named(self.reshape)}{placed(self.reshape)} groups {self.size} samples, so the rows of every batch must be a multiple of {self.size}."
+
+    def why(self) -> str:
+        return f"It turns {show_shape(self.before)} into {show_shape(self.after)}. A batch of another number of rows raises an error."
+
+    def sides(self) -> Sides:
+        return pair(self.before, self.after, names=False)
+
+
 class RowsJoined(Fact, frozen=True):
     """A reshape in a loss or a layer of ``before`` to ``after``, each row of which has the values of several samples in one axis."""
 
