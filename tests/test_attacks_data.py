@@ -252,6 +252,7 @@ def test_a_parse_is_begun_again_where_another_thread_disturbed_it(monkeypatch: A
 def test_a_trace_inside_of_a_tf_function_is_not_rewritten(capfd: Any) -> None:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     model.compile("sgd", "mse")
+    tf.random.get_global_generator().normal(())  # it has a state, which is kept
     seen = []
 
     @tf.function

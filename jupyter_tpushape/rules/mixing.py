@@ -11,7 +11,6 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from .examples import sequential
 from .facts.mixing import (
-    AttentionOverBatch,
     BatchLost,
     BatchMerged,
     EveryIndex,
@@ -19,18 +18,17 @@ from .facts.mixing import (
     Interleaved,
     SamplesPicked,
     SamplesSummed,
-    SoftmaxOverBatch,
     Straddling,
 )
 from .registry import check, rule
 from .upstream import ancestors
 from .words import PAIRING
 
-_SOURCE = "tracing again with one more row shows which axes carry the batch"
+SOURCE = "tracing again with one more row shows which axes carry the batch"
 
 
 PAIRWISE = rule(
-    "batch-broadcast", "A broadcast combines every sample with every other", severity="silent", source=_SOURCE,
+    "batch-broadcast", "A broadcast combines every sample with every other", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
@@ -39,7 +37,7 @@ both operands have the same rank (squeeze and excite, pairwise distances with ex
 built-in layers and compiled functions are not checked.""",
 )  # fmt: skip
 LOST = rule(
-    "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=_SOURCE,
+    "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=0, keepdims=True)"),
     passes=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1, keepdims=True)"),
     doc="""Reported at the model's output, and at a built-in layer with weights if its first axis is not the batch but another axis is. Batch statistics on
@@ -47,28 +45,21 @@ the side (such as subtracting the batch mean) keep the batch axis and are not re
 )  # fmt: skip
 _SPLIT = "class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, %d))"
 MERGED = rule(
-    "batch-axis-merged", "A reshape splits or merges samples", severity="silent", source=_SOURCE,
+    "batch-axis-merged", "A reshape splits or merges samples", severity="silent", source=SOURCE,
     fails=sequential("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 3),
     passes=sequential("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 6),
 )  # fmt: skip
 INTERLEAVED = rule(
-    "reshape-interleaves", "A reshape is used instead of a transpose", severity="silent", source=_SOURCE,
+    "reshape-interleaves", "A reshape is used instead of a transpose", severity="silent", source=SOURCE,
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back. Other reshapes that split or
 merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
-SOFTMAX = rule(
-    "softmax-over-batch", "Softmax over the samples of a batch", severity="silent", source=_SOURCE,
-    fails=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=0)"),
-    passes=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
-    doc="""Reported inside a model if a softmax sums over the batch axis and no other axis carries the batch. A matrix of every sample against every other
-(contrastive learning) has two such axes and is not reported. Neither is a softmax in a loss.""",
-)  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
 SUMMED = rule(
-    "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=_SOURCE,
+    "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
     doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
 Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. Means and other
@@ -76,7 +67,7 @@ statistics of a batch are not reported, nor are divisions by a sum in a loss: th
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
-    "samples-picked", "The loss reads single samples of the batch", severity="silent", source=_SOURCE,
+    "samples-picked", "The loss reads single samples of the batch", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % ("", "")),
     passes=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % (":, ", ":, ")),
     doc="""The first axis of labels and predictions is the batch, so `y_pred[2]` is the third sample and not the third value of each sample. Reported if a
@@ -415,35 +406,6 @@ def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
         if grown and len(grown) == 1 and 0 not in grown and next(iter(grown.values())) == 1:
             return any(n != 1 for n in after[: next(iter(grown))])
     return False
-
-
-@check(order=43)
-def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Softmaxes inside the model over the batch axis."""
-    for node in evidence.flow.nodes:
-        if node.kind == "layer" and node.family == "attention" and node.status == "ok":
-            yield from _attention(evidence, node)
-        if node.op not in ("Softmax", "LogSoftmax") or node.status != "ok" or of_a_loss(evidence, node):
-            continue
-        for edge in evidence.flow.into(node.id)[:1]:
-            grown, shape = carried(evidence, edge), edge.spec.shape
-            if not grown or not shape or len(grown) != 1:
-                continue
-            axis = node.config.get("axis", -1) if node.kind == "layer" else -1
-            if not isinstance(axis, int) or axis % len(shape) not in grown or len(shape) < 2:
-                continue
-            where = next((item for item in [node, *above(evidence, node)] if item.kind == "layer"), node)
-            fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
-            yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
-
-
-def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
-    for edge in evidence.flow.into(node.id):
-        shape = edge.spec.shape
-        if edge.label in ("", "query", "value", "key") and shape and len(shape) == 2 and carried(evidence, edge) == {0: 1.0}:
-            fact = AttentionOverBatch(Who.of(node), shape)
-            yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
-            return
 
 
 def above(evidence: Evidence, node: Node) -> Iterator[Node]:

@@ -45,12 +45,20 @@ def _torch() -> Iterator[Callable[[], None]]:
 
 
 def _variable(variable: Any) -> Callable[[], None]:
-    held = variable.numpy().copy()
+    with _eager():
+        held = variable.numpy().copy()
 
     def restore() -> None:
-        variable.assign(held)
+        with _eager():
+            variable.assign(held)
 
     return restore
+
+
+def _eager() -> contextlib.AbstractContextManager[Any]:
+    """Outside of any function that TensorFlow is tracing."""
+    module = sys.modules.get("tensorflow")
+    return contextlib.nullcontext() if module is None else module.init_scope()
 
 
 def _keras() -> Iterator[Callable[[], None]]:
