@@ -223,7 +223,7 @@ class RowsGrouped(Fact, frozen=True):
         return f"{named(self.reshape)}{placed(self.reshape)} groups {self.size} samples, so the rows of every batch must be a multiple of {self.size}."
 
     def why(self) -> str:
-        return f"It turns {show_shape(self.before)} into {show_shape(self.after)}. A batch of another number of rows raises an error."
+        return f"It turns {show_shape(self.before)} into {show_shape(self.after)}. A batch of a different number of rows raises an error."
 
     def sides(self) -> Sides:
         return pair(self.before, self.after, names=False)
