@@ -375,6 +375,9 @@ PIECES = (
 )
 
 
+NEW = ("new", "other  ", "")
+
+
 def test_random_patches_are_exact(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     path = tmp_path / "train.py"
@@ -385,13 +388,17 @@ def test_random_patches_are_exact(tmp_path: Path) -> None:
         lines = written.text.split("\n")[:-1]
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(len(lines) or 1)
-            lines[at : at + rng.randint(0, 2)] = [rng.choice(["new", "other  ", ""]) for _ in range(rng.randint(0, 2))]
+            lines[at : at + rng.randint(0, 2)] = [rng.choice(NEW) for _ in range(rng.randint(0, 2))]
         after = "\n".join([*lines, ""])
         change = fix(written.text, after)
         if not change.patch or not lines:
             continue
-        # A new line ends like its neighbors, where a file mixes line ends.
-        assert patched(written.text, change.patch).replace("\r\n", "\n") == after.replace("\r\n", "\n")
+        made = patched(written.text, change.patch).split("\n")
+        assert len(made) == len(after.split("\n"))
+        for line, wanted in zip(made, after.split("\n"), strict=True):
+            # A new line ends like its neighbors, where a file mixes line ends; every other one is as it was, byte for byte.
+            new = wanted.rstrip("\r") in NEW
+            assert line == wanted or (new and line.rstrip("\r") == wanted.rstrip("\r"))
         wrong = written.text.replace("x", "q", 1)
         if wrong != written.text:
             try:

@@ -182,14 +182,15 @@ def _single(data: Any) -> bool:
 
 def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...], step: Any) -> StepState:
     """The step's facts as plain values, for the rules."""
-    from ..replicas.scope import made_outside, strategy_name, variables_of
+    from ..replicas.scope import made_outside, plain, strategy_name, variables_of
 
     assert seen.run is not None
     given = seen.program.strategy if seen.program.strategy is not None else facts.strategy
     name = strategy_name(given)
+    copied = bool(name) and not plain(given)
     used = [call.obj for call in seen.recorder.calls if call.obj is not None]
     models = [layer for layer in reached.layers if any(layer is one for one in used)]
-    outside = [path for layer in models for path in made_outside(variables_of(layer), given)] if name else []
+    outside = [path for layer in models for path in made_outside(variables_of(layer), given)] if copied else []
     every = [path for layer in models for path in (str(getattr(one, "path", one.name)) for one in variables_of(layer))]
     optimizers = {id(update.optimizer): update.optimizer for update in facts.updates}
     captured = {id(handle) for handle, _ in seen.run.graph.captures} if seen.run.graph is not None else set()
@@ -200,8 +201,8 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...],
         variable_argument=facts.variable_argument, nested=facts.nested, static_only=facts.static_only, buckets=facts.buckets,
         variables_made=tuple(dict.fromkeys(where for _, where in facts.made if where is not None)),
         outside=tuple(dict.fromkeys(outside)), variables=len(set(every)),
-        optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if name and not _its(one, given)),
-        bare_outside=tuple(str(one.name).removesuffix(":0") for one in bare) if name else (),
+        optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if copied and not _its(one, given)),
+        bare_outside=tuple(str(one.name).removesuffix(":0") for one in bare) if copied else (),
         refused=str(seen.error) if seen.error is not None else "", scales=found, without_result=facts.without_result, misapplied=facts.misapplied,
     )  # fmt: skip
 

@@ -149,8 +149,15 @@ def _steps(model: Any) -> int:
         return 1
 
 
+def plain(strategy: Any) -> bool:
+    """Whether the variables of a strategy are plain ones, wherever they are made: those of one device."""
+    return any(base.__name__ == "OneDeviceExtended" for base in type(getattr(strategy, "extended", None)).__mro__)
+
+
 def _made_in(variable: Any, strategy: Any) -> bool:
     """Whether a variable was created in the strategy's scope."""
+    if plain(strategy):
+        return True
     try:
         return _distributed(variable) and bool(strategy.extended.variable_created_in_scope(_raw(variable)))
     except Exception:
@@ -185,7 +192,7 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
         (inside if made else outside).append(_path(variable))
         copies = max(copies, len(getattr(_raw(variable), "values", ())) if made else 1)
     metrics = []
-    if strategy_name(chosen):
+    if strategy_name(chosen) and not plain(chosen):
         for metric in _metric_objects(model):
             held = list(getattr(metric, "variables", ()) or ())
             if held and not all(_distributed(variable) for variable in held):

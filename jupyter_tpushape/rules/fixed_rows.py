@@ -48,17 +48,8 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     if meeting is not None:
         yield meeting
         return
-    edge, made = next(iter(evidence.flow.into(node.id)), None), next(iter(evidence.flow.out_of(node.id)), None)
-    before, after = (edge and edge.spec.shape) or (), (made and made.spec.shape) or ()
-    if (
-        node.op.lower() == "reshape"
-        and batch
-        and before[:1] == (batch,)
-        and after
-        and after[0]
-        and 1 < after[0] < batch
-        and not batch % after[0]
-    ):
+    before, after = _reshaped(evidence, node)
+    if groups_rows(before, after, batch):
         grouped = RowsGrouped(Who.of(node), before, after)
         if all(rows % grouped.size == 0 for rows in others):
             yield Finding.of(FIXED.id, "note", grouped, (node.id,), location=node.called or node.location)
@@ -108,31 +99,37 @@ def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None
     In a loss only if labels and predictions are both joined. Samples that stay apart on an axis of their own, such as the triplets of a
     batch, are joined on purpose.
     """
-    edge, made = next(iter(evidence.flow.into(node.id)), None), next(iter(evidence.flow.out_of(node.id)), None)
-    before, after = (edge and edge.spec.shape) or (), (made and made.spec.shape) or ()
-    if edge is None or node.op.lower() != "reshape" or not joins_rows(before, after, batch):
+    before, after = _reshaped(evidence, node)
+    if not joins_rows(before, after, batch):
         return None
     loss = next((item for item in above(evidence, node) if item.kind in ("loss", "metric")), None)
     if loss is not None:
-        own = [item for item in evidence.flow.nodes if item.op == node.op and loss in above(evidence, item)]
-        pairs = [
-            (one.spec.shape or (), two.spec.shape or ())
-            for item in own
-            for one in evidence.flow.into(item.id)[:1]
-            for two in evidence.flow.out_of(item.id)[:1]
-        ]
+        pairs = [_reshaped(evidence, item) for item in evidence.flow.nodes if loss in above(evidence, item)]
         if sum(joins_rows(one, two, batch) for one, two in pairs) < 2:
             return None
     fact = RowsJoined(Who.of(node), before, after)
-    return Finding.of(MERGED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+    edges = tuple(edge.id for edge in evidence.flow.into(node.id)[:1])
+    return Finding.of(MERGED.id, "silent", fact, (node.id,), edges, node.called or node.location)
+
+
+def _reshaped(evidence: Evidence, node: Node) -> tuple[Shape, Shape]:
+    """The shapes that a reshape gets and gives; nothing of any other operation."""
+    edges = (*evidence.flow.into(node.id)[:1], *evidence.flow.out_of(node.id)[:1])
+    if node.op.lower() != "reshape" or len(edges) != 2:
+        return (), ()
+    return edges[0].spec.shape or (), edges[1].spec.shape or ()
+
+
+def groups_rows(before: Shape, after: Shape, batch: int | None) -> bool:
+    """Whether the second shape has one row for each group of the samples that the first one has a row for."""
+    rows = after[0] if after else None
+    return bool(batch and before[:1] == (batch,) and rows and rows < batch and batch % rows == 0)
 
 
 def joins_rows(before: Shape, after: Shape, batch: int | None) -> bool:
     """Whether each row of the second shape has the values of several rows of the first, which do not stay apart."""
-    if not batch or before[:1] != (batch,) or len(after) < 2 or not after[0] or after[0] >= batch or batch % after[0]:
-        return False
     inner = tuple(n for n in before[1:] if n != 1)
-    return after[-len(inner) :] != inner if inner and after[1:] != (batch // after[0],) else False
+    return groups_rows(before, after, batch) and len(after) > 1 and bool(inner) and after[-len(inner) :] != inner
 
 
 @check(order=45, backend="tensorflow")

@@ -155,8 +155,7 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     if state.optimizer_foreign:
         yield Finding.of(FOREIGN.id, "error", _other_variables(evidence, state.optimizer_class))
     strategy = state.strategy
-    # The variables of one device are plain ones, wherever they are made.
-    if not strategy or evidence.target is None or strategy == "OneDeviceStrategy":
+    if not strategy or evidence.target is None:
         return
     if state.outside and not state.model and not state.optimizer:
         if state.current:

@@ -76,6 +76,14 @@ def test_what_stands_in_the_wrong_place_is_put_right(tmp_path, code, rule, line)
     assert line in fix.patch.replace("keras.ops.", "ops.")
 
 
+def test_a_token_that_makes_a_step_more_than_the_labels_is_mended_and_the_labels_come_next(tmp_path):
+    code = own(
+        ["return jnp.concatenate([self.token.value, x], axis=1)"], build=["self.token = self.add_weight(shape=(1, shape[-1]))"], shape=(5, 4),
+    )  # fmt: skip
+    _, fix = first(traced(tmp_path, code), "op-shapes")
+    assert (fix.proof, fix.mends, fix.then) == ("source", True, ("output-size",))
+
+
 CELL = """
 class Cell(keras.Layer):
     def __init__(self, units):

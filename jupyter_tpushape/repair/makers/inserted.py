@@ -13,7 +13,7 @@ from ...rules.facts.layers import OperationRaised
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import assigned_to, lines_of, own_layer, short
+from .line import assigned_to, lines_of, own_layer, short, whole_number
 
 
 @of(OperationRaised)
@@ -23,7 +23,7 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
         for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
             made = assigned_to(line, node)
             axis = argument(made, "axis", ["x", "axis"]) if isinstance(made, ast.Call) and called(made) == "expand_dims" else None
-            at = _number(axis)
+            at = whole_number(axis)
             if axis is None or at is None or len(shape) != len(other) or not -len(shape) <= at < len(shape) or shape[at] != 1:
                 continue
             rest = [*shape]
@@ -37,14 +37,6 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                         [line.edit(axis, str(new))],
                         "Each of its values then applies to one position of the other operand.",
                     )
-
-
-def _number(node: ast.expr | None) -> int | None:
-    try:
-        value = ast.literal_eval(node) if node is not None else None
-    except ValueError:
-        return None
-    return value if type(value) is int else None
 
 
 def _broadcast(one: Shape, other: Shape) -> bool:

@@ -288,6 +288,15 @@ def listed(node: ast.AST | None) -> list[ast.expr]:
     return node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
 
 
+def whole_number(node: ast.AST | None) -> int | None:
+    """The whole number that is written there, also with a minus."""
+    try:
+        value = ast.literal_eval(node) if isinstance(node, ast.expr) else None
+    except ValueError:
+        return None
+    return value if type(value) is int else None
+
+
 def size_of(node: ast.AST | None) -> int | None:
     """The whole number that is written there."""
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

@@ -17,7 +17,7 @@ from ...rules.words import SLICES
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
-from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
+from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of, whole_number
 from .operations import through
 from .turned import order_to
 
@@ -317,10 +317,7 @@ def shape_read(node: ast.expr) -> ast.expr | None:
 
 
 def index_of(node: ast.Subscript) -> int | None:
-    value = node.slice
-    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
-        return -value.operand.value if isinstance(value.operand.value, int) else None
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, int) else None
+    return whole_number(node.slice)
 
 
 def _places(shape: Shape, size: int) -> set[int]:

@@ -35,13 +35,8 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
                 for name, value in given.items():
                     if (line.number(value) if value is not None else defaults.get(name)) != old or not new:
                         continue
-                    edit = line.edit(value, str(new)) if value is not None else line.edit(call, _with(call, name, new), choice=name)
+                    edit = line.edit(value, str(new)) if value is not None else line.more(call, f"{name}={new}")
                     yield f"Create {owner.name} with {name}={new}", [edit], f"It was created for {old}, but receives {new} values."
-
-
-def _with(call: ast.Call, name: str, value: int) -> str:
-    words = [f"{word.arg}={ast.unparse(word.value)}" if word.arg else f"**{ast.unparse(word.value)}" for word in call.keywords]
-    return f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *words, f'{name}={value}'])})"
 
 
 @of(WrongRank)

@@ -15,7 +15,7 @@ from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, given, of
-from .line import Line, calls_at, lines_at, short, size_of, span_of
+from .line import Line, calls_at, lines_at, short, size_of, span_of, whole_number
 
 
 @of(SamplesSummed)
@@ -109,7 +109,9 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
         picks = [
             item for item in nodes(line.scope if whole else line.source.tree, ast.Subscript) if whole or item.lineno == line.raised.line
         ]
-        picks = [item for item in picks if isinstance(item.value, ast.Name) and item.value.id in tensors and _is_number(item.slice)]
+        picks = [
+            item for item in picks if isinstance(item.value, ast.Name) and item.value.id in tensors and whole_number(item.slice) is not None
+        ]
         if picks:
             shown = ", ".join([ast.unparse(item) for item in picks[:2]] + ["..."] * (len(picks) > 2))
             yield (
@@ -117,13 +119,6 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(item, f"{ast.unparse(item.value)}[:, {ast.unparse(item.slice)}]") for item in picks],
                 "The first axis is the batch; the colon keeps all samples.",
             )
-
-
-def _is_number(index: ast.expr) -> bool:
-    try:
-        return type(ast.literal_eval(index)) is int
-    except ValueError:
-        return False
 
 
 @of(PairsPredicted)
