@@ -9,6 +9,8 @@ import tensorflow as tf
 import tf_keras
 
 from jupyter_tpushape.notebook.inventory import inventory
+from jupyter_tpushape.notebook.pairing import used_together
+from jupyter_tpushape.views.names import canonical, looked_up
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 
@@ -78,3 +80,49 @@ def test_a_table_and_the_labels_that_a_cell_trains_it_on_are_one_entry(lib, cell
 def test_masks_are_labels(lib):
     model = lib.Sequential([lib.Input((4, 4, 3)), lib.layers.Conv2D(2, 1)])
     assert inventory({"model": model, "images": zeros(9, 4, 4, 3), "masks": zeros(9, 4, 4)})["pairs"] == {"model": "images, masks"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ("model.fit([left, right], y, epochs=2)", "[left, right], y"),
+        ("model.fit((left, right), y)", "(left, right), y"),
+        ('model.fit({"l": left, "r": right}, y)', "{'l': left, 'r': right}, y"),
+        ("get_ipython().run_line_magic('tpushape', 'model ([left, right], y)')", "[left, right], y"),
+    ],
+)
+@BOTH
+def test_several_inputs_that_a_cell_hands_over_together_are_chosen_with_their_labels(lib, cell, name):
+    left, right = lib.Input((4,), name="l"), lib.Input((6,), name="r")
+    model = lib.Model([left, right], lib.layers.Dense(1)(lib.layers.Concatenate()([left, right])))
+    space = {"left": zeros(9, 4), "right": zeros(9, 6), "y": zeros(9, 1), "model": model}
+    found = inventory(space, sources=[cell])
+    assert found["pairs"] == {"model": name}
+    entry = next(one for one in found["data"] if one["name"] == name)
+    assert entry["spec"] == "(9, 4) float32, (9, 6) float32, (9, 1) float32"
+    # Another array behind one of the names is other data.
+    assert (
+        next(one for one in inventory({**space, "right": zeros(9, 6)}, sources=[cell])["data"] if one["name"] == name)["key"]
+        != entry["key"]
+    )
+    # Rows that do not go together, and a variable that is gone, make no entry.
+    for other in ({**space, "right": zeros(8, 6)}, {key: value for key, value in space.items() if key != "left"}):
+        assert name not in {one["name"] for one in inventory(other, sources=[cell])["data"]}
+
+
+@pytest.mark.parametrize(
+    "cell", ["model.fit([x, load()], y)", "model.fit({**a}, y)", "model.fit({1: x}, y)", "model.fit([], y)", "model.fit(x[0], y)"]
+)
+def test_what_is_not_written_as_names_is_never_looked_up(cell):
+    assert used_together(cell) == frozenset()
+    with pytest.raises(ValueError, match="is not a variable: expected names"):
+        looked_up(cell[len("model.fit(") : -1], {"x": 1, "y": 2, "a": {}})
+
+
+def test_names_are_written_one_way():
+    assert canonical("(x,y)") == "x, y"
+    assert canonical('{"a":x}, y') == "{'a': x}, y"
+    assert canonical("first(x)") == "first(x)"
+    assert looked_up("[x, y], {'m': x}", {"x": 1, "y": 2}) == ([1, 2], {"m": 1})
+    with pytest.raises(NameError, match="z no longer exists"):
+        looked_up("x, z", {"x": 1})

@@ -15,6 +15,7 @@ import time
 from typing import Any
 
 from ..trace.patience import hand_over
+from ..views.names import looked_up
 from ..views.naming import named
 from .interrupt import Cancelled, Interruptible
 from .request import BadRequest, Request, parse
@@ -236,7 +237,7 @@ def _report(request: Request, shell: Any, progress: Any) -> Any:
 
     namespace = shell.user_ns
 
-    data = _named(request.data or "", namespace)
+    data = looked_up(request.data or "", namespace)
     options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
     if request.compile and not request.watched:
         options["compiler"] = request.compile
@@ -245,16 +246,4 @@ def _report(request: Request, shell: Any, progress: Any) -> Any:
     if request.batches:
         options["batches"] = request.batches
     with in_variables(shell, request.data or "", data):
-        return trace(_named(request.model, namespace), data, **options)
-
-
-def _named(names: str, namespace: dict[str, Any]) -> Any:
-    """The variable of that name, or a tuple of several (``"x, y"``); never evaluates an expression."""
-    found = []
-    for name in filter(None, (part.strip() for part in names.split(","))):
-        if name not in namespace:
-            raise NameError(f"{name} no longer exists in this kernel: refresh the list.")
-        found.append(namespace[name])
-    if not found:
-        return None
-    return found[0] if len(found) == 1 else tuple(found)
+        return trace(looked_up(request.model, namespace), data, **options)

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from ..flow import show_shape
 from ..trace.locations import is_user_file
+from ..views.names import looked_up
 from .pairing import assigned, belong, best, leaves, used_together
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
@@ -130,9 +131,13 @@ def _data(value: Any) -> dict[str, Any] | None:
     # A table has a column for each input.
     parts = list(value.values()) if isinstance(value, dict) else list(value) if type(value) is tuple and len(value) <= _SHOWN else []
     if parts and len(parts) <= _COLUMNS and all(_is_array(part) and part.shape for part in parts):
-        more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
-        return {"class": kind, "spec": ", ".join([*map(_spec, parts[:_SHOWN]), *more])}
+        return {"class": kind, "spec": _together(parts)}
     return None
+
+
+def _together(parts: list[Any]) -> str:
+    more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
+    return ", ".join([*map(_spec, parts[:_SHOWN]), *more])
 
 
 def _is_array(value: Any) -> bool:
@@ -176,20 +181,44 @@ def _array_pairs(
 ) -> list[dict[str, Any]]:
     """Features and labels as one entry, where both have as many rows.
 
-    Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then the features may be a dict of arrays.
+    Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then either may be a dict, a list or a tuple of arrays.
     """
-    pairs = []
     rows = {entry["name"]: _rows(namespace[entry["name"]]) for entry in data}
-    for entry, label in itertools.permutations(data, 2):
-        name, other = entry["name"], label["name"]
-        if rows[name] is None or rows[name] != rows[other] or not _is_array(namespace[other]):
-            continue
-        if (name, other) in used or (_is_array(namespace[name]) and belong(name, other)):
-            both = f"{name}, {other}"
-            tails[both] = tails[name]
-            spec, key = f"{entry['spec']}, {label['spec']}", f"{entry['key']}, {label['key']}"
-            pairs.append({"name": both, "class": entry["class"], "spec": spec, "key": key})
-    return pairs
+    named = [(one["name"], other["name"]) for one, other in itertools.permutations(data, 2)]
+    alike = [both for both in named if rows[both[0]] is not None and rows[both[0]] == rows[both[1]] and _is_array(namespace[both[1]])]
+    alone = [both for both in alike if both in used or (_is_array(namespace[both[0]]) and belong(*both))]
+    listed = {both: spec for both in sorted(used - {*named}) if (spec := _held_together(both, namespace))}
+    for both in (*alone, *listed):
+        tails[", ".join(both)] = tails[both[0]] if both[0] in tails else _leaves(looked_up(both[0], namespace))
+    entries = {entry["name"]: entry for entry in data}
+    found = [_joined(entries[one], entries[other]) for one, other in alone]
+    return found + [{"name": ", ".join(both), **entry} for both, entry in listed.items()]
+
+
+def _joined(entry: dict[str, Any], label: dict[str, Any]) -> dict[str, Any]:
+    parts = {part: f"{entry[part]}, {label[part]}" for part in ("name", "spec", "key")}
+    return {"class": entry["class"], **parts}
+
+
+def _held_together(both: tuple[str, str], namespace: dict[str, Any]) -> dict[str, Any] | None:
+    """Several arrays that a cell hands over at once, as ``[left, right], y``: an entry where all of them have as many rows."""
+    try:
+        features, labels = (looked_up(written, namespace) for written in both)
+    except NameError:
+        return None
+    parts = [*_arrays(features), *_arrays(labels)]
+    if not parts or any(part is None for part in parts) or len({part.shape[0] for part in parts}) > 1:
+        return None
+    return {"class": type(features).__name__, "spec": _together(parts), "key": ", ".join(map(_key, parts))}
+
+
+def _arrays(value: Any) -> list[Any]:
+    """The arrays in a nest, ``None`` for each leaf that is none."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if type(value) in (list, tuple):
+        return [leaf for part in value for leaf in _arrays(part)]
+    return [value if _is_array(value) and value.shape else None]
 
 
 def _rows(value: Any) -> int | None:
@@ -206,6 +235,10 @@ def _features(value: Any) -> Any:
         return leaves(spec[0] if isinstance(spec, tuple) else spec, _ranked)
     if type(value) is tuple and len(value) in (2, 3):
         value = value[0]
+    return _leaves(value)
+
+
+def _leaves(value: Any) -> Any:
     return leaves(value, lambda part: tuple(part.shape) if _is_array(part) else None)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from ..flow import Finding
-from ..views.naming import listed, named
+from ..views.names import canonical
+from ..views.naming import named
 from .idle import Idle
 from .tell import rich, tell
 
@@ -101,7 +102,7 @@ def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
     if model and failed is not None and failed.about.model in ("", model):
         reports.pop("", None)
         return failed
-    same = before is not None and before.target == report.target and listed(before.about.data) == listed(report.about.data)
+    same = before is not None and before.target == report.target and canonical(before.about.data) == canonical(report.about.data)
     return before if same else None
 
 

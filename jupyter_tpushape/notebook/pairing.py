@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..flow import syntax
+from ..views.names import first_name, only_names
 
 _Shape = tuple[int | None, ...]
 _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
@@ -18,7 +19,7 @@ _FEATURES = frozenset({"x", "image", "images", "feature", "features", "input", "
 _LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes", "mask", "masks"})
 _TRAINING = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})
 # In the magic's own line data of several arrays stands in parentheses.
-_TUPLE = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+_TUPLE = re.compile(r"\(.*\)")
 
 
 def leaves(value: Any, shape: Any) -> dict[str | int, _Shape] | None:
@@ -63,7 +64,7 @@ def best(model: str, inputs: Any, data: Sequence[dict[str, Any]], features: Mapp
         name = str(entry["name"])
         labelled = ", (" in entry["spec"] or entry["class"] == "function"
         own = _words(name)
-        apart = abs(cells.get(model, 0) - cells.get(name.partition(",")[0], 0)) if cells else 0
+        apart = abs(cells.get(model, 0) - cells.get(first_name(name), 0)) if cells else 0
         return bool(fits(inputs, features.get(name))), labelled, len(words & own), not own & _HELD_BACK, -apart
 
     able = [entry for entry in data if fits(inputs, features.get(str(entry["name"]))) is not False]
@@ -95,20 +96,29 @@ def assigned(sources: Sequence[str]) -> dict[str, int]:
 
 @functools.lru_cache(maxsize=1024)
 def used_together(source: str) -> frozenset[tuple[str, str]]:
-    """Features and labels that a cell trains on or traces: ``fit(table, clicks)``, ``%tpushape net (table, clicks)``."""
+    """Features and labels that a cell trains on or traces: ``fit(table, clicks)``, ``fit([left, right], y)``, ``%tpushape net (table, clicks)``."""
     found: set[tuple[str, str]] = set()
     for node in ast.walk(_parsed(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         given = dict(zip("xy", node.args, strict=False)) | {part.arg: part.value for part in node.keywords}
         features, labels = given.get("x"), given.get("y")
-        if node.func.attr in _TRAINING and isinstance(features, ast.Name) and isinstance(labels, ast.Name):
-            found.add((features.id, labels.id))
+        if node.func.attr in _TRAINING and features and labels and only_names(features) and only_names(labels):
+            found.add((ast.unparse(features), ast.unparse(labels)))
         # A magic's line, as IPython hands it on.
         texts = [part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         if node.func.attr == "run_line_magic" and texts[:1] == ["tpushape"]:
-            found.update(_TUPLE.findall(" ".join(texts[1:])))
+            found.update(_typed(" ".join(texts[1:])))
     return frozenset(found)
+
+
+def _typed(line: str) -> list[tuple[str, str]]:
+    try:
+        both = [syntax.parse(found, "eval").body for found in _TUPLE.findall(line)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    pairs = [node.elts for node in both if isinstance(node, ast.Tuple) and len(node.elts) == 2 and only_names(node)]
+    return [(ast.unparse(features), ast.unparse(labels)) for features, labels in pairs]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..views.names import looked_up
 from .variables import in_variables
 
 _held: dict[str, Any] = {"caught": [], "stack": None}
@@ -96,13 +97,11 @@ def _failed(shell: Any, options: dict[str, Any]) -> Any:
     return report or report_for(extension.error, fixes=bool(options["fixes"])) or report_of_code(extension.error)
 
 
-def _named(shell: Any, name: str) -> Any:
-    parts = [part.strip() for part in name.split(",")]
-    missing = [part for part in parts if part not in shell.user_ns]
-    if missing:
-        raise ValueError(f"no cell up to this point defines {missing[0]}")
-    values = [shell.user_ns[part] for part in parts]
-    return values[0] if len(values) == 1 else tuple(values)
+def _named(shell: Any, written: str) -> Any:
+    try:
+        return looked_up(written, shell.user_ns)
+    except NameError as error:
+        raise ValueError(f"no cell up to this point defines {error.name}") from None
 
 
 def _newest(shell: Any) -> Any:

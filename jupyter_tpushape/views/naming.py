@@ -12,6 +12,7 @@ from ..flow import syntax
 from ..flow.wire import About
 from ..report import Report
 from ..trace.frameworks import backend_of
+from .names import canonical
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 
@@ -26,7 +27,7 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
     if failed and extension is not None and not model:
         model, data = made_at(shell.transform_cell(extension.source), _line(extension.error, shell.user_ns))
     if extension is not None and model and not failed:
-        extension.seen[model] = listed(data)
+        extension.seen[model] = canonical(data)
     report.about = About(
         model=model,
         data=data,
@@ -38,11 +39,6 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
         explains=failed,
     )
     return report
-
-
-def listed(data: str) -> str:
-    """Names of data as the kernel's list of variables has them: ``(x,y)`` as ``x, y``."""
-    return ", ".join(part.strip() for part in data.strip("()").split(","))
 
 
 def named_here(report: Report) -> Report:

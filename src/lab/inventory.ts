@@ -21,8 +21,8 @@ export function madeBy(inventory: Inventory, before: ReadonlySet<string>, name =
   return fresh.find((entry) => entry.name === name) ?? fresh.find((entry) => entry.kind === "model") ?? fresh[0];
 }
 
-/** Names of data as the list has them: `(x,y)`, as it is typed, as `x, y`. */
+/** Names of data as the list has them: `(x,y)`, as it is typed, as `x, y`, and `[a,b], y` as `[a, b], y`. */
 export function listed(data = ""): string {
-  const names = data.replace(/^\(|\)$/g, "").split(",");
+  const names = data.replace(/^\(([^()]*)\)$/, "$1").replace(/"/g, "'").split(",");
   return names.map((name) => name.trim()).join(", ");
 }
