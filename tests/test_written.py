@@ -8,6 +8,7 @@ import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
 from written_calls import CALLS
+from written_created import CREATED
 from written_data import DATA
 from written_mapped import MAPPED
 from written_older import OLDER
@@ -32,6 +33,7 @@ PROGRAMS = {
     **SAMPLES,
     **OPERATIONS,
     **CALLS,
+    **CREATED,
     **DATA,
     **OUTPUTS,
     **WIDTHS,

@@ -135,7 +135,9 @@ def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
     found = []
     for port in call.inputs if call is not None else ():
         source = assembler.source_of(port)
-        found.append(Given(port.label, port.spec, assembler.flow.node(source) if source is not None else None))
+        like = assembler.source_of(replace(port, producer=port.like)) if source is None and port.like is not None else None
+        nodes = [assembler.flow.node(one) if one is not None else None for one in (source, like)]
+        found.append(Given(port.label, port.spec, nodes[0], like=nodes[1]))
     return found
 
 

@@ -31,12 +31,16 @@ class Door:
 
 @dataclass(frozen=True)
 class Given:
-    """A tensor that the call that broke was handed: the argument's name, its spec, and the node that gave it (``None``: a number of the program)."""
+    """A tensor that the call that broke was handed: the argument's name, its spec, and the node that gave it (``None``: a number of the program).
+
+    ``like``: the node whose output has the shape that a tensor without a giver was created with.
+    """
 
     label: str
     spec: Spec
     giver: Node | None
     grows: dict[int, float] = field(default_factory=dict)
+    like: Node | None = None
 
 
 @dataclass

@@ -235,7 +235,7 @@ def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bo
 def _source(evidence: Evidence, given: Given, axis: int) -> str:
     """Where a size comes from, in the terms of the program; ``""`` for a constant of the program."""
     if given.giver is None:
-        return _weight(evidence, given)
+        return f"the shape of {given.like.name}" if given.like is not None else _weight(evidence, given)
     edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
     sizes = evidence.origins.of(edge) if edge is not None else ()
     if axis < len(sizes):

@@ -26,12 +26,16 @@ _ACTIVE = threading.local()
 
 @dataclass(eq=False, slots=True)
 class Port:
-    """One tensor at a call's door: its spec, the call or source that produced it, and its label."""
+    """One tensor at a call's door: its spec, the call or source that produced it, and its label.
+
+    ``like``: what produced the tensor with whose shape this one was created, such as random numbers.
+    """
 
     spec: Spec
     producer: Any = None
     label: str = ""
     key: int = 0
+    like: Any = None
 
 
 @dataclass(eq=False, slots=True)
@@ -118,6 +122,8 @@ class Recorder:
         self.escaped: dict[int, tuple[Any, str, Place | None]] = {}
         # Variables that lines of the program's own gave a new value: the variable, the line.
         self.written: dict[int, tuple[Any, Place]] = {}
+        # Of tensors without a producer, by id, the one that they were created in the shape of.
+        self.shaped: dict[int, Port] = {}
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.
@@ -169,6 +175,7 @@ class Recorder:
         self.calls.clear()
         self.stack.clear()
         self.producers.clear()
+        self.shaped.clear()
         self.failed = None
 
     # -- constructions -----------------------------------------------------------------------------

@@ -88,10 +88,9 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         return ports
 
     def _note(self, operation: Any, op_type: str, inputs: Any) -> None:
-        if op_type in _META:
-            return
         ports = self._ports(inputs)
-        if not ports:
+        if op_type in _META or not ports:
+            self._note_shape(operation, inputs)
             return
         recorder = self.recorder
         if op_type in _TRANSPARENT:
@@ -105,10 +104,26 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)
 
+    def _note_shape(self, operation: Any, inputs: Any) -> None:
+        """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""
+        recorder = self.recorder
+        of = {port.key: port for port in self._ports(inputs)} | {
+            port.key: port for tensor in inputs if (port := recorder.shaped.get(id(tensor))) is not None
+        }
+        for tensor in operation.outputs if len(of) == 1 else ():
+            recorder.shaped[id(tensor)] = next(iter(of.values()))
+            recorder.alive.append(tensor)
+
+    def _like(self, tensor: Any) -> Any:
+        """What produced the tensor whose shape this one has because it was created with it."""
+        port = self.recorder.shaped.get(id(tensor))
+        return port.producer if port is not None and port.spec.shape == spec_of(tensor).shape else None
+
     def _note_failure(self, op_type: str, inputs: Any, error: BaseException) -> None:
         producers = self.recorder.producers
         data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
-        call = self._call(op_type, [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor)) for tensor in data])
+        ports = [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor), self._like(tensor)) for tensor in data]
+        call = self._call(op_type, ports)
         call.values = _operands(inputs)
         call.failure = error
         self.recorder.failed = call

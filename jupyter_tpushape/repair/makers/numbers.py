@@ -362,27 +362,22 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
     if line is None or len(wholes) != 1 or len(sliced) != 2:
         return
     size = wholes.pop()[-1]
-    bounds = [
-        bound
+    slices = [
+        item.slice.elts[-1]
         for item in nodes(line.scope, ast.Subscript)
         if isinstance(item.slice, ast.Tuple) and isinstance(item.slice.elts[-1], ast.Slice)
-        for bound in (item.slice.elts[-1].lower, item.slice.elts[-1].upper)
-        if isinstance(bound, ast.Constant) and type(bound.value) is int and bound.value > 0
     ]
-    numbers = sorted({int(bound.value) for bound in bounds})  # type: ignore[arg-type]
+    bounds = [bound for one in slices for bound in (one.lower, one.upper) if (size_of(bound) or 0) > 0]
+    numbers = sorted({size_of(bound) or 0 for bound in bounds})
     width = numbers[0] if numbers else 0
-    if (
-        not size
-        or len(numbers) < 2
-        or any(n != (i + 1) * width for i, n in enumerate(numbers))
-        or size % len(numbers)
-        or size == numbers[-1]
-    ):
+    # What is left after the last bound is a part, too.
+    parts = len(numbers) + any(one.upper is None and size_of(one.lower) == numbers[-1] for one in slices if numbers)
+    if not size or parts < 2 or any(n != (i + 1) * width for i, n in enumerate(numbers)) or size % parts or size == parts * width:
         return
-    part = size // len(numbers)
+    part = size // parts
     yield (
-        f"Split the {size} values into {len(numbers)} slices of {part} in {where_of(evidence, line)}",
-        [line.edit(bound, str(int(bound.value) // width * part)) for bound in bounds],  # type: ignore[arg-type]
+        f"Split the {size} values into {parts} slices of {part} in {where_of(evidence, line)}",
+        [line.edit(bound, str((size_of(bound) or 0) // width * part)) for bound in bounds if bound is not None],
         f"The code uses slices of {width}.",
     )
 

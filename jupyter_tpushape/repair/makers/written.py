@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator
 
@@ -9,9 +10,10 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements
 from ...graph import Size, instead, value
 from ...rules.facts.loss import GridApart, WrongUnits
+from ..text.source import nodes
 from .edits import Made, configure, named, of, received
 from .ends import ends_of
-from .line import constants, lines_at
+from .line import assigned_to, constants, lines_at, lines_of
 
 
 def written_size(evidence: Evidence, finding: Finding) -> Made:
@@ -27,6 +29,8 @@ def written_features(evidence: Evidence, finding: Finding) -> Made:
 def _written(evidence: Evidence, *, features: bool) -> Made:
     node = evidence.failed
     edges = received(evidence)
+    if node is not None and len(edges) == 1 and not features:
+        yield from _as_created(evidence, node, edges[0])
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
         return
     found = []
@@ -48,6 +52,32 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
         said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
         made = [configure(who, **{argument: n}) for who, argument, n in edits]
         yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
+
+
+def _as_created(evidence: Evidence, node: Node, mine: Edge) -> Made:
+    """The same where the other operand was created in the shape of a third tensor, such as random numbers."""
+    created = [one for one in evidence.given if one.giver is None and one.spec.shape]
+    shape, its = mine.spec.shape or (), created[0].spec.shape or () if len(created) == 1 else ()
+    if not its or len(its) != len(shape) or _turned(shape, its):
+        return
+    like = created[0].like.name if created[0].like is not None else _model_of(evidence, its)
+    off = [i for i, (a, b) in enumerate(zip(shape, its, strict=True)) if i and a != b and 1 not in (a, b)]
+    change = _change(evidence.origins.of(mine)[off[0]], its[off[0]]) if like and len(off) == 1 else None
+    if change is not None:
+        who, argument, n = change
+        yield f"Set {argument}={n} on {who}, the size of {like}", [configure(who, **{argument: n})], "The value is changed where it is set."
+
+
+def _model_of(evidence: Evidence, shape: Shape) -> str:
+    """The name in whose shape an operand of the line was created, as ``normal(shape(mean))`` is."""
+    for line in lines_of(evidence):
+        operands = [node for node in line.operands() if isinstance(node, ast.Name) and line.shape(node) == shape]
+        for node in operands:
+            inside = nodes(assigned_to(line, node), ast.Name)
+            names = {name.id for name in inside if name.id != node.id and line.shape(name) == shape}
+            if len(names) == 1:
+                return str(names.pop())
+    return ""
 
 
 def _turned(mine: Shape, other: Shape) -> bool:

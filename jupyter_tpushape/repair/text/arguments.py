@@ -95,7 +95,11 @@ def configured(
         named = {_parameter(names, call, callee, (was or {}).get(key)): value for key, value in config.items()}
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
-    changes = [with_argument(source, names, call, key, literal(value), order) for key, value in config.items() if key in takes]
+    changes = [
+        with_argument(source, names, call, key, _spelled(names, call, key, value, order), order)
+        for key, value in config.items()
+        if key in takes
+    ]
     if len(changes) > 1 and not call.args and not call.keywords:
         changes = [(*changes[0][:2], ", ".join(text for _, _, text in changes))]
     inner = {key: value for key, value in config.items() if key not in takes}
@@ -106,6 +110,30 @@ def configured(
         for owned, made in held:
             changes += configured(source, names, owned, made, inner, layer)
     return changes
+
+
+def _spelled(names: Names, call: ast.Call, key: str, value: Any, order: list[str]) -> str:
+    """A value as it is written: by the name that the old one was computed from, or that a call beside this one gives for the same argument."""
+    if type(value) is not int:
+        return literal(value)
+    known = argument(call, key, order)
+    own = {node.id for node in ast.walk(known) if isinstance(node, ast.Name)} if known is not None else set()
+    beside = {
+        given.id
+        for other in ast.walk(names.around(call))
+        if isinstance(other, ast.Call) and other is not call and isinstance(given := argument(other, key, order), ast.Name)
+        if ast.unparse(other.func) == ast.unparse(call.func)
+    }
+    for found in (own, beside):
+        fit = [name for name in sorted(found) if _number(names, name, call) == value]
+        if len(fit) == 1:
+            return fit[0]
+    return literal(value)
+
+
+def _number(names: Names, name: str, at: ast.AST) -> int | None:
+    value = names.value(ast.Name(name, ast.Load()), at)
+    return value if type(value) is int else None
 
 
 def _fixed(callee: Any) -> bool:

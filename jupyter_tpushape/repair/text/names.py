@@ -79,6 +79,13 @@ class Names:
                 return self.closure.get(node.id, _MISSING) if found is _MISSING and depth else found
         return self.globals.get(node.id, getattr(builtins, node.id, _MISSING))
 
+    def around(self, node: ast.AST) -> ast.AST:
+        """The outermost function or class that a node stands in, else the node."""
+        above = parents(self.source.tree)
+        while not isinstance(above.get(node, self.source.tree), ast.Module):
+            node = above[node]
+        return node
+
     def _scopes(self, node: ast.AST) -> list[ast.AST]:
         """The functions that a node stands in, the innermost first."""
         above = parents(self.source.tree)
