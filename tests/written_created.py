@@ -30,6 +30,34 @@ def triplets(t, p):
     anchor, near, far = p[:, :16], p[:, 16:32], p[:, 32:]
     return tf.maximum(tf.reduce_sum(tf.square(anchor - near), 1) - tf.reduce_sum(tf.square(anchor - far), 1) + 1.0, 0.0)
 """
+_POOLED = """
+class Pooled(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 1), name="w")
+    def call(self, x):
+        scores = tf.tanh(tf.matmul(x, self.w))
+        shares = tf.nn.softmax(scores)
+        return tf.reduce_sum(x * shares, axis=1)
+"""
+_VALUED = """
+class Valued(keras.Model):
+    def __init__(self, actions):
+        super().__init__()
+        self.actions = actions
+        self.values = L.Dense(actions)
+    def call(self, state):
+        return self.values(state)
+    def train_step(self, data):
+        (state, action, reward, after, done), _ = data
+        best = tf.reduce_max(self(after), axis=1)
+        with tf.GradientTape() as tape:
+            taken = tf.reduce_sum(self(state) * tf.one_hot(action, self.actions), axis=1)
+            loss = tf.reduce_mean((reward + 0.9 * best * (1 - done) - taken) ** 2)
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+"""
+_MOVES = f"tf.data.Dataset.from_tensor_slices((({rows(8, 4)}, np.arange(8)[:, None] % 3, {rows(8, 1)}, {rows(8, 4)}, {rows(8, 1)}), {rows(8)})).batch(4)"
 
 CREATED = {
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
@@ -53,4 +81,24 @@ model = keras.Model(ends, L.Concatenate()([net(end) for end in ends]))
 """, f"({rows(8, 4)}, {rows(8, 4)}, {rows(8, 4)}), {rows(8)}", "triplets", head=_TRIPLETS), ((
         "    anchor, near, far = p[:, :16], p[:, 16:32], p[:, 32:]", "    anchor, near, far = p[:, :8], p[:, 8:16], p[:, 16:]",
     ),))),
+    "a softmax over the one score that an operation computes": ("one-unit-softmax", Own(model_of("""
+i = keras.Input((5, 4))
+model = keras.Model(i, L.Dense(1)(Pooled()(i)))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_POOLED), ((
+        "        shares = tf.nn.softmax(scores)", "        shares = tf.nn.softmax(scores, axis=1)",
+    ),))),
+    "columns that a step unpacks": ("batch-broadcast", Own(model_of("""
+model = Valued(3)
+""", _MOVES, head=_VALUED), ((
+        "        best = tf.reduce_max(self(after), axis=1)",
+        "        action, reward, done = action[:, 0], reward[:, 0], done[:, 0]",
+    ),))),
+    "a crop of too few": ("merge-shapes", Own(model_of("""
+i = keras.Input((20, 20, 1))
+fine = L.Conv2D(2, 3)(i)
+coarse = L.Conv2D(4, 3)(L.MaxPooling2D()(fine))
+up = L.Conv2DTranspose(2, 2, strides=2)(coarse)
+side = L.Cropping2D(1)(fine)
+model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([side, up])))
+""", f"{rows(8, 20, 20, 1)}, {rows(8, 14, 14, 1)}"), (("    side = L.Cropping2D(1)(fine)", "    side = L.Cropping2D(2)(fine)"),))),
 }  # fmt: skip

@@ -18,13 +18,15 @@ class Cause(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: ``lost``: a stride leaves a remainder that is not restored; ``unpadded``: a window without padding; ``strided``: a stride
-            that nothing undoes; ``resized``: the weights were built for a different size of an axis of the data.
-        who: the layer. before, after: the size there. back: the size after later layers that undo the stride, else ``None``.
+            that nothing undoes; ``resized``: the weights were built for a different size of an axis of the data; ``cropped``: a cropping
+            takes off another number than the branches are apart.
+        who: the layer. before, after: the size there. back: the size after later layers that undo the stride, or that a cropping should
+            leave, else ``None``.
         stride: its stride. more: how many further layers do the same.
         source, axis, size: the axis of the data that it begins with. fits: sizes of it, next to its own, that agree.
     """
 
-    kind: Literal["lost", "unpadded", "strided", "resized"]
+    kind: Literal["lost", "unpadded", "strided", "resized", "cropped"]
     who: str
     before: int
     after: int
@@ -55,7 +57,13 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     # What both came through is not why they differ.
     shared = 0 if isinstance(other, int) else _shared(steps, chain(other))
     steps, values = steps[shared:], values[shared:]
-    found = _alone(steps, values, target) or _everywhere(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
+    found = (
+        _cropped(steps, values, target)
+        or _alone(steps, values, target)
+        or _everywhere(steps, values, target)
+        or _lost(steps, values)
+        or _together(steps, values, target)
+    )
     if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and padded(size) == padded(wanted):
         # No size of the data comes out even: windows without padding take more than a stride leaves over.
         valid = [
@@ -66,7 +74,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
         return None
     kind, place, more = found
     one = steps[place]
-    back = _back(steps, values, place) if kind == "lost" else None
+    back = _back(steps, values, place) if kind == "lost" else target if kind == "cropped" else None
     fits = tuple(_near(size, wanted, began[0])) if kind == "lost" else ()
     stride = one.stride if isinstance(one, (Slid, Spread)) else 1
     return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
@@ -102,7 +110,7 @@ def _values(begin: Axis, steps: Sequence[Step]) -> list[int] | None:
     return values
 
 
-Found = tuple[Literal["lost", "unpadded", "strided"], int, int]
+Found = tuple[Literal["lost", "unpadded", "strided", "cropped"], int, int]
 
 
 def _again(steps: Sequence[Step], begin: int, changed: dict[int, Step]) -> int:
@@ -110,6 +118,12 @@ def _again(steps: Sequence[Step], begin: int, changed: dict[int, Step]) -> int:
     for i, one in enumerate(steps):
         n = passed(changed.get(i, one), n)
     return n
+
+
+def _cropped(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
+    """A cropping at the end that would leave the other size if it took off another number."""
+    one = steps[-1] if steps else None
+    return ("cropped", len(steps) - 1, 0) if isinstance(one, Shifted) and one.by < 0 < target <= values[-2] else None
 
 
 def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
@@ -245,9 +259,10 @@ def odd(branches: Sequence[Size]) -> int | None:
     if len(branches) > 2 and (alone := [i for i, n in enumerate(values) if counts[n] == 1]) and len(alone) == 1:
         return alone[0]
     if len(branches) == 2:
-        explained = [cause(branches[0], branches[1]) is not None, cause(branches[1], branches[0]) is not None]
-        if explained[0] != explained[1]:
-            return explained.index(True)
+        why = [cause(branches[0], branches[1]), cause(branches[1], branches[0])]
+        for explained in ([one is not None for one in why], [one is not None and one.kind == "cropped" for one in why]):
+            if explained[0] != explained[1]:
+                return explained.index(True)
     return None
 
 

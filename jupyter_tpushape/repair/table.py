@@ -8,6 +8,7 @@ from .makers import (
     calls,
     causes,
     classes,
+    columns,
     conditions,
     data,
     dtypes,
@@ -200,6 +201,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.one_width,
         merging.ended_sequence,
         sequences.repeated_summary,
+        causes.other_crop,
         written.written_size,
         causes.pad_and_crop,
         causes.stride_beside,
@@ -562,6 +564,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-broadcast": (
+        columns.unpacked_vectors,
         expressions.unpaired,
         labels.label_axes,
         paired.own_index,

@@ -173,15 +173,17 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if texts_on_jax(evidence) or any(
-        told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding, overriding_finding)
-    ):
+    if texts_on_jax(evidence) or any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, overriding_finding)):
+        return
+    if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
         return
     if node.kind == "input" and any(True for _ in coded_ids(evidence)):
         return
-    crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" else None
+    # What an operation was given carries the batch on two axes: the samples were paired before.
+    twice = any(len(one.grows) == 2 for one in evidence.given)
+    crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" or twice else None
     if crossed is not None:
         yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
         return

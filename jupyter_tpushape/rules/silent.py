@@ -265,7 +265,13 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             # An activation or a scale between them keeps the shape.
             while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
                 maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
-            if _one_value(maker) and len(shape) == 3 and shape[-1] == 1 and shape[1] not in (None, 1) and axis in (-1, 2):
+            if (
+                (_one_value(maker) or _one_score(evidence, maker))
+                and len(shape) == 3
+                and shape[-1] == 1
+                and shape[1] not in (None, 1)
+                and axis in (-1, 2)
+            ):
                 fact = ScoresOfOne(Who.of(node), Who.of(maker), shape)
                 yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
 
@@ -273,6 +279,13 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
 def _one_value(node: Node) -> bool:
     """Whether a layer gives one value at each position."""
     return 1 in (node.config.get("units"), node.config.get("filters"))
+
+
+def _one_score(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation computes one value from the features of each position, with weights of the program or as their sum."""
+    given, made = ([edge.spec.shape or () for edge in found(node.id)] for found in (evidence.flow.into, evidence.flow.out_of))
+    alone = node.kind == "op" and len(given) == 1 and len(given[0]) > 1 and bool(made)
+    return alone and made[0][:-1] == given[0][:-1] and made[0][-1] == 1 and given[0][-1] not in (None, 1)
 
 
 # What returns numbers of a kind that a small change of its input does not change.

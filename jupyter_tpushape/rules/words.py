@@ -59,6 +59,12 @@ def because(cause: Cause | None, merged: bool = True) -> str:
     if cause.kind == "strided":
         beside = ", and the other branch does not do the same" if merged else ""
         return f"{cause.who} uses a stride of {cause.stride}: {goes}. No later layer undoes it{beside}."
+    if cause.kind == "cropped":
+        return (
+            f"{cause.who} crops {goes}, but {cause.back} is the size of the other branch."
+            if merged
+            else f"{cause.who} crops {goes}, not {cause.back}."
+        )
     return f"{cause.who} turns an input of size {cause.size} into {cause.before} values; {cause.after} values require an input of size {cause.fits[0]}."
 
 

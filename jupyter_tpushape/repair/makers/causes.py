@@ -17,6 +17,7 @@ from .edits import (
     configure,
     given,
     gives,
+    halves,
     insert,
     known,
     named,
@@ -50,6 +51,29 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         yield same_size(node, why, padding=padding)
     elif cause.kind == "strided" and not _shortcut(evidence):
         yield same_size(node, "No later layer restores the size.", strides=1, padding="same")
+
+
+def other_crop(evidence: Evidence, finding: Finding) -> Made:
+    """The cropping that a branch ends in, by as much as it takes to have the size of the other."""
+    cause, edges = getattr(finding.fact, "cause", None), received(evidence)
+    node = named(evidence, cause.who) if isinstance(cause, Cause) and cause.kind == "cropped" else None
+    if node is None or len(edges) != 2:
+        return
+    for mine, other in (edges, edges[::-1]):
+        before = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+        inner = list(zip(before or (), other.spec.shape or (), strict=False))[1:-1]
+        if mine.source != node.id or not before or len(before) != len(other.spec.shape or ()) or any(None in pair for pair in inner):
+            continue
+        gaps = [(a or 0) - (b or 0) for a, b in inner]
+        if min(gaps) < 0:
+            continue
+        both = halves(gaps)
+        alike = len(gaps) > 1 and len({*gaps}) == 1 and gaps[0] % 2 == 0
+        yield (
+            f"Crop {show_shape(before[1:-1])} to {show_shape((other.spec.shape or ())[1:-1])} in {node.name}: cropping={gaps[0] // 2 if alike else both}",
+            [configure(node.name, cropping=gaps[0] // 2 if alike else both)],
+            "The border is lost.",
+        )
 
 
 def all_padded(evidence: Evidence, finding: Finding) -> Made:

@@ -162,7 +162,7 @@ def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                 continue
             index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
             yield (
-                f"Squeeze {len(long) - len(few)} axes of size 1 of {short(node)} at {line.at}",
+                f"Squeeze {'the axis' if len(long) - len(few) == 1 else f'{len(long) - len(few)} axes'} of size 1 of {short(node)} at {line.at}",
                 [line.edit(node, f"{IT}[{index}]")],
                 f"The other operand has rank {len(few)}, so each sample is then combined with its own value.",
             )

@@ -1,0 +1,47 @@
+"""Candidates for columns, one number for each sample on an axis of its own, where vectors were meant."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.mixing import EveryPair
+from ..edits.statements import Statement
+from ..text.source import nodes
+from .edits import Made, of
+from .line import Line, lines_of, span_of
+
+
+@of(EveryPair)
+def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """Vectors of all the columns that a step takes out of its data, none of which it gives to a layer."""
+    for line in lines_of(evidence)[:1]:
+        for names, then in _unpacked(line):
+            text = f"{', '.join(names)} = {', '.join(f'{name}[:, 0]' for name in names)}"
+            yield (
+                f"Use vectors instead of columns for {', '.join(names[:-1])} and {names[-1]}, before line {then.lineno}",
+                [Statement("model", line.raised.file, span_of(then), text)],
+                "Each of them has one number per sample, on an axis of size 1.",
+            )
+
+
+def _unpacked(line: Line) -> Iterator[tuple[list[str], ast.stmt]]:
+    """The columns among the names that a statement of the function unpacks, where there are several, and the statement behind it."""
+    fed = {
+        item.id
+        for call in nodes(line.scope, ast.Call)
+        if ast.unparse(call.func).partition(".")[0] == "self"
+        for given in (*call.args, *(part.value for part in call.keywords))
+        for item in nodes(given, ast.Name)
+    }
+    for statement, then in itertools.pairwise(getattr(line.scope, "body", [])):
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        stored = [item.id for target in targets if isinstance(target, ast.Tuple) for item in nodes(target, ast.Name)]
+        read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
+        shapes = {name: line.specs[name].shape or () for name in stored if name in line.specs and name in read}
+        columns = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] == 1 and shape[0] != 1 and name not in fed]
+        if len(columns) > 1:
+            yield columns, then
