@@ -58,6 +58,11 @@ class Valued(keras.Model):
         return {"loss": loss}
 """
 _MOVES = f"tf.data.Dataset.from_tensor_slices((({rows(8, 4)}, np.arange(8)[:, None] % 3, {rows(8, 1)}, {rows(8, 4)}, {rows(8, 1)}), {rows(8)})).batch(4)"
+_TURNED = """
+def turned(x, n):
+    t = L.Dense(n * n)(L.GlobalMaxPooling1D()(L.Conv1D(6, 1)(x)))
+    return L.Dot(axes=(2, 1))([x, L.Reshape((n, n))(t)])
+"""
 
 CREATED = {
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
@@ -101,4 +106,19 @@ up = L.Conv2DTranspose(2, 2, strides=2)(coarse)
 side = L.Cropping2D(1)(fine)
 model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([side, up])))
 """, f"{rows(8, 20, 20, 1)}, {rows(8, 14, 14, 1)}"), (("    side = L.Cropping2D(1)(fine)", "    side = L.Cropping2D(2)(fine)"),))),
+    "a size that a function is called with, for a product": ("merge-shapes", Own(model_of("""
+i = keras.Input((12, 3))
+x = turned(i, 3)
+x = L.Conv1D(4, 1)(x)
+x = turned(x, 8)
+model = keras.Model(i, L.Dense(2)(L.GlobalMaxPooling1D()(x)))
+""", f"{rows(8, 12, 3)}, {rows(8, 2)}", head=_TURNED), (("    x = turned(x, 8)", "    x = turned(x, 4)"),))),
+    "channels for a target of the labels' shape": ("reshape-size", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.MaxPooling2D(4)(i)
+x = L.Conv2D(ANCHORS * (4 + CLASSES), 1)(x)
+model = keras.Model(i, L.Reshape((2, 2, ANCHORS, 5 + CLASSES))(x))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 2, 2, 3, 9)}", head="ANCHORS, CLASSES = 3, 4\n"), ((
+        "    x = L.Conv2D(ANCHORS * (4 + CLASSES), 1)(x)", "    x = L.Conv2D(ANCHORS * (5 + CLASSES), 1)(x)",
+    ),))),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from ..examine import Examined
 from ..flow import Fact, Finding, Shape
-from ..rules.facts.branches import UnlikeBranches
+from ..rules.facts.branches import DotAxes, UnlikeBranches
 from ..rules.facts.layers import OperationRaised
 from ..rules.facts.loss import GridApart
 from ..rules.facts.loss_silent import Crosswise
@@ -82,6 +82,9 @@ def _apart(fact: Fact | None) -> int:
         return have - want
     if isinstance(fact, UnlikeBranches):
         return _differ([one.shape for one in fact.two], fact.axis)
+    if isinstance(fact, DotAxes):
+        one, other = fact.sizes
+        return (one or 0) - (other or 0) if one and other else 0
     if isinstance(fact, OperationRaised) and fact.operation in _PRODUCTS:
         return _inner(list(fact.shapes))
     if isinstance(fact, OperationRaised):

@@ -217,6 +217,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        reshapes.channels_of_target,
         reshapes.dealt_channels,
         reshapes.larger_map,
         reshapes.reshape_target,

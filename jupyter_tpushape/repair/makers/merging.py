@@ -35,6 +35,8 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
     shapes = [edge.spec.shape for edge in edges]
     if len(shapes) < 2 or any(not shape for shape in shapes):
         return
+    if node.op == "Dot" and any(len(shape or ()) > 2 for shape in shapes):
+        return  # a product of matrices needs one size in common, and not one shape
     if node.op == "Concatenate":
         yield from _concat_axis(node, [shape for shape in shapes if shape])
     else:

@@ -273,6 +273,22 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
             yield setting(giver, "filters", times * size, f": {times} times {size}", why)
 
 
+@of(WrongCount)
+def channels_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """As many channels as a target of the labels' shape has values at each position of the map in front of it."""
+    node, shape = failing(evidence)
+    target = [int(n) for n in node.config.get("target_shape") or ()]
+    giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None)
+    labels = [tuple(spec.shape or ())[1:] for _, spec in evidence.y]
+    if giver is None or not shape or len(shape) < 3 or not known(shape[1:]) or labels != [tuple(target)]:
+        return
+    positions, wanted = elements(shape[1:-1]) or 1, math.prod(target)
+    if giver.config.get("filters") == shape[-1] and wanted % positions == 0:
+        yield setting(
+            giver, "filters", wanted // positions, "", f"The labels have {wanted // positions} values at each of {positions} positions."
+        )
+
+
 @of(OperationRaised)
 def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """A size that a layer of the user's own was created with, where a reshape of what arrives needs another one."""

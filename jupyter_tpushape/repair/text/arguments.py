@@ -96,7 +96,7 @@ def configured(
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
     changes = [
-        with_argument(source, names, call, key, _spelled(names, call, key, value, order), order)
+        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order)
         for key, value in config.items()
         if key in takes
     ]
@@ -112,8 +112,12 @@ def configured(
     return changes
 
 
-def _spelled(names: Names, call: ast.Call, key: str, value: Any, order: list[str]) -> str:
-    """A value as it is written: by the name that the old one was computed from, or that a call beside this one gives for the same argument."""
+def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any, order: list[str]) -> str:
+    """A value as it is written.
+
+    By the name that the old one was computed from, or that a call beside this one gives for the same argument; else with another number where
+    the old one was computed with one.
+    """
     if type(value) is not int:
         return literal(value)
     known = argument(call, key, order)
@@ -128,7 +132,44 @@ def _spelled(names: Names, call: ast.Call, key: str, value: Any, order: list[str
         fit = [name for name in sorted(found) if _number(names, name, call) == value]
         if len(fit) == 1:
             return fit[0]
-    return literal(value)
+    return (_recomputed(source, names, known, value, call) if own and known is not None else "") or literal(value)
+
+
+def _recomputed(source: Source, names: Names, known: ast.expr, value: int, at: ast.AST) -> str:
+    """A product or sum of names and one number, with the number that gives a value; ``""`` if there is none."""
+    numbers = [node for node in ast.walk(known) if isinstance(node, ast.Constant)]
+    if len(numbers) != 1 or type(old := numbers[0].value) is not int:
+        return ""
+    was, more = _computed(names, known, {}, at), _computed(names, known, {numbers[0]: old + 1}, at)
+    if was is None or more is None or more == was or (value - was) % (more - was):
+        return ""
+    new = old + (value - was) // (more - was)
+    if new < 0 or _computed(names, known, {numbers[0]: new}, at) != value:
+        return ""
+    start, end = source.start(known), source.end(known)
+    return f"{source.text[start : source.start(numbers[0])]}{new}{source.text[source.end(numbers[0]) : end]}"
+
+
+def _computed(names: Names, node: ast.expr, changed: dict[ast.Constant, int], at: ast.AST) -> int | None:
+    """A whole number that is computed from names and numbers by adding, subtracting and multiplying; ``None`` for anything else."""
+    if isinstance(node, ast.Constant):
+        number = changed.get(node, node.value)
+        return number if type(number) is int else None
+    if isinstance(node, ast.Name):
+        return _number(names, node.id, at)
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _computed(names, node.left, changed, at), _computed(names, node.right, changed, at)
+    if left is None or right is None:
+        return None
+    match node.op:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+    return None
 
 
 def _number(names: Names, name: str, at: ast.AST) -> int | None:
