@@ -98,3 +98,21 @@ def test_a_reshape_crosses_axes_unless_it_only_splits_or_folds(one, other):
     blocks = {tuple(block.reshape(-1)) for axis in range(1, len(other)) for block in made.reshape(-1, *other[axis:])}
     kept = leading <= blocks or blocks <= leading
     assert crosses(one, other) is not kept
+
+
+def test_positions_of_two_inputs_of_different_lengths_are_not_paired_unasked(lib):
+    layers = lib.layers
+
+    def build():
+        left, right = lib.Input((6, 2), name="left"), lib.Input((9, 2), name="right")
+        read = layers.LSTM(4, return_sequences=True)
+        return compiled(
+            lib.Model([left, right], layers.Dense(1)(layers.GlobalMaxPooling1D()(layers.Subtract()([read(left), read(right)])))), "mse"
+        )
+
+    data = ((np.zeros((4, 6, 2), "float32"), np.zeros((4, 9, 2), "float32")), np.zeros((4, 1), "float32"))
+    report = tpushape.trace(build, data, tpu=None)
+    finding = report.findings[0]
+    assert finding.rule == "merge-shapes"
+    assert finding.fact.made == ("left: axis 1 has size 6", "right: axis 1 has size 9")
+    assert finding.fixes and not any(fix.verified for fix in finding.fixes)

@@ -248,3 +248,18 @@ def test_labels_of_a_table_that_are_text_are_called_text() -> None:
 def test_what_numpy_calls_an_object_is_not_called_text() -> None:
     number = np.array([[Decimal(1)] * 4] * 8, dtype=object)
     assert "written as text" not in misfits(keras, (number, np.zeros((8, 3), "float32")))[0]
+
+
+@pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+def test_a_batch_with_a_label_too_many_is_told_by_its_rows(lib):
+    class Batches(getattr(lib.utils, "PyDataset", lib.utils.Sequence)):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return np.zeros((4, 3), "float32"), np.arange(5) % 2
+
+    model = lib.Sequential([lib.Input((3,)), lib.layers.Dense(2, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    finding = tpushape.trace(model, Batches(), tpu=None).findings[0]
+    assert (finding.rule, finding.fact.labels[0], finding.fact.predictions[0]) == ("loss-raises", 5, 4)

@@ -63,6 +63,18 @@ def turned(x, n):
     t = L.Dense(n * n)(L.GlobalMaxPooling1D()(L.Conv1D(6, 1)(x)))
     return L.Dot(axes=(2, 1))([x, L.Reshape((n, n))(t)])
 """
+_SCALED = """
+class Scaled(L.Layer):
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+    def build(self, shape):
+        self.w = self.add_weight(shape=(self.steps,), name="w")
+        self.b = self.add_weight(shape=(self.steps,), name="b")
+    def call(self, x):
+        x = tf.reduce_mean(x[:, :, :2], axis=-1)
+        return tf.expand_dims(self.w * x + self.b, -1)
+"""
 
 CREATED = {
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
@@ -121,4 +133,9 @@ model = keras.Model(i, L.Reshape((2, 2, ANCHORS, 5 + CLASSES))(x))
 """, f"{rows(8, 8, 8, 3)}, {rows(8, 2, 2, 3, 9)}", head="ANCHORS, CLASSES = 3, 4\n"), ((
         "    x = L.Conv2D(ANCHORS * (4 + CLASSES), 1)(x)", "    x = L.Conv2D(ANCHORS * (5 + CLASSES), 1)(x)",
     ),))),
+    "weights of as many steps as another program has": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 3))
+t = Scaled(9)(i)
+model = keras.Model(i, L.Dense(1)(L.LSTM(2)(L.Concatenate()([i, t]))))
+""", f"{rows(8, 6, 3)}, {rows(8, 1)}", head=_SCALED), (("    t = Scaled(9)(i)", "    t = Scaled(6)(i)"),))),
 }  # fmt: skip

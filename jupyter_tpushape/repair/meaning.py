@@ -14,6 +14,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
 from ..flow.observed import around, keeps, passes
+from ..graph import Axis
 from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
 from ..rules.upstream import takes_one
@@ -327,6 +328,17 @@ def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Qu
         yield f"Do the first {first} steps of the input have no label? Otherwise each label is compared with the prediction for another step."
 
 
+def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """One of two inputs of different lengths, cropped or padded until both can be compared position by position."""
+    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Cropping1D", "ZeroPadding1D")) or before.failed is None:
+        return
+    steps = [sizes[1] for edge in before.operands() if len(sizes := before.origins.of(edge)) == 3]
+    ends = dict.fromkeys((size.who, size.size) for size in steps if isinstance(size, Axis) and size.axis == 1)
+    if edit.target == before.failed.name and len(ends) == 2 and len({who for who, _ in ends}) == 2:
+        (one, first), (other, second) = ends
+        yield f"Do the positions of {one} and {other} correspond? The data has {first} of one and {second} of the other, so each is combined with another position."
+
+
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -351,5 +363,6 @@ _CHECKS: tuple[Check, ...] = (
     _batched,
     _taken,
     _cropped_steps,
+    _unlike_lengths,
     _left_out,
 )

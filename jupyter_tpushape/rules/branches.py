@@ -6,7 +6,7 @@ import itertools
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
-from ..graph import Cause, Size, cause, odd, unlike, value, written
+from ..graph import Axis, Cause, Size, cause, odd, unlike, value, written
 from ..graph import axes as axes_of
 from .facts.branches import Branch, DotAxes, SwappedBranch, UnlikeBranches
 from .reasons import exchanged
@@ -146,5 +146,8 @@ def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple
     for axis in range(1, len(sizes[0])):
         here = [one[axis] for one in sizes]
         if len({value(size) for size in here}) > 1 and _compared(here, axis, joined, len(sizes[0])):
+            data = dict.fromkeys((size.who, size.axis, size.size) for size in here if isinstance(size, Axis))
+            if len(data) == len(here) == len({who for who, *_ in data}):
+                return tuple(f"{who}: axis {place} has size {n}" for who, place, n in data)
             return tuple(dict.fromkeys(filter(None, map(written, here))))
     return ()

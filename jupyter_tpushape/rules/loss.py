@@ -193,6 +193,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         sized = grid_apart(evidence, node, loss, y, p, predictions)
         if sized is not None:
             return SIZE.id, sized, (predictions.source, loss.id, *blamed(evidence.flow, sized))
+        if kind == "sparse" and None not in (y[0], p[0]) and y[0] != p[0] and y[1:] in (p[1:-1], (*p[1:-1], 1)):
+            return CUSTOM.id, LossRaised(loss.name, False, y, p, node.failure.said), ()
         own = loss.kind == "metric" and node.kind == "op"
         if (
             len(y) != len(p)

@@ -67,9 +67,10 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
-    """The inner sizes of two operands of one rank; nothing for others."""
+    """The sizes of two operands on the axes that they have in common, aligned from the right, without the batch axis."""
     one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
-    return (one[1:], other[1:]) if one and other and len(one) == len(other) else ((), ())
+    shared = min(len(one or ()), len(other or ())) - (len(one or ()) == len(other or ()))
+    return (one[-shared:], other[-shared:]) if one and other and shared else ((), ())
 
 
 def _apart_by(fact: Fact, old: int, new: int) -> int:

@@ -23,8 +23,9 @@ def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
         or len(edges) != 2
         or any(len(shape) != 3 for shape in shapes)
         or shapes[0][1] == shapes[1][1]
+        or len({evidence.flow.node(edge.source).name for edge in edges}) == 1
     ):
-        return
+        return  # one layer that reads both has no sequence that is a summary of the other
     for edge, other in zip(edges, reversed(shapes), strict=True):
         node = evidence.flow.node(edge.source)
         if _all_steps(node) and other[1]:
