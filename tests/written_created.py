@@ -75,6 +75,17 @@ class Scaled(L.Layer):
         x = tf.reduce_mean(x[:, :, :2], axis=-1)
         return tf.expand_dims(self.w * x + self.b, -1)
 """
+_CONTEXT = """
+class Context(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.ids, self.end, self.out = L.Embedding(9, 3), L.GRU(4), L.Dense(2)
+    def call(self, x):
+        x = self.ids(x)
+        last = self.end(x)
+        x = tf.concat([tf.expand_dims(last, 1), x], axis=-1)
+        return self.out(x)
+"""
 
 CREATED = {
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
@@ -138,4 +149,36 @@ i = keras.Input((6, 3))
 t = Scaled(9)(i)
 model = keras.Model(i, L.Dense(1)(L.LSTM(2)(L.Concatenate()([i, t]))))
 """, f"{rows(8, 6, 3)}, {rows(8, 1)}", head=_SCALED), (("    t = Scaled(9)(i)", "    t = Scaled(6)(i)"),))),
+    "a context for each step": ("op-shapes", Own(model_of("""
+model = Context()
+""", f"np.arange(40).reshape(8, 5) % 9, {rows(8, 5, 2)}", head=_CONTEXT), ((
+        "        x = tf.concat([tf.expand_dims(last, 1), x], axis=-1)",
+        "        x = tf.concat([tf.repeat(tf.expand_dims(last, 1), tf.shape(x)[1], axis=1), x], axis=-1)",
+    ),))),
+    "a context for each step, of layers": ("merge-shapes", Own(model_of("""
+i = keras.Input((5, 3))
+last = L.Reshape((1, 4))(L.GRU(4)(i))
+x = L.Concatenate()([last, i])
+model = keras.Model(i, L.Dense(2)(x))
+""", f"{rows(8, 5, 3)}, {rows(8, 5, 2)}"), ((
+        "    x = L.Concatenate()([last, i])", "    x = L.Concatenate()([L.UpSampling1D(5)(last), i])",
+    ),))),
+    "an Input that nothing comes from": ("graph-disconnected", Own(model_of("""
+fed = keras.Input((4,))
+other = keras.Input((4,))
+model = keras.Model(other, L.Dense(2)(fed))
+""", f"{rows(8, 4)}, {rows(8, 2)}"), (("    model = keras.Model(other, L.Dense(2)(fed))", "    model = keras.Model(fed, L.Dense(2)(fed))"),))),
+    "labels of each value of the output": ("output-names", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(2)])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, ({rows(8)}, {rows(8)}))).batch(4)"), ((
+        f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, ({rows(8)}, {rows(8)}))).batch(4)",
+        f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, ({rows(8)}, {rows(8)}))).batch(4).map(lambda x, y: (x, tf.stack(y, axis=-1)))",
+    ),))),
+    "fewer steps to predict than are read": ("output-size", Own(model_of("""
+i = keras.Input((9, 2))
+x = L.LSTM(4, return_sequences=True)(i)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 9, 2)}, {rows(8, 3, 1)}"), ((
+        "    model = keras.Model(i, L.Dense(1)(x))", "    model = keras.Model(i, L.Reshape((3, 1))(L.Dense(3)(x)))",
+    ),))),
 }  # fmt: skip

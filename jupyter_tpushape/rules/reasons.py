@@ -20,6 +20,7 @@ from .facts.reasons import (
     Lengths,
     NoAxis,
     OneSample,
+    OneStep,
     PairOfVectors,
     PerClass,
     Pieces,
@@ -73,6 +74,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         # A tensor with a row for each sample lacks no batch axis, whatever rank it has.
         rows = len(single[0]) < len(single[1]) and any(one.spec.shape == single[0] and batch_axis(one) == 0 for one in operands)
         return LacksAxis(*single, product=False, joins=True) if rows else OneSample(*single)
+    step = one_step(node, [one.spec.shape or () for one in operands])
+    if step is not None:
+        return OneStep(*step)
     columns = _columns(node, operands)
     if columns:
         return Columns(columns)
@@ -190,6 +194,18 @@ def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:
     if single is None or rows is None or sum(a != b for a, b in zip(single[1:], rows[1:], strict=True)) > 1:
         return None
     return single, rows
+
+
+def one_step(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape, int] | None:
+    """Of two tensors joined along the last axis, the one with size 1 where the other has more, the other, and that axis."""
+    tensors = [shape for shape in shapes if len(shape) > 2]
+    if node.op.lower() not in _JOINS[:3] or len(tensors) != 2 or len(tensors[0]) != len(tensors[1]):
+        return None
+    off = [i for i, (a, b) in enumerate(zip(*tensors, strict=True)) if i < len(tensors[0]) - 1 and a != b]
+    for single, many in (tensors, tensors[::-1]) if len(off) == 1 and off[0] else ():
+        if single[off[0]] == 1:
+            return single, many, off[0]
+    return None
 
 
 def _columns(node: Node, operands: list[Given]) -> Shape:

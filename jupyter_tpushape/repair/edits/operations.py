@@ -183,6 +183,8 @@ operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all(
           _colored("{a}[..., None, :] == tf.cast({colors}, {a}.dtype)", 'tf.cast(tf.reduce_all({same}, axis=-1), "float32")'))  # fmt: skip
 operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
 operation("unstack", "[{a}[:, i] for i in range({count})]", "tuple({a}[:, i] for i in range({count}))")
+operation("stack_last", "np.stack({x}, axis=-1)", "tf.stack({x}, axis=-1)")
+operation("join_last", "np.concatenate({x}, axis=-1)", "tf.concat({x}, axis=-1)")
 operation("apart", "list({x})", "tuple({x})")
 operation("without", *["{{name: part for name, part in {a}.items() if name not in {keys}}}"] * 2)
 operation("argmax", "np.argmax({x}, axis=-1)", "tf.argmax({x}, axis=-1)")

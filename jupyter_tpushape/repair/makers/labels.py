@@ -137,6 +137,22 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
         )
 
 
+@of(WrongNumber)
+def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
+    """Several arrays of labels, one for each value of the only output, as the columns of one."""
+    shapes = {tuple(spec.shape or ())[1:] for _, spec in evidence.y}
+    head = evidence.outputs[0][1].shape if len(evidence.outputs) == 1 else None
+    if fact.what != "labels" or len(evidence.y) != fact.given or not head or len(head) != 2 or head[1] != fact.given or len(shapes) != 1:
+        return
+    shape = shapes.pop()
+    if shape in ((), (1,)) and all(len(path) == 2 for path, _ in evidence.y):
+        yield (
+            f"Stack the {fact.given} arrays of labels as the columns of one",
+            [transform(("y",), "stack_last" if shape == () else "join_last")],
+            f"The output has {fact.given} values per sample, one for each of them.",
+        )
+
+
 @of(WrongUnits)
 def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
     """One-hot vectors without the value of class 0, which no label is of."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
+from ...rules.reasons import one_step
 from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
 from ..text.source import called, nodes
@@ -59,6 +60,20 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+def repeated_step(evidence: Evidence, finding: Finding) -> Made:
+    """One step, such as a context, for each step of the branch that it is joined with along the features."""
+    node, edges = evidence.failed, evidence.operands()
+    found = one_step(node, [edge.spec.shape or () for edge in edges]) if node is not None else None
+    if node is None or found is None or len(found[0]) != 3 or not found[1][1]:
+        return
+    index = next(i for i, edge in enumerate(edges) if edge.spec.shape == found[0])
+    yield (
+        f"Repeat {evidence.flow.node(edges[index].source).name} for each of the {found[1][1]} steps: UpSampling1D({found[1][1]})",
+        [at(node, index, "UpSampling1D", size=found[1][1])],
+        "Every step is then concatenated with the same values.",
+    )
 
 
 def upsampled_again(evidence: Evidence, finding: Finding) -> Made:

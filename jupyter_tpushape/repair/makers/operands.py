@@ -12,7 +12,7 @@ from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
 from ...rules.facts.reasons import NoAxis
-from ...rules.reasons import one_sample
+from ...rules.reasons import one_sample, one_step
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes, words_of
@@ -84,6 +84,24 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module())],
                 "Every sample is then concatenated with the same row.",
+            )
+
+
+def repeated_step(evidence: Evidence, finding: Finding) -> Made:
+    """One step, such as a context, for each step of what it is joined with along the features."""
+    node = evidence.failed
+    for line in lines_of(evidence) if node is not None and node.kind == "op" else []:
+        operands = line.shaped()
+        found = one_step(node, [shape for _, shape in operands])
+        if found is None:
+            continue
+        single, many, axis = found
+        names = [item for item, shape in operands if shape == many and isinstance(item, (ast.Name, ast.Attribute))]
+        for item in [item for item, shape in operands if shape == single][:1] if names else ():
+            yield (
+                f"Repeat {short(item)} along axis {axis} for each step of {short(names[0])} at {line.at}",
+                [line.edit(item, f"{MODULE}.repeat({IT}, {MODULE}.shape({ast.unparse(names[0])})[{axis}], axis={axis})", line.module())],
+                "Every step is then concatenated with the same values.",
             )
 
 

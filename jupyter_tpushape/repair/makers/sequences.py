@@ -44,6 +44,29 @@ def decoded(evidence: Evidence, finding: Finding) -> Made:
         yield from _repeated(recurrent[1], fact.labels[1], f"{recurrent[0].name} then has one step for each label.")
 
 
+def horizon(evidence: Evidence, finding: Finding) -> Made:
+    """All steps of the labels at once from the last output of the only recurrent layer, where the labels have other steps than the input."""
+    fact = finding.fact
+    _, predictions = ends_of(evidence, finding)
+    if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != 3 or fact.axis != 1 or not fact.labels[1]:
+        return
+    head = evidence.flow.node(predictions.source)
+    recurrent = [node for node in way_to(evidence, head) if _all_steps(node)]
+    below = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(head.id)), None)
+    steps, values = fact.labels[1], fact.labels[2]
+    if len(recurrent) == 1 and below is not None and below.name == recurrent[0].name and head.config.get("units") == values and values:
+        reader = recurrent[0]
+        yield (
+            f"Predict the {steps} steps at once from the last output of {reader.name}: return_sequences=False, {steps * values} units and a Reshape",
+            [
+                configure(reader.name, return_sequences=False),
+                configure(head.name, units=steps * values),
+                append(head.name, "Reshape", target_shape=[steps, values]),
+            ],
+            "The labels have other steps than the input, so there is no step of the input for each of them.",
+        )
+
+
 def repeated_code(evidence: Evidence, finding: Finding) -> Made:
     """An encoder and a decoder with a code between them, which the decoder reads at each step of the labels."""
     node, shape = failing(evidence)

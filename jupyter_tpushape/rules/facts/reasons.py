@@ -261,6 +261,20 @@ class OneSample(Reason, frozen=True):
         )
 
 
+class OneStep(Reason, frozen=True):
+    """``single`` has size 1 on ``axis``, where ``many``, which it is joined with along another axis, has more."""
+
+    single: Shape
+    many: Shape
+    axis: int
+
+    def words(self) -> str:
+        return (
+            f"{show_shape(self.single)} has size 1 on axis {self.axis}, but {show_shape(self.many)} has {self.many[self.axis]}. "
+            "Joining does not broadcast: repeat it along that axis first."
+        )
+
+
 class Columns(Reason, frozen=True):
     """Operands of ``shape``, one number for each sample on an axis of its own, of a function that takes others as well."""
 
