@@ -90,7 +90,9 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
 def repeated_step(evidence: Evidence, finding: Finding) -> Made:
     """One step, such as a context, for each step of what it is joined with along the features."""
     node = evidence.failed
-    for line in lines_of(evidence) if node is not None and node.kind == "op" else []:
+    if node is None or node.kind != "op":
+        return
+    for line in lines_of(evidence):
         operands = line.shaped()
         found = one_step(node, [shape for _, shape in operands])
         if found is None:
