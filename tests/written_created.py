@@ -86,6 +86,17 @@ class Context(keras.Model):
         x = tf.concat([tf.expand_dims(last, 1), x], axis=-1)
         return self.out(x)
 """
+_ROLLED = """
+class Rolled(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out = L.GRUCell(4), L.Dense(1)
+    def call(self, x):
+        state = tf.zeros((tf.shape(x)[0], 6))
+        for step in range(x.shape[1]):
+            y, [state] = self.cell(x[:, step], [state])
+        return self.out(y)
+"""
 
 CREATED = {
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
@@ -180,5 +191,10 @@ x = L.LSTM(4, return_sequences=True)(i)
 model = keras.Model(i, L.Dense(1)(x))
 """, f"{rows(8, 9, 2)}, {rows(8, 3, 1)}"), ((
         "    model = keras.Model(i, L.Dense(1)(x))", "    model = keras.Model(i, L.Reshape((3, 1))(L.Dense(3)(x)))",
+    ),))),
+    "a first state as wide as no cell": ("op-shapes", Own(model_of("""
+model = Rolled()
+""", f"{rows(8, 5, 3)}, {rows(8, 1)}", head=_ROLLED), ((
+        "        state = tf.zeros((tf.shape(x)[0], 6))", "        state = tf.zeros((tf.shape(x)[0], 4))",
     ),))),
 }  # fmt: skip

@@ -147,7 +147,7 @@ class _Computed:
         silent = {path: name for path, name in silent.items() if path not in lost}
         yield from (("input" if path in names else "label", name) for path, name in silent.items())
         if not silent:
-            yield from (("constant", name) for name in sorted(set(map(self._named, still))))
+            yield from (("constant", name) for name in sorted({self._named(key) for key in still if not self._inside(key, moved)}))
 
     def unread(self) -> Iterator[Fact]:
         """Outputs of which a loss of the user's own reads some units and never others."""
@@ -239,15 +239,25 @@ class _Computed:
         }
 
     def _named(self, key: int) -> str:
-        """The call that a tensor is in, as far as the recorder knows."""
+        """The name of the call that a tensor is in, as far as the recorder knows."""
+        call = self._call(key)
+        return str(call.name) if call is not None else ""
+
+    def _inside(self, key: int, moved: set[int]) -> bool:
+        """Whether a tensor is in a built-in layer whose output changes: a cell multiplies its first state, which is zero."""
+        call = self._call(key)
+        ports = [port.key for port in call.outputs] if call is not None and call.kind == "layer" and call.opaque else []
+        return bool(ports) and key not in ports and any(port in moved for port in ports)
+
+    def _call(self, key: int) -> Any:
         reached, producers = {key}, self.traced.recorder.producers
         for _, inputs, outputs in self.values.operations:
             if reached & set(inputs) or reached & set(outputs):
                 reached |= set(outputs)
                 call = next((producers[one] for one in outputs if one in producers and one not in self.ends), None)
                 if call is not None:
-                    return str(call.name)
-        return ""
+                    return call
+        return None
 
 
 # What is made in the shape of data only, or chosen by a mask, which the drawn data may leave as it is.

@@ -133,6 +133,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     few, many, most = (a, b, operands[1]) if len(a) < len(b) else (b, a, operands[0])
     if len(few) < len(many) > 3 and few[:1] == many[:1] and (through := _through(evidence, most)):
         return LacksAxis(few, many, product, through)
+    if not product and 1 < len(few) < len(many) and few == many[: len(few)]:
+        return LacksAxis(few, many, product)
     summed = place if product else ()
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS

@@ -17,7 +17,7 @@ from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of
 from .ends import snake
-from .line import Line, calls_of, lines_at, lines_of, short
+from .line import Line, assigned_to, calls_of, lines_at, lines_of, short
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -236,7 +236,10 @@ def _turned(line: Line) -> Made:
             f"{short(two)} has as many columns as {short(one)} has rows.",
         )
     in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
-    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named:
+    # Axes that the program has just written in this order are meant so.
+    made = assigned_to(line, one)
+    ordered = isinstance(made, ast.Call) and called(made) == "reshape"
+    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named and not ordered:
         yield (
             f"Transpose {short(one)} in the product at {line.at}",
             [

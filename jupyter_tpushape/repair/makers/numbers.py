@@ -35,7 +35,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     elif isinstance(fact, OperationRaised):
         # The odd one may be the first operand as well.
         back = [(a, b) for a, b in zip(*_aligned(fact), strict=True) if a and b and 1 not in (a, b)]
-        pairs = dict.fromkeys(pair for pair in (*fact.apart, *back) if pair[0] != pair[1] and pair[0] > 1)
+        pairs = dict.fromkeys(pair for pair in (*_summed(fact), *fact.apart, *back) if pair[0] != pair[1] and pair[0] > 1)
     else:
         return
     shapes = [shape for _, shape in line.shaped()]
@@ -64,6 +64,13 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _summed(fact: OperationRaised) -> list[tuple[int, int]]:
+    """The two sizes that a product of matrices sums over, of a layer that was given one of them."""
+    one, other = fact.shapes if len(fact.shapes) == 2 and fact.layer is not None and "MatMul" in fact.operation else ((), ())
+    sizes = (one[-1], other[-2]) if one and other and len(other) > 1 else (None, None)
+    return [(sizes[0], sizes[1])] if sizes[0] and sizes[1] else []
 
 
 def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
