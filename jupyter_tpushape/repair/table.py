@@ -16,6 +16,7 @@ from .makers import (
     expressions,
     foreign,
     heads,
+    in_order,
     inner,
     inputs,
     inserted,
@@ -505,6 +506,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.permute,
         operations.transpose_for_reshape,
     ),
+    "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         trackers.own_metrics,
@@ -541,7 +543,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "steps-by-rows": (opened.unwrapped, opened.declared_sizes),
     "rows-unknown": (static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
-    "samples-summed": (paired.summed_inside, paired.turned_second, paired.inner_axis),
+    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
     "batch-axis-lost": (
         behind.in_front,

@@ -12,6 +12,7 @@ import jax
 from jax.ad_checkpoint import checkpoint_name
 
 from ..flow import Spec
+from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
 from .gradients_jax import COUNTED, counted
@@ -127,7 +128,8 @@ class TraceGraph(Graph):
         callee, function = callee_of(sys._getframe(2))
         parent = recorder.stack[-1] if recorder.stack else None
         call = self._call
-        if call is None or callee is None or callee is not self._frame or call.parent is not parent:
+        fresh = call is None or callee is None or callee is not self._frame or call.parent is not parent
+        if call is None or fresh:
             call = self._new(callee, parent)
             self._frame, self._call = callee, call
             call.op = call.name = named(function or equation(name, params))
@@ -141,6 +143,10 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
+        places = [id(base(one)) for one in operands if not isinstance(one, dict)]
+        recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
+        if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
+            recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
         if name == "while":
             self.loop = self.loop or call
         if opens(name):

@@ -159,6 +159,8 @@ class Recorder:
         self.drawn: list[tuple[Any, Place | None, bool]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
+        # Axes that operations run along: the call, the tensor's key, the axis, and whether it goes through the axis in order.
+        self.along: list[tuple[Call, int, int, bool]] = []
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.
         self.weights: set[int] = set()
         # Variables that were created while the program was traced.
