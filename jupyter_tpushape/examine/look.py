@@ -323,6 +323,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
+        facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly

@@ -375,9 +375,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "last-step-only": (heads.every_step, heads.whole_sequence),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (joined.flat_factors, heads.pooled_head, heads.last_frame, heads.flatten_cause, heads.flat_head),
-    "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
-    "one-hot-labels": (classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
+    "integer-labels": (names.reordered_labels, labels.sparse_loss, labels.one_hot_labels),
+    "one-hot-labels": (names.reordered_labels, classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
+        names.reordered_labels,
         labels.from_zero,
         labels.marked_classes,
         joined.added_width,
@@ -391,6 +392,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.append_head,
     ),
     "label-rank": (
+        names.reordered_labels,
         expressions.squeezed_indices,
         labels.encoded_once,
         heads.unfolded,
@@ -402,6 +404,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.whole_rows,
     ),
     "output-size": (
+        names.reordered_labels,
         transposed.label_channels,
         transposed.unmoved,
         data.padded_alike,
@@ -423,6 +426,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        names.reordered_labels,
         foreign.in_keras_ops,
         pictures.colored_inside,
         expressions.reduced_loss,
@@ -458,6 +462,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_axes,
     ),
     "loss-broadcast": (
+        names.reordered_labels,
         paired.own_row,
         joined.flat_factors,
         heads.one_number,
@@ -488,6 +493,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         step_state.in_the_state,
         steps.built_for_part,
         steps.whole_state,
+        steps.kept_state,
         steps.applied,
         steps.applied_without_state,
         steps.metrics_in_scope,

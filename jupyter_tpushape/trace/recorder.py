@@ -143,6 +143,10 @@ class Recorder:
         self.measured: list[tuple[str, Place | None]] = []
         # Which group of its state a training step gave back with other shapes; -1 where all weights are as they were.
         self.misplaced: int | None = None
+        # The non-trainable variables of which the model returned new values, where a training step gave back all of those that it got.
+        self.dropped: tuple[str, ...] = ()
+        # What a training step logs under the names of metrics, all of whose variables it gave back as they were.
+        self.unread: tuple[str, ...] = ()
         # The keras.distribution that a builder sets, and the variables that it had made before any was set.
         self.distribution: Any = None
         self.building = False
