@@ -593,6 +593,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     classes.one_hot_predicted,
     classes.depth_of_other,
     states.states,
+    written.summed_size,
     expressions.columns,
     einsums.letters,
     einsums.result_letters,
