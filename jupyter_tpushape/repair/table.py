@@ -24,6 +24,7 @@ from .makers import (
     jitted,
     joined,
     kept,
+    keys,
     known_sizes,
     labels,
     layers,
@@ -503,6 +504,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "loss-tracker": (trackers.loss_for_its_metric,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
+    "key-reused": (keys.derived,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
         turned.whole_blocks,

@@ -17,6 +17,7 @@ from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
 from .gradients_jax import COUNTED, counted
 from .inside_jax import draws, inside, opens
+from .keys_jax import Keys
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 from .values_jax import GIVEN
@@ -40,6 +41,7 @@ class TraceGraph(Graph):
         self.fixed: dict[int, Any] = {}
         # Those of them that depend on a variable which the program created while it ran.
         self.renewed: dict[int, Any] = {}
+        self.keys = Keys()
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -68,6 +70,7 @@ class TraceGraph(Graph):
             _GRAPHS.pop(id(self._trace), None)
             del self._trace
         self._frame = None
+        self.keys.clear()
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
@@ -108,6 +111,8 @@ class TraceGraph(Graph):
                 self.renewed.update((id(base(one)), base(one)) for one in results)
             if draws(name, params):
                 recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
+        if (redrawn := self.keys.note(name, params, tensors, [base(one) for one in results], _caller(sys._getframe(2)))) is not None:
+            recorder.redrawn = recorder.redrawn or redrawn
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
@@ -199,6 +204,12 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """The program's function that runs."""
+    callee, _ = callee_of(frame)
+    return callee.f_back if callee is not None else None
 
 
 def _is_door(frame: FrameType) -> bool:

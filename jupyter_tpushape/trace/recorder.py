@@ -161,6 +161,8 @@ class Recorder:
         self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.
         self.drawn: list[tuple[Any, Place | None, bool]] = []
+        # Random numbers that were drawn before from the same key: their shape and both lines.
+        self.redrawn: tuple[tuple[int, ...], Place, Place] | None = None
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
         # Axes that operations run along: the call, the tensor's key, the axis, and whether it goes through the axis in order.
