@@ -86,7 +86,7 @@ def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -
             and len(call.args) < 2
         ):
             yield (
-                f"Pass axis=-1 and keepdims=True to {called(call)} at {line.at}",
-                [line.more(call, "axis=-1, keepdims=True")],
+                f"Pass axis={fact.axis} and keepdims=True to {called(call)} at {line.at}",
+                [line.more(call, f"axis={fact.axis}, keepdims=True")],
                 "Each sample is then divided by its own number.",
             )

@@ -287,7 +287,7 @@ def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
         names = dict(zip(ends, told.outputs, strict=True)) if told is not None and len(told.outputs) == len(ends) else {}
         moved = [str(names.get(new, f"output {new}")) for new, old in order.items() if new != old]
         yield (
-            f"{'Swap' if len(moved) == 2 else 'Reorder'} the labels of {', '.join(moved[:-1])} and {moved[-1]}",
+            f"Swap the labels of {', '.join(moved[:-1])} and {moved[-1]}",
             [ExchangeInputs("y", order if isinstance(ends[0], str) else [order[key] for key in ends])],
             "This is the only order in which the shapes of labels and outputs match.",
         )

@@ -36,6 +36,12 @@ class SharedByAll(Fact, frozen=True):
     shape: Shape
     divided: Who
 
+    @property
+    def axis(self) -> int:
+        """The last axis of a sample that has more than one value."""
+        inner = [i for i, n in enumerate(self.shape) if i and n != 1]
+        return -1 if not inner or inner[-1] == len(self.shape) - 1 else inner[-1]
+
     def message(self) -> str:
         return (
             f"{named(self.operation)}{placed(self.operation)} combines all samples of {show_shape(self.shape)} into one number, "
@@ -45,7 +51,7 @@ class SharedByAll(Fact, frozen=True):
     def why(self) -> str:
         return (
             "The number grows with the batch, so a sample alone gives a different result. "
-            "To normalize each sample, pass axis=-1 and keepdims=True."
+            f"To normalize each sample, pass axis={self.axis} and keepdims=True."
         )
 
     def sides(self) -> Sides:

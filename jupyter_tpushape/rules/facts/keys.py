@@ -6,14 +6,14 @@ from ...flow import Fact, Location, Shape, Side, Sides, show_shape
 
 
 class KeyReused(Fact, frozen=True):
-    """A function draws random numbers of ``shape`` from a key from which it drew the same numbers at ``first``."""
+    """A function draws random numbers of ``shape`` from a key from which it drew as many of the same distribution at ``first``."""
 
     shape: Shape
     first: Location | None
 
     def message(self) -> str:
         at = f" at {self.first}" if self.first is not None else ""
-        return f"The random numbers {show_shape(self.shape)} are the same as those drawn{at}: both use the same key."
+        return f"The random numbers {show_shape(self.shape)} use the same key as those drawn{at}, so both are the same numbers or depend on each other."
 
     def why(self) -> str:
         return (
