@@ -114,6 +114,20 @@ def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
     return None if recorder.anew is None else (recorder.anew, location(recorder.anew.place))
 
 
+def along(seen: Examined) -> list[tuple[str, str, int, bool]]:
+    """Axes that operations run along: the operation's node, the edge, the axis, and whether the operation goes through it in order."""
+    found = [
+        (seen.call_ids.get(id(call)), seen.edge_ids.get((id(call), key)), axis, ordered) for call, key, axis, ordered in seen.recorder.along
+    ]
+    return list(dict.fromkeys((node, edge, axis, ordered) for node, edge, axis, ordered in found if node and edge))
+
+
+def redrawn(recorder: Recorder) -> tuple[tuple[int, ...], Location | None, Location | None] | None:
+    """Random numbers that were drawn before from the same key: their shape and both lines."""
+    found = recorder.redrawn
+    return None if found is None else (found[0], location(found[1]), location(found[2]))
+
+
 def tracked(recorder: Recorder) -> tuple[Any, Any, Location | None] | None:
     """What the metric of the mean loss was given as values and as weights, and the line."""
     return None if recorder.tracked is None else (*recorder.tracked[:2], location(recorder.tracked[2]))

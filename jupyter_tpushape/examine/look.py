@@ -33,7 +33,7 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
-from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, tracked, with_growth
+from .breaks import along, anew, assemble_broken, data_failed, entry_failed, error_line, given_to, redrawn, tracked, with_growth
 from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import first_row, last_call, paired, scanned, scanned_inside, states_taken, traced_argument, uncalled, unpacked
 from .claims import claims
@@ -249,6 +249,8 @@ def _trace(seen: Examined) -> None:
     evidence.facts["anew"] = anew(seen.recorder)
     if traced.cut is not None and program.training:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
+
+    evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None
@@ -321,6 +323,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
+        facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly

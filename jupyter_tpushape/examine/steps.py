@@ -15,9 +15,9 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
-from ..trace.reach import Reached, is_graph_function, plain, reach
+from ..trace.reach import BadStep, Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import anew, data_failed, error_line, given_to, tracked, with_growth
+from .breaks import along, anew, data_failed, error_line, given_to, redrawn, tracked, with_growth
 from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
@@ -43,10 +43,6 @@ def examine_step(program: Program) -> Examined:
     step, data = program.model, program.data
     recorder, reached = Recorder(), reach(step)
     adapter = _adapter(reached)
-    if not adapter.backend.replicated:
-        raise BadProgram(
-            f"{_name(step)} is a custom training step. On {adapter.backend.name}, such a step takes its state as arguments: use trace(model, data), which also traces the model's own train_step."
-        )
     evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name)
     if data is None:
         raise BadProgram(f"A training step needs its data: use trace({_name(step)}, data), where data yields the step's batches.")
@@ -60,6 +56,9 @@ def examine_step(program: Program) -> Examined:
             data_failed(seen, raised)
             return seen
     take_sample(seen, adapter.name)
+    if not adapter.backend.replicated:
+        _run_on_state(seen, adapter, step)
+        return seen
     _run(seen, adapter, reached, step, _strategy(program))
     return seen
 
@@ -98,7 +97,6 @@ def _adapter(reached: Reached) -> Framework:
 
 
 def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strategy: Any) -> None:
-    from ..trace.reach import BadStep
     from ..trace.step import run_step
 
     evidence, program = seen.evidence, seen.program
@@ -124,24 +122,9 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     )
     if own:
         evidence.where = "step"  # explained by a rule of its own
-    assembler = Assembler(adapter.name, place_of(seen))
-    feeder = front(seen, assembler)
-    assembler.inputs(traced.x, None, feeder)
-    assembler.labels(traced.y + traced.weight, feeder)
-    assembler.calls(adapter, seen.recorder)
-    if traced.called:
-        assembler.outputs(traced, [])
-    if traced.error is not None and not assembler.flow.failed():
-        node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
-        node.failure = failure(traced.error, "call")
-        compared(assembler, adapter, seen.recorder, node, traced.error)
-    evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
-    evidence.flow, evidence.paths = assembler.flow, assembler.paths
-    evidence.arguments = assembler.arguments
+    _assembled(seen, adapter, traced, step)
     if traced.error is not None:
-        evidence.given = given_to(seen.recorder, assembler)
         with_growth(seen, lambda shape, recorder: again(shape, recorder)[0])
-    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split
     batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)
     found, unsaid = scales(facts, batch, replicas) if traced.called else ([], [])
@@ -161,6 +144,55 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     with contained(seen.limits, "the program of a replica"):
         evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
+
+
+def _run_on_state(seen: Examined, adapter: Framework, step: Any) -> None:
+    """A step that takes its state as arguments: one program for the whole batch."""
+    from ..trace.step_state import run_on_state
+
+    evidence = seen.evidence
+    evidence.backend = adapter.backend.name
+
+    def again(shape: Any, recorder: Recorder) -> Any:
+        return run_on_state(adapter, step, seen.sample, shape=shape, alone=_single(seen.data), recorder=recorder)[0]
+
+    try:
+        traced = seen.run = again(shape_of(seen), seen.recorder)
+    except BadStep as error:
+        raise BadProgram(str(error)) from None
+    seen.error, evidence.failure, evidence.where = traced.error, traced.error, traced.where
+    _assembled(seen, adapter, traced, step)
+    if traced.error is not None:
+        with_growth(seen, again)
+    evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
+    evidence.facts["step"] = StepState(name=_name(step), where=_defined(step), trains=True)
+    evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
+    if traced.called:
+        with contained(seen.limits, "which axes carry the batch"):
+            evidence.facts["probe"] = probe(seen, again)
+    evidence.facts["anew"] = anew(seen.recorder)
+
+
+def _assembled(seen: Examined, adapter: Framework, traced: Any, step: Any) -> None:
+    """The flow of a step that ran, or broke."""
+    evidence = seen.evidence
+    assembler = Assembler(adapter.name, place_of(seen))
+    feeder = front(seen, assembler)
+    assembler.inputs(traced.x, None, feeder)
+    assembler.labels(traced.y + traced.weight, feeder)
+    assembler.calls(adapter, seen.recorder)
+    if traced.called:
+        assembler.outputs(traced, [])
+    if traced.error is not None and not assembler.flow.failed():
+        node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
+        node.failure = failure(traced.error, "call")
+        compared(assembler, adapter, seen.recorder, node, traced.error)
+    evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
+    evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.arguments = assembler.arguments
+    if traced.error is not None:
+        evidence.given = given_to(seen.recorder, assembler)
+    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
 
 
 def _strategy(program: Program) -> Any:

@@ -33,6 +33,9 @@ def step(name: str, arguments: Mapping[str, Any], given: list[Sizes], shape: Sha
 def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
     """Where the arguments tell nothing: axes that are plainly the input's own, or all of them folded."""
     alike = [one for one in given if len(one) == len(shape)]
+    turned = _turned(alike[0], shape) if len(given) == len(alike) == 1 else None
+    if turned is not None:
+        return turned
     if alike:
         sizes: list[Size] = []
         same = all(_fits(value(one[i]), n) for one in alike[:1] for i, n in enumerate(shape[:-1]))
@@ -48,6 +51,14 @@ def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
             return given[0][0], folded
     led = _leading(given[0], shape) if given else ()
     return (*led, *(Opaque(name, n) for n in shape[len(led) :]))
+
+
+def _turned(x: Sizes, shape: Shape) -> Sizes | None:
+    """The input's own axes in another order, where their sizes tell them apart."""
+    by_size = {value(size): size for size in x}
+    if len(by_size) != len(x) or set(by_size) != set(shape) or list(by_size) == list(shape):
+        return None
+    return tuple(by_size[n] for n in shape)
 
 
 def _leading(x: Sizes, shape: Shape) -> Sizes:

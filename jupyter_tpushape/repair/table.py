@@ -17,6 +17,7 @@ from .makers import (
     expressions,
     foreign,
     heads,
+    in_order,
     inner,
     inputs,
     inserted,
@@ -24,6 +25,7 @@ from .makers import (
     jitted,
     joined,
     kept,
+    keys,
     known_sizes,
     labels,
     layers,
@@ -379,9 +381,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "last-step-only": (heads.every_step, heads.whole_sequence),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (joined.flat_factors, heads.pooled_head, heads.last_frame, heads.flatten_cause, heads.flat_head),
-    "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
-    "one-hot-labels": (classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
+    "integer-labels": (names.reordered_labels, labels.sparse_loss, labels.one_hot_labels),
+    "one-hot-labels": (names.reordered_labels, classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
+        names.reordered_labels,
         labels.from_zero,
         labels.marked_classes,
         joined.added_width,
@@ -395,6 +398,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.append_head,
     ),
     "label-rank": (
+        names.reordered_labels,
         expressions.squeezed_indices,
         labels.encoded_once,
         heads.unfolded,
@@ -406,6 +410,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.whole_rows,
     ),
     "output-size": (
+        names.reordered_labels,
         transposed.label_channels,
         transposed.unmoved,
         data.padded_alike,
@@ -428,6 +433,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        names.reordered_labels,
         foreign.in_keras_ops,
         pictures.colored_inside,
         expressions.reduced_loss,
@@ -463,6 +469,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_axes,
     ),
     "loss-broadcast": (
+        names.reordered_labels,
         paired.own_row,
         joined.flat_factors,
         heads.one_number,
@@ -493,6 +500,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         step_state.in_the_state,
         steps.built_for_part,
         steps.whole_state,
+        steps.kept_state,
         steps.applied,
         steps.applied_without_state,
         steps.metrics_in_scope,
@@ -502,6 +510,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "loss-tracker": (trackers.loss_for_its_metric,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
+    "key-reused": (keys.derived,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
         turned.whole_blocks,
@@ -511,6 +520,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.permute,
         operations.transpose_for_reshape,
     ),
+    "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         trackers.own_metrics,
@@ -547,7 +557,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "steps-by-rows": (opened.unwrapped, opened.declared_sizes),
     "rows-unknown": (static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
-    "samples-summed": (paired.summed_inside, paired.turned_second, paired.inner_axis),
+    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
     "batch-axis-lost": (
         behind.in_front,
@@ -592,6 +602,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     classes.one_hot_predicted,
     classes.depth_of_other,
     states.states,
+    written.summed_size,
     expressions.columns,
     einsums.letters,
     einsums.result_letters,

@@ -68,9 +68,14 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
         if made and len(left) == len(right) == 2 and left[1] == batch and evidence.facts["probe"].met == [{0: 1}, {0: 1}]:
             fact = RowsMultiplied(Who.of(node), left, right)
             return Finding.of(SUMMED.id, "silent", fact, (node.id,), (edges[1].id,), node.called)
-    if node.kind != "op" or node.op not in PAIRING or len(edges) != 2 or not batch or batch == 1:
+    shapes = [edge.spec.shape or () for edge in edges]
+    if len(edges) == 1:
+        # Random numbers of the program's own, one for each sample, come along no edge.
+        probe: Any = evidence.facts["probe"]
+        shapes = [tuple(batch if n == probe.rows else n for n in shape or ()) for shape in probe.operands]
+    if node.kind != "op" or node.op not in PAIRING or len(shapes) != 2 or not batch or batch == 1:
         return None
-    a, b = (edge.spec.shape or () for edge in edges)
+    a, b = shapes
     short, long = sorted((a, b), key=len)
     if not short or len(short) == len(long) or {short[0], long[0], long[len(long) - len(short)]} != {batch}:
         return None

@@ -31,6 +31,7 @@ from .facts.stateless import (
     OptimizerPart,
     OtherVariables,
     ResultsExchanged,
+    StateDropped,
     StateMisplaced,
     StateUnchanged,
     StepReturns,
@@ -257,6 +258,8 @@ def told(evidence: Evidence) -> Finding | None:
     if evidence.failure is None and (group := evidence.facts.get("misplaced")) is not None:
         misplaced = StateMisplaced(GROUPS[group]) if group >= 0 else StateUnchanged()
         return Finding.of(STEP.id, "error" if group >= 0 else "silent", misplaced, location=own)
+    if evidence.failure is None and (dropped := evidence.facts.get("dropped")):
+        return Finding.of(STEP.id, "silent", StateDropped(dropped), location=own)
     if evidence.failure is None and (beside := evidence.facts.get("beside")) is not None:
         return Finding.of(STEP.id, "silent", OptimizerBeside(beside[0]), location=beside[1])
     return None

@@ -9,7 +9,7 @@ from ..examine.heard import hear
 from ..examine.heard_jax import HeardMetricState
 from ..flow import Finding, Node
 from .examples import stepped
-from .facts.loss_tracker import LossTracked, MetricState
+from .facts.loss_tracker import LogsUnread, LossTracked, MetricState
 from .registry import check, rule
 
 TRACKER = rule(
@@ -46,3 +46,10 @@ def loss_tracked(evidence: Evidence) -> Iterator[Finding]:
     fact = _fact(evidence)
     if fact is not None and evidence.failure is None:
         yield Finding.of(TRACKER.id, "silent", fact, (), location=evidence.facts["tracked"][2])
+
+
+@check(order=48, backend="jax")
+def logs_unread(evidence: Evidence) -> Iterator[Finding]:
+    """Logs of a training step that have the names of metrics which the step never updates."""
+    if (unread := evidence.facts.get("unread")) and evidence.failure is None:
+        yield Finding.of(TRACKER.id, "note", LogsUnread(unread), (), location=evidence.facts.get("own_step"))

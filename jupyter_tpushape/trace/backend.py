@@ -113,6 +113,10 @@ class Backend(ABC):
         value = variable._value
         return variable._initializer(variable._shape, dtype=variable._dtype) if value is None else value
 
+    def mapped(self, change: Callable[[Any], Any], state: Any) -> Any:
+        """What a training step takes for its state, with each leaf changed."""
+        return change(state)
+
     @abstractmethod
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body(graph)`` inside a new graph, which is returned.

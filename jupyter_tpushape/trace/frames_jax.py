@@ -37,6 +37,7 @@ _PASSED_FILES = (
     "api_util.py",
     "traceback_utils.py",
     "source_info_util.py",
+    "batching.py",
 )
 
 HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})

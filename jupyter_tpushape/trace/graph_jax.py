@@ -12,10 +12,12 @@ import jax
 from jax.ad_checkpoint import checkpoint_name
 
 from ..flow import Spec
+from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
 from .gradients_jax import COUNTED, counted
 from .inside_jax import draws, inside, opens
+from .keys_jax import Keys
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 from .values_jax import GIVEN
@@ -39,6 +41,7 @@ class TraceGraph(Graph):
         self.fixed: dict[int, Any] = {}
         # Those of them that depend on a variable which the program created while it ran.
         self.renewed: dict[int, Any] = {}
+        self.keys = Keys()
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -67,6 +70,7 @@ class TraceGraph(Graph):
             _GRAPHS.pop(id(self._trace), None)
             del self._trace
         self._frame = None
+        self.keys.clear()
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
@@ -107,6 +111,8 @@ class TraceGraph(Graph):
                 self.renewed.update((id(base(one)), base(one)) for one in results)
             if draws(name, params):
                 recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
+        if (redrawn := self.keys.note(name, params, tensors, [base(one) for one in results], _caller(sys._getframe(2)))) is not None:
+            recorder.redrawn = recorder.redrawn or redrawn
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
@@ -127,7 +133,8 @@ class TraceGraph(Graph):
         callee, function = callee_of(sys._getframe(2))
         parent = recorder.stack[-1] if recorder.stack else None
         call = self._call
-        if call is None or callee is None or callee is not self._frame or call.parent is not parent:
+        fresh = call is None or callee is None or callee is not self._frame or call.parent is not parent
+        if call is None or fresh:
             call = self._new(callee, parent)
             self._frame, self._call = callee, call
             call.op = call.name = named(function or equation(name, params))
@@ -141,6 +148,10 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
+        places = [id(base(one)) for one in operands if not isinstance(one, dict)]
+        recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
+        if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
+            recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
         if name == "while":
             self.loop = self.loop or call
         if opens(name):
@@ -193,6 +204,12 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """The program's function that runs."""
+    callee, _ = callee_of(frame)
+    return callee.f_back if callee is not None else None
 
 
 def _is_door(frame: FrameType) -> bool:

@@ -117,6 +117,10 @@ class Jax(Backend):
             graph.asked.append((made, variable))
         return graph.variables[key][0]
 
+    def mapped(self, change: Callable[[Any], Any], state: Any) -> Any:
+        """By JAX's own trees, which hold the states of other libraries as well."""
+        return jax.tree_util.tree_map(change, state)
+
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body`` under ``jax.make_jaxpr``, variables as arguments; the graph holds the program afterwards."""
         graph = TraceGraph(recorder, framework)

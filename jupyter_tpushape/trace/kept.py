@@ -281,3 +281,24 @@ def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
     wanted = [variables.get(id(value)) for value in given]
     parts = {name: one for name, one in vars(model).items() if any(one is layer for layer in model._layers)}
     return next((name for name, part in parts.items() if wanted and [id(one) for one in part.trainable_variables] == wanted), "")
+
+
+@contextlib.contextmanager
+def renewing(scopes: Any, key: Callable[[Any], int], variables: Sequence[Any], held: Sequence[Any]) -> Iterator[set[int]]:
+    """The places of variables that get other values than those ``held`` in a scope of a training step's own, such as that of ``stateless_call``.
+
+    The scopes' class is asked where one ends: a frame around the call itself would hide the line that called it.
+    """
+    renewed: set[int] = set()
+    original = scopes.__exit__
+
+    def leave(scope: Any, *args: Any) -> Any:
+        after = [scope.get_current_value(one) for one in variables]
+        renewed.update(i for i, one in enumerate(after) if one is not None and key(one) != key(held[i]))
+        return original(scope, *args)
+
+    scopes.__exit__ = leave
+    try:
+        yield renewed
+    finally:
+        scopes.__exit__ = original

@@ -28,7 +28,7 @@ from ..replicas.mesh import live_distribution
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework
 from .initial import shaped
-from .kept import asked
+from .kept import asked, renewing
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
 from .recorder import active, remember_line
@@ -274,7 +274,7 @@ class Keras3(FunctionalGraph, Framework):
         recorder = active()
         if recorder is not None:
             recorder.metered = {id(one): str(one.path) for group in groups for one in group}
-        with asked(model, BaseOptimizer, state, self.backend):
+        with renewing(keras.StatelessScope, self.key, groups[1], state[1]) as renewed, asked(model, BaseOptimizer, state, self.backend):
             returned = model.train_step(state, batch)
         if recorder is not None:
             recorder.metered = {}
@@ -286,6 +286,12 @@ class Keras3(FunctionalGraph, Framework):
             recorder.misplaced = next((i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if i < 3 and old != new), None)
             if recorder.misplaced is None and state[0] and all(new is old for old, new in zip(state[0], parts[0], strict=True)):
                 recorder.misplaced = -1
+            if recorder.misplaced is None and renewed and all(parts[1][i] is state[1][i] for i in renewed):
+                recorder.dropped = tuple(str(groups[1][i].path) for i in sorted(renewed))
+            logs, names = returned[0], {str(metric.name) for metric in model.metrics}
+            # fit then reads the metrics in place of the logs.
+            if isinstance(logs, dict) and set(logs) == names and all(new is old for old, new in zip(state[3], parts[3], strict=False)):
+                recorder.unread = tuple(logs)
         return len(parts) if parts is not None else None
 
     def update(self, model: Any) -> None:

@@ -149,6 +149,10 @@ class Recorder:
         self.measured: list[tuple[str, Place | None]] = []
         # Which group of its state a training step gave back with other shapes; -1 where all weights are as they were.
         self.misplaced: int | None = None
+        # The non-trainable variables of which the model returned new values, where a training step gave back all of those that it got.
+        self.dropped: tuple[str, ...] = ()
+        # What a training step logs under the names of metrics, all of whose variables it gave back as they were.
+        self.unread: tuple[str, ...] = ()
         # The keras.distribution that a builder sets, and the variables that it had made before any was set.
         self.distribution: Any = None
         self.building = False
@@ -163,8 +167,12 @@ class Recorder:
         self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.
         self.drawn: list[tuple[Any, Place | None, bool]] = []
+        # Random numbers that were drawn before from the same key: their shape and both lines.
+        self.redrawn: tuple[tuple[int, ...], Place, Place] | None = None
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
+        # Axes that operations run along: the call, the tensor's key, the axis, and whether it goes through the axis in order.
+        self.along: list[tuple[Call, int, int, bool]] = []
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.
         self.weights: set[int] = set()
         # Variables that were created while the program was traced.

@@ -18,6 +18,7 @@ from ..text.source import called, nodes
 from .edits import Made, of
 from .ends import snake
 from .line import Line, assigned_to, calls_of, lines_at, lines_of, short
+from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -28,11 +29,13 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
+    # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
+    given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):
-        yield from _axes(line)
+        yield from _axes(line, not given)
 
 
-def _axes(line: Line) -> Made:
+def _axes(line: Line, turn: bool) -> Made:
     operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
     most = max((len(shape) for _, shape in operands), default=0)
     for node, shape in operands:
@@ -93,7 +96,8 @@ def _axes(line: Line) -> Made:
                 "It is the same for every sample, and then lines up with the axes of a sample.",
             )
     yield from _reduced(line, operands, most)
-    yield from _turned(line)
+    if turn:
+        yield from _turned(line)
     for node, shape in operands:
         ones = [axis for axis, size in enumerate(shape) if size == 1 and axis > 0]
         if len(shape) == most and ones and any(len(other) < most for _, other in operands):

@@ -260,6 +260,48 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
+    """The labels of several outputs in the one order in which their shapes fit, where a loss of the order that there is raised."""
+    stats = getattr(evidence.sample, "label_stats", None) or {}
+    outputs = [spec.shape for _, spec in evidence.outputs]
+    paths = [path for path, _ in evidence.y]
+    if not 2 <= len(outputs) == len(paths) <= 4 or any(len(path) != 2 for path in (*paths, *(path for path, _ in evidence.outputs))):
+        return
+    ends = [path[1] for path, _ in evidence.outputs]
+    if all(isinstance(path[1], str) for path in paths):
+        if {path[1] for path in paths} != set(ends):
+            return
+    elif [path[1] for path in paths] != list(range(len(paths))):
+        return
+    else:
+        ends = list(range(len(paths)))
+    by_key = {path[1]: (spec, stats.get(path)) for path, spec in evidence.y}
+    orders = [
+        dict(zip(ends, order, strict=True))
+        for order in itertools.permutations(ends)
+        if all(_shaped(shape, *by_key[key]) for shape, key in zip(outputs, order, strict=True))
+    ]
+    if len(orders) == 1 and any(new != old for new, old in orders[0].items()):
+        (order,) = orders
+        told = evidence.facts.get("compile")
+        names = dict(zip(ends, told.outputs, strict=True)) if told is not None and len(told.outputs) == len(ends) else {}
+        moved = [str(names.get(new, f"output {new}")) for new, old in order.items() if new != old]
+        yield (
+            f"Swap the labels of {', '.join(moved[:-1])} and {moved[-1]}",
+            [ExchangeInputs("y", order if isinstance(ends[0], str) else [order[key] for key in ends])],
+            "This is the only order in which the shapes of labels and outputs match.",
+        )
+
+
+def _shaped(output: Shape | None, labels: Spec, stats: Any) -> bool:
+    """Whether labels have a value for each of an output's, or a class for each of its rows."""
+    y, p = labels.shape, output
+    if not y or not p or y == p:
+        return bool(y and p)
+    classes = "int" in labels.dtype or bool(stats is not None and stats.whole)
+    return y in (p[:-1], (*p[:-1], 1)) and (classes or p[-1] == 1)
+
+
 def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) -> bool:
     """Whether the observed labels are what a loss reads for its predictions."""
     y, p, kind = labels.shape, predictions.spec.shape if predictions is not None else None, kind_of(node)

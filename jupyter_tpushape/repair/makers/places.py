@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -16,12 +15,13 @@ from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BatchScanned, BranchesApart
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
-from ..edits import Edit, Removed, Seeded, Statement
+from ..edits import Edit, Removed, Seeded
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
+from .in_order import turned_back
 from .line import Line, calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
 from .steps import groups
 
@@ -182,13 +182,7 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
         if given is None:
             continue
         edits: list[Edit] = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)")]
-        for body in (getattr(item, "body", []) for item in ast.walk(line.source.tree)):
-            for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
-                held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
-                result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
-                if isinstance(result, ast.Name) and result.id != "_":
-                    text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
-                    edits.append(Statement("model", line.raised.file, span_of(then), text))
+        edits += turned_back(line, call, module)
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
 
 

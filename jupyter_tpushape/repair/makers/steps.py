@@ -10,7 +10,7 @@ from ...flow import Finding
 from ...rules.facts.calls import MetricInCall, NeverUpdated, OverrideLacks, ReadOutside
 from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
-from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateUnchanged, StepReturns
+from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateDropped, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..edits.statements import Statement
 from ..text.arguments import Change
@@ -71,7 +71,7 @@ def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
 
 def whole_state(evidence: Evidence, finding: Finding) -> Made:
     """The four groups of a step's state given back, with what the optimizer made of them."""
-    for line, step in _steps(evidence, finding, (StepReturns, StateUnchanged)):
+    for line, step in _steps(evidence, finding, (StepReturns, StateUnchanged, StateDropped)):
         names, values, unpacked = groups(step), _returned(step), _unpacked(step)
         calls = [called(call) for call in nodes(step, ast.Call)]
         made = [given for value, given in unpacked if isinstance(value, ast.Call) and called(value) == "stateless_apply"]
@@ -81,16 +81,31 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
         every = {name for value, given in unpacked if isinstance(value, ast.Call) for name in given}
         unread = sorted(name for name in every - {*names, *made[0], "_"} if not _used(step, name, ast.Load))
         old = [_used(step, name, ast.Store) < 2 for name in names]
-        if ("stateless_update_state" in calls and old[3]) or (old[1] and len(unread) > 1):
+        dropped = isinstance(finding.fact, StateDropped)
+        if ("stateless_update_state" in calls and old[3]) or (old[1] and len(unread) > 1 and not dropped) or (dropped and not unread):
             continue
-        names = [made[0][0], unread[0] if old[1] and unread else names[1], made[0][1], names[3]]
         logs = values[0].elts[0] if isinstance(values[0], ast.Tuple) and values[0].elts else values[0]
-        state = f"({', '.join(names)})"
-        yield (
-            f"Return the state after the logs: {state}",
-            [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
-            "fit stores what the step returns in the variables.",
-        )
+        for new in unread[:3] if dropped else [unread[0] if old[1] and unread else names[1]]:
+            state = f"({', '.join((made[0][0], new, made[0][1], names[3]))})"
+            yield (
+                f"Return the state after the logs: {state}",
+                [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
+                "fit stores what the step returns in the variables.",
+            )
+
+
+def kept_state(evidence: Evidence, finding: Finding) -> Made:
+    """The new values of a group under its own name, where the step throws away what it unpacks."""
+    for line, step in _steps(evidence, finding, StateDropped):
+        names = groups(step)
+        calls = [item for item in _own(step) if isinstance(item, ast.Assign) and isinstance(item.value, ast.Call)]
+        thrown = [one for item in calls for one in nodes(item.targets[0], ast.Name) if one.id == "_"]
+        if names and len(thrown) == 1:
+            yield (
+                f"Store the new values as {names[1]} at line {thrown[0].lineno}",
+                [line.edit(thrown[0], names[1])],
+                "fit stores what the step returns in the variables.",
+            )
 
 
 def updated_metrics(evidence: Evidence, finding: Finding) -> Made:

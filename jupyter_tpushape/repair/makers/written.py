@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements
 from ...graph import Size, instead, value
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, WrongUnits
+from ...rules.facts.reasons import Lengths
 from ..text.source import nodes
 from .edits import Made, configure, named, of, received
 from .ends import ends_of
@@ -18,19 +21,21 @@ from .line import assigned_to, constants, lines_at, lines_of
 
 def written_size(evidence: Evidence, finding: Finding) -> Made:
     """The argument from which one branch has its size, with the size that the other branch has."""
-    yield from _written(evidence, features=False)
+    yield from _written(evidence, finding, features=False)
 
 
 def written_features(evidence: Evidence, finding: Finding) -> Made:
     """The same for the channels of convolutions, which are as often brought together by a projection."""
-    yield from _written(evidence, features=True)
+    yield from _written(evidence, finding, features=True)
 
 
-def _written(evidence: Evidence, *, features: bool) -> Made:
-    node = evidence.failed
+def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
+    node, reason = evidence.failed, getattr(finding.fact, "reason", None)
     edges = received(evidence)
     if node is not None and len(edges) == 1 and not features:
         yield from _as_created(evidence, node, edges[0])
+    if isinstance(reason, Lengths) and reason.summed:
+        return  # a product needs other sizes to be equal
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
         return
     found = []
@@ -78,6 +83,38 @@ def _model_of(evidence: Evidence, shape: Shape) -> str:
             if len(names) == 1:
                 return str(names.pop())
     return ""
+
+
+@of(OperationRaised)
+def summed_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The argument that gives one operand of a product the size that both are summed over, with the size of the other."""
+    summed = summed_axes(evidence, fact)
+    edges = received(evidence)
+    if summed is None or len(edges) != 2:
+        return
+    made = []
+    for (mine, axis), (other, beside) in itertools.permutations(zip(edges, summed, strict=True)):
+        change = _change(evidence.origins.of(mine)[axis], value(evidence.origins.of(other)[beside]))
+        maker = _node(evidence, change[0]) if change is not None else None
+        if change is not None and maker is not None:
+            made.append((-_place(evidence, maker), change))
+    for _, (who, argument, n) in sorted(made):
+        yield (
+            f"Set {argument}={n} on {who}, the size of the other operand",
+            [configure(who, **{argument: n})],
+            "The product sums over both sizes.",
+        )
+
+
+def summed_axes(evidence: Evidence, fact: OperationRaised) -> tuple[int, int] | None:
+    """The axes of both operands that a product sums over and that differ, where arguments of layers give both sizes."""
+    reason, edges = fact.reason, received(evidence)
+    if not isinstance(reason, Lengths) or len(reason.summed) != 2 or len(edges) != 2:
+        return None
+    axes = reason.summed[0], reason.summed[1]
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    given = all(len(one) > axis and _change(one[axis], 1) is not None for one, axis in zip(sizes, axes, strict=True))
+    return axes if given else None
 
 
 def _turned(mine: Shape, other: Shape) -> bool:

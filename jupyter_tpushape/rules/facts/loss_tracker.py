@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, show_shape
+from ..words import listed
 
 
 class LossTracked(Fact, frozen=True):
@@ -22,6 +23,21 @@ class LossTracked(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("the loss"), Side("labels and predictions")
+
+
+class LogsUnread(Fact, frozen=True):
+    """A training step of the model's own logs values under the ``names`` of metrics that it never updates."""
+
+    names: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"fit reports {listed(self.names)} as 0, because train_step does not update the metric{'s' if len(self.names) > 1 else ''} of that name."
+
+    def why(self) -> str:
+        return (
+            "If the logs of a step have exactly the names of the model's metrics, Keras reads the metrics and ignores the logs. Update the metric "
+            "with stateless_update_state, or log the value under a different name. Training itself is not affected."
+        )
 
 
 class MetricState(Fact, frozen=True):

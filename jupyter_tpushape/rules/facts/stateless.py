@@ -90,6 +90,26 @@ class StateUnchanged(Fact, frozen=True):
         return Side("new trainable variables"), Side("the same trainable variables")
 
 
+class StateDropped(Fact, frozen=True):
+    """A ``train_step`` returns the non-trainable variables that it received, although the model returned new values of ``variables``."""
+
+    variables: tuple[str, ...]
+
+    def message(self) -> str:
+        return "train_step returns the non-trainable variables that it received, not those that stateless_call returned."
+
+    def why(self) -> str:
+        more = len(self.variables) - 1
+        first = f"{self.variables[0]} and {count(more, 'more variable')} keep their" if more else f"{self.variables[0]} keeps its"
+        return (
+            f"{first} first value: a BatchNormalization never updates its statistics, and a Dropout repeats its mask in every step. "
+            "Return the second value of stateless_call with the state."
+        )
+
+    def sides(self) -> Sides:
+        return Side("new non-trainable variables"), Side("the same non-trainable variables")
+
+
 class GradientOfOther(Fact, frozen=True):
     """``stateless_apply`` receives one gradient of ``shape`` for ``weights`` trainable variables; ``like``: the data that has this shape."""
 
