@@ -20,21 +20,30 @@ FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
 # Trying fixes costs more than finding faults: each mutant is mended in one of the frameworks; in both with TPUSHAPE_SOAK.
 SOAK = "TPUSHAPE_SOAK" in os.environ
-MUTANTS = mutants(SEED, EACH)
-# Faults in code of one's own, traps, and several faults at once; a program with several may need more than a search finds.
-HARDER = harder(SEED, 4)
+
+
+@pytest.fixture(scope="module")
+def simple():
+    """Drawn by the process that judges them, and by no other that merely collects these tests."""
+    return mutants(SEED, EACH)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Faults in code of one's own, traps, and several faults at once; a program with several may need more than a search finds."""
+    return harder(SEED, 4)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
-def outcomes(request, tmp_path_factory):
-    halves = random.Random(SEED).sample(range(len(MUTANTS)), k=len(MUTANTS))
+def outcomes(request, simple, tmp_path_factory):
+    halves = random.Random(SEED).sample(range(len(simple)), k=len(simple))
     repaired = set(halves if SOAK else halves[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)])
-    return judged(request.param, [(mutant, i in repaired) for i, mutant in enumerate(MUTANTS)], tmp_path_factory)
+    return judged(request.param, [(mutant, i in repaired) for i, mutant in enumerate(simple)], tmp_path_factory)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
-def harder_outcomes(request, tmp_path_factory):
-    return judged(request.param, [(mutant, True) for mutant in HARDER], tmp_path_factory)
+def harder_outcomes(request, hard, tmp_path_factory):
+    return judged(request.param, [(mutant, True) for mutant in hard], tmp_path_factory)
 
 
 def judged(framework, chosen, folders):
@@ -49,11 +58,11 @@ def told(wrong):
     return f"{len(wrong)}:\n" + "\n".join(map(str, wrong))
 
 
-def test_there_are_enough_of_them():
+def test_there_are_enough_of_them(simple):
     assert len(ARCHITECTURES) >= 12
-    assert len(MUTANTS) * len(FRAMEWORKS) >= 300
-    assert len({mutant.id for mutant in MUTANTS}) == len(MUTANTS)
-    assert {mutant.operator for mutant in MUTANTS} == set(OPERATORS)
+    assert len(simple) * len(FRAMEWORKS) >= 300
+    assert len({mutant.id for mutant in simple}) == len(simple)
+    assert {mutant.operator for mutant in simple} == set(OPERATORS)
 
 
 def test_the_same_seed_gives_the_same_mutants():
@@ -115,11 +124,11 @@ def test_the_first_fix_keeps_the_meaning(outcomes):
     assert kept.count(DIFFERS) <= kept.count(KEEPS) * 0.1, told([f"{one} ## {one.title}" for one in outcomes if one.kept == DIFFERS])
 
 
-def test_harder_mutants_are_drawn_from_every_kind():
-    operators = {mutant.operator for mutant in HARDER}
+def test_harder_mutants_are_drawn_from_every_kind(hard):
+    operators = {mutant.operator for mutant in hard}
     assert operators >= {"2 faults", "3 faults", *OWN}
-    assert {mutant.architecture for mutant in HARDER} >= {trap.__name__ for trap in (*ARCHITECTURES, *TRAPS)}
-    assert harder(SEED, 4) == HARDER
+    assert {mutant.architecture for mutant in hard} >= {trap.__name__ for trap in (*ARCHITECTURES, *TRAPS)}
+    assert harder(SEED, 4) == hard
 
 
 def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcomes):

@@ -155,11 +155,12 @@ def test_the_sdist_installs_without_node(dist: Path, tmp_path: Path) -> None:
     assert {"yarn.lock", "jupyter_tpushape/labextension/static/view.js", "src/index.ts", "LICENSE"} <= names
     assert "jupyter_tpushape/static/view.js" not in names, "once"
     assert not any(name.startswith(("node_modules/", ".venv/", "out/")) for name in names)
-    venv.create(tmp_path / "env", with_pip=True)
+    venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"
     # A PATH that holds nothing: neither node nor a compiler.
     env = {**os.environ, "PATH": str(python.parent), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", str(sdist)], check=True, env=env, cwd=tmp_path)
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", str(sdist)]
+    subprocess.run(command, check=True, env=env, cwd=tmp_path)
     installed = tmp_path / "env" / "share" / "jupyter" / "labextensions" / "jupyter_tpushape"
     assert (installed / "package.json").exists()
     listed = subprocess.run(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import itertools
 import random
@@ -366,23 +367,30 @@ OPERATORS: dict[str, Operator] = {
 }  # fmt: skip
 
 
-class _Exchange(ast.NodeTransformer):
-    def __init__(self, place: ast.AST, new: ast.AST) -> None:
-        self.place, self.new = place, new
-
-    def visit(self, node: ast.AST) -> Any:
-        return self.new if node is self.place else super().visit(node)
+def _places(tree: ast.AST) -> dict[ast.AST, Callable[[ast.AST], None]]:
+    """For each node what puts another one where it stands."""
+    found: dict[ast.AST, Callable[[ast.AST], None]] = {}
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            if isinstance(value, list):
+                found |= {item: functools.partial(value.__setitem__, i) for i, item in enumerate(value) if isinstance(item, ast.AST)}
+            elif isinstance(value, ast.AST):
+                found[value] = functools.partial(setattr, parent, name)
+    return found
 
 
 def changes(name: str, source: str, operators: dict[str, Operator]) -> dict[str, list[Mutant]]:
     """All programs that one change makes of a source, by operator."""
     tree = ast.parse(source)
     known, found = {ast.unparse(tree)}, {operator: [] for operator in operators}
+    nodes, puts = list(ast.walk(tree)), _places(tree)
     for operator, change_of in operators.items():
-        for node in ast.walk(tree):
-            for change, new in change_of(node):
-                made = copy.deepcopy((tree, node, new))
-                text = ast.unparse(ast.fix_missing_locations(_Exchange(made[1], made[2]).visit(made[0]))) + "\n"
+        for node in nodes:
+            # A change holds what it keeps of the node itself, so it is put in its place only once all of them are made.
+            for change, new in list(change_of(node)):
+                puts[node](new)
+                text = ast.unparse(tree) + "\n"
+                puts[node](node)
                 if text not in known:
                     known.add(text)
                     found[operator].append(Mutant(name, operator, change, text))

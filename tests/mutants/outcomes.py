@@ -6,8 +6,10 @@ predictions, and whether a sample's prediction depends on its neighbours.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import linecache
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from .mutations import MEANT, Mutant, program
 RAISES, SILENT, HARMLESS = "raises", "silent", "harmless"
 KEEPS, DIFFERS, NOT_COMPARABLE = "keeps", "differs", "not comparable"
 NO_FIX = "no verified fix"
+ON_JAX = os.environ.get("KERAS_BACKEND") == "jax"
 
 
 @dataclass
@@ -49,8 +52,11 @@ class Outcome:
 
 
 def fit(model: Any, data: Any) -> None:
-    """Two real training steps. Eagerly: the same arithmetic, without compiling each of hundreds of models."""
-    model.run_eagerly = True
+    """Two real training steps. Eagerly: the same arithmetic, without compiling each of hundreds of models.
+
+    JAX compiles each operation that runs eagerly, which takes three times as long as to compile the step.
+    """
+    model.run_eagerly = not ON_JAX
     if isinstance(data, tuple):
         model.fit(*data, verbose=0)
     else:
@@ -132,6 +138,9 @@ def judge(mutant: Mutant, keras: Any, path: Path, *, fixes: bool) -> Outcome:
     keras.backend.clear_session()
     kind, detail = run(mutant, path, keras)
     keras.backend.clear_session()
+    # What is left is there to stay, such as the outcomes of other mutants: a session that is cleared need not walk through it.
+    gc.collect()
+    gc.freeze()
     build, data = program(path, mutant.architecture, keras)
     outcome = Outcome(mutant, kind, detail, tpushape.trace(build, data, tpu=None, fixes=fixes and kind != HARMLESS))
     if fixes and outcome.found and kind != HARMLESS:

@@ -32,7 +32,7 @@ def told_by(script, *options, **environment):
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+EIGHT = {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"}
 
 
 def test_what_is_said_of_maps_and_shares_is_what_eight_devices_do():

@@ -206,6 +206,7 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
         (spec / "kernel.json").write_text(
             json.dumps({"argv": argv, "display_name": name, "language": "echo" if name == "echo" else "python"})
         )
+    forks = _forks(home, env)
     log = home / "server.log"
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
@@ -222,6 +223,9 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
         url = f"http://127.0.0.1:{port}"
         try:
             _wait(url, server, log)
+            while not (home / "kernels.sock").exists():
+                assert forks.poll() is None, "The server of kernels stopped."
+                time.sleep(0.05)
             yield Lab(url, folder, app)
         finally:
             server.terminate()
@@ -230,6 +234,21 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+            forks.communicate(timeout=20)
+
+
+def _forks(home: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Makes Python's kernels forks of a process that has imported TensorFlow and Keras, which ends when its input does."""
+    code = home / "site-packages" / "kernels.py"
+    code.parent.mkdir()
+    shutil.copy(Path(__file__).with_name("kernels.py"), code)
+    address = str(home / "kernels.sock")
+    spec = home / "share" / "kernels" / "python3"
+    spec.mkdir()
+    argv = [sys.executable, "-S", str(code), "start", address, "-f", "{connection_file}"]
+    about = {"display_name": "Python 3 (ipykernel)", "language": "python", "metadata": {"debugger": True}}
+    (spec / "kernel.json").write_text(json.dumps({"argv": argv, **about}))
+    return subprocess.Popen([sys.executable, str(code), "serve", address], env=env, stdin=subprocess.PIPE)
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
