@@ -64,7 +64,7 @@ class HeardTakes(Heard, frozen=True):
     given: int
 
 
-_TAKES = re.compile(r"([\w.<>]+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given")
+_TAKES = re.compile(r"(?<![\w.<>])([\w.<>]+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given")
 
 
 @reads
