@@ -23,6 +23,9 @@ export function madeBy(inventory: Inventory, before: ReadonlySet<string>, name =
 
 /** Names of data as the list has them: `(x,y)`, as it is typed, as `x, y`, and `[a,b], y` as `[a, b], y`. */
 export function listed(data = ""): string {
-  const names = data.replace(/^\(([^()]*)\)$/, "$1").replace(/"/g, "'").split(",");
+  const names = data
+    .replace(/^\(([^()]*)\)$/, "$1")
+    .replace(/"/g, "'")
+    .split(",");
   return names.map((name) => name.trim()).join(", ");
 }
