@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from typing import Any
 
@@ -93,13 +94,18 @@ def version_of(module: str) -> str | None:
             return None
     except (ImportError, ValueError):
         return None
-    names = metadata.packages_distributions().get(module, [module])
-    for name in names:
+    for name in _distributions().get(module, [module]):
         try:
             return metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
     return ""
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Of each module, the distributions that it is from; asked once, because it lists the files of all that is installed."""
+    return metadata.packages_distributions()
 
 
 def _places() -> Iterator[str]:
