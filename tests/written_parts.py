@@ -209,7 +209,7 @@ model = keras.Model([i, t], L.Conv2D(3, 1)(x))
 model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(K * (D + 1))])
 """, f"{rows(8, 5)}, {rows(8, 2)}", "mixture", head=_MIXTURE), ((
         "    model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(K * (D + 1))])",
-        "    model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(12)])",
+        "    model = keras.Sequential([keras.Input((5,)), L.Dense(8, activation='relu'), L.Dense(K * (D + 2))])",
     ),))),
     "a mask of a written length": ("attention-shapes", Own(model_of(_WORDS, _TEXT, _SPARSE, head=_SEEN), ((
         "        mask = tf.linalg.band_part(tf.ones((LONGEST, LONGEST)), -1, 0)",

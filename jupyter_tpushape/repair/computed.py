@@ -147,7 +147,10 @@ class _Computed:
         silent = {path: name for path, name in silent.items() if path not in lost}
         yield from (("input" if path in names else "label", name) for path, name in silent.items())
         if not silent:
-            yield from (("constant", name) for name in sorted({self._named(key) for key in still if not self._inside(key, moved)}))
+            yield from (
+                ("constant", name)
+                for name in sorted({self._named(key) for key in still if base[key].any() or not self._inside(key, moved)})
+            )
 
     def unread(self) -> Iterator[Fact]:
         """Outputs of which a loss of the user's own reads some units and never others."""
@@ -244,7 +247,7 @@ class _Computed:
         return str(call.name) if call is not None else ""
 
     def _inside(self, key: int, moved: set[int]) -> bool:
-        """Whether a tensor is in a built-in layer whose output changes: a cell multiplies its first state, which is zero."""
+        """Whether a tensor is in a built-in layer whose output changes, as the product of a cell with its first state of zeros is."""
         call = self._call(key)
         ports = [port.key for port in call.outputs] if call is not None and call.kind == "layer" and call.opaque else []
         return bool(ports) and key not in ports and any(port in moved for port in ports)
