@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TPUSHAPE_STRICT", "1")
 sys.path.insert(0, str(Path(__file__).parent))
+pytest_plugins = ["settled"]
 
 
 # The files that take longest, longest first: workers take files whole and in this order, and none is left alone with one at the end.
@@ -26,27 +26,6 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {f"test_{name}.py": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
-
-
-def pytest_collection_finish() -> None:
-    """What was imported stays to the end: collections of garbage, of which a cleared session is one, need not walk through it.
-
-    Of what a trace makes, little is garbage a moment later: looked at seven hundred objects at a time, it took a tenth of the tests' time.
-    """
-    gc.set_threshold(50_000, 50, 50)
-    _settle()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Nor through what a file leaves behind, such as graphs that a framework keeps: after a thousand tests they are millions of objects."""
-    if nextitem is not None and nextitem.path != item.path:
-        _settle()
-
-
-def _settle() -> None:
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

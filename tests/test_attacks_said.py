@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from typing import Any
 
 import keras
@@ -60,7 +59,9 @@ def endless(items: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["examine.heard", "examine.heard_contracts", "examine.heard_jax", "rules.lines", "flow.text"])
+@pytest.mark.parametrize(
+    "name", ["examine.heard", "examine.heard_contracts", "examine.heard_jax", "examine.heard_lines", "rules.lines", "flow.text"]
+)
 def test_no_pattern_for_messages_is_tried_from_every_character_to_the_end(name: str) -> None:
     module = importlib.import_module(f"jupyter_tpushape.{name}")
     patterns = [one for one in vars(module).values() if isinstance(one, re.Pattern)]
@@ -144,7 +145,6 @@ def test_an_exception_that_cannot_be_read_is_a_finding_all_the_same(lib: Any, er
     build = {"builder": fail, "layer": lambda: lib.Sequential([lib.Input((4,)), Raises()])}.get(
         place, lambda: lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)])
     )
-    start = time.process_time()
     try:
         report = tpushape.trace(build, fail if place == "data" else X, fixes=False)
     except BadData as said:
@@ -153,8 +153,6 @@ def test_an_exception_that_cannot_be_read_is_a_finding_all_the_same(lib: Any, er
         found = report.to_json()
         assert not report.ok
     assert len(found) < 100_000
-    # It takes a fraction of a second; of a pattern that tries each of a hundred thousand letters anew, most of a minute.
-    assert time.process_time() - start < 10
 
 
 def test_words_of_an_exception_are_limited() -> None:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape, elements
+from ...flow import Finding, Node, elements
 from ...rules.facts.branches import DotAxes, UnlikeBranches
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
@@ -175,13 +175,12 @@ def all_inputs(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made
         names = [name for item in nodes(line.scope, ast.Assign) for name in _inputs(item)]
         known = [ast.unparse(item) for item in listed]
         more = [name for name in dict.fromkeys(names) if name not in known]
-        if len(more) == len(listed) == len(fact.missing) and sorted(map(str, _shapes(fact.missing))) == sorted(
-            map(str, _shapes(fact.given))
-        ):
+        # Of several, none says in whose place it stands.
+        if len(more) == len(listed) == len(fact.missing) == 1 and fact.missing[0][1] == fact.given[0][1]:
             yield (
-                f"Use {' and '.join(more)} as the model's inputs at {line.at}, instead of {' and '.join(known)}",
-                [line.edit(given, f"[{', '.join(more)}]" if listed[0] is not given else more[0])],
-                "The output is computed from them, and from no other Input.",
+                f"Use {more[0]} as the model's input at {line.at}, instead of {known[0]}",
+                [line.edit(listed[0], more[0])],
+                "The output is computed from it, and from no other Input.",
             )
         if set(known) <= set(names) and len(more) == len(fact.missing):
             yield (
@@ -189,10 +188,6 @@ def all_inputs(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made
                 [line.edit(given, f"[{', '.join([*known, *more])}]")],
                 "The output is computed from them.",
             )
-
-
-def _shapes(inputs: tuple[tuple[str, Shape | None], ...]) -> list[Shape | None]:
-    return [shape for _, shape in inputs]
 
 
 @of(Disconnected)

@@ -145,7 +145,7 @@ def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
     if fact.what != "labels" or len(evidence.y) != fact.given or not head or len(head) != 2 or head[1] != fact.given or len(shapes) != 1:
         return
     shape = shapes.pop()
-    if shape in ((), (1,)) and all(len(path) == 2 for path, _ in evidence.y):
+    if shape in ((), (1,)) and all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y):
         yield (
             f"Stack the {fact.given} arrays of labels as the columns of one",
             [transform(("y",), "stack_last" if shape == () else "join_last")],

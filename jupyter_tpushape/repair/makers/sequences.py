@@ -32,29 +32,34 @@ def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
             yield from _repeated(node, other[1], "The branches have sequences of different lengths.")
 
 
-def decoded(evidence: Evidence, finding: Finding) -> Made:
-    """An encoder and a decoder, where recurrent layers in a row return a step for each input and the labels have other steps."""
+def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, list[Node], tuple[int, int]]:
+    """Where the labels have other steps than the predictions: the last node, the layers above it that return sequences, and a label's shape."""
     fact = finding.fact
     _, predictions = ends_of(evidence, finding)
-    if not isinstance(fact, GridApart) or predictions is None or len(fact.predictions) != 3 or fact.axis != 1 or not fact.labels[1]:
-        return
-    last = evidence.flow.node(predictions.source)
-    recurrent = [node for node in way_to(evidence, last) if _all_steps(node)]
+    if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != 3 or fact.axis != 1 or None in fact.labels[1:]:
+        return None, [], (0, 0)
+    head = evidence.flow.node(predictions.source)
+    return head, [node for node in way_to(evidence, head) if _all_steps(node)], (fact.labels[1] or 0, fact.labels[2] or 0)
+
+
+def decoded(evidence: Evidence, finding: Finding) -> Made:
+    """An encoder and a decoder, where recurrent layers in a row return a step for each input and the labels have other steps."""
+    _, recurrent, (steps, _) = _other_steps(evidence, finding)
     if len(recurrent) > 1:
-        yield from _repeated(recurrent[1], fact.labels[1], f"{recurrent[0].name} then has one step for each label.")
+        yield from _repeated(recurrent[1], steps, f"{recurrent[0].name} then has one step for each label.")
 
 
 def horizon(evidence: Evidence, finding: Finding) -> Made:
     """All steps of the labels at once from the last output of the only recurrent layer, where the labels have other steps than the input."""
-    fact = finding.fact
-    _, predictions = ends_of(evidence, finding)
-    if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != 3 or fact.axis != 1 or not fact.labels[1]:
-        return
-    head = evidence.flow.node(predictions.source)
-    recurrent = [node for node in way_to(evidence, head) if _all_steps(node)]
-    below = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(head.id)), None)
-    steps, values = fact.labels[1], fact.labels[2]
-    if len(recurrent) == 1 and below is not None and below.name == recurrent[0].name and head.config.get("units") == values and values:
+    head, recurrent, (steps, values) = _other_steps(evidence, finding)
+    below = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(head.id)), None) if head is not None else None
+    if (
+        head is not None
+        and len(recurrent) == 1
+        and below is not None
+        and below.name == recurrent[0].name
+        and head.config.get("units") == values
+    ):
         reader = recurrent[0]
         yield (
             f"Predict the {steps} steps at once from the last output of {reader.name}: return_sequences=False, {steps * values} units and a Reshape",
