@@ -62,7 +62,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     settled = first.fast or (rerun is None and _transparent(seen))
     if settled and not any(not call.opaque for call in seen.recorder.calls if call.kind in ("loss", "metric")):
         return None
-    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    batch = _batch(seen)
     if not batch:
         return None
     rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
@@ -127,7 +127,7 @@ def _transparent(seen: Any) -> bool:
 def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
     """Which axes of what the operation that broke was given grow with the batch; ``[]`` where a second look does not end there."""
     first, failed = seen.run, seen.recorder.failed
-    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    batch = _batch(seen)
     if first is None or failed is None or seen.adapter is None or not batch or timed_out(first.error):
         return []
     # Of a loss this is worth a second look where a tensor seems to have the batch twice.
@@ -139,6 +139,13 @@ def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
     if again is None or (again.op, again.called, len(again.inputs)) != (failed.op, failed.called, len(failed.inputs)):
         return []
     return [_grown(left.spec.shape, right.spec.shape, rows - batch) for left, right in zip(failed.inputs, again.inputs, strict=True)]
+
+
+def _batch(seen: Any) -> int | None:
+    """How many samples there are: the rows of the inputs, where these differ (nodes and edges of a graph), those that have labels."""
+    rows = [spec.shape[0] for _, spec in seen.evidence.x if spec.shape]
+    labeled = [spec.shape[0] for _, spec in seen.evidence.y if spec.shape]
+    return next((count for count in rows if count in labeled[:1]), next(iter(rows), None))
 
 
 def _with_rows(seen: Any, batch: int, rows: int) -> Callable[[Any], Shape | None]:

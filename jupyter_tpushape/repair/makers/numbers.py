@@ -7,18 +7,16 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Fact, Finding, Node, Shape, elements, show_shape
-from ...rules.facts.contracts import ShapesInBuild
+from ...flow import Fact, Finding, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
-from ...rules.words import SLICES
 from ..edits.expression import MODULE
-from ..text.source import called, method_of, nodes, words_of
+from ..text.source import called, nodes, words_of
 from .edits import Made, created, gives, of
-from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of, whole_number
-from .operations import through
+from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
+from .read_sizes import shape_read
 from .turned import order_to
 
 _COUNTS = frozenset({"range", "arange"})
@@ -192,147 +190,6 @@ def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
                     yield node
 
 
-@of(OperationRaised)
-def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
-    reason, owner = fact.reason, own_layer(evidence)
-    pairs = [*fact.apart, *([(reason.right, reason.left)] if isinstance(reason, Lengths) else [])]
-    # What the operation was given, and what the layer was.
-    whole_input = through(evidence, owner)[0] if owner is not None else None
-    tried = [one for one in (*fact.shapes[:1], whole_input) if one]
-    for shape, (old, new) in itertools.product(tried, dict.fromkeys((*pairs, *((b, a) for a, b in pairs)))):
-        # By default the last axis; another one only where no other axis has that size.
-        at = -1 if shape and new == shape[-1] else shape.index(new) if shape and shape[1:].count(new) == 1 else 0
-        if not shape or not at or old == new:
-            continue
-        for line, owner, build, whole in _builds(evidence):
-            # The shapes of several inputs are taken apart first.
-            parts = [item.targets[0] for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole]
-            taken = [ast.unparse(name) for part in parts if isinstance(part, ast.Tuple) for name in nodes(part, ast.Name)]
-            read = [
-                node
-                for node in nodes(build, ast.Subscript)
-                if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and index_of(node) in _places(shape, old)
-            ]
-            if len(read) > 1:  # those of the weight that the expression works on
-                used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
-                made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
-                read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
-                operands = {ast.unparse(node) for node in line.operands()}
-                whole_ones = [item for item in made if ast.unparse(item.targets[0]) in operands]
-                if len(read) > 1 and len(whole_ones) == 1:  # the one that is an operand by itself
-                    read = [node for node in read if node in list(nodes(whole_ones[0], ast.Subscript))]
-            wide = []
-            if not read:  # the shape of another input was read
-                shapes = dict(zip(taken, [line.specs[name].shape for name in _apart(line) if name in line.specs], strict=False))
-                wide = [name for name, its in shapes.items() if its and its[-1] == new]
-                read = [
-                    node
-                    for node in nodes(build, ast.Subscript)
-                    if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)
-                ]
-            if len(read) == 1:
-                other = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[{at}]"
-                yield (
-                    f"Use {'the last axis' if at == -1 else f'axis {at}'} in {owner.op}.build: {other} instead of {ast.unparse(read[0])}",
-                    [line.edit(read[0], other)],
-                    f"The weight then has one value per {'feature' if at == -1 else 'step'}: {new}.",
-                )
-
-
-@of(OperationRaised)
-def other_shape(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The shape of another of several inputs, where ``build`` reads an axis of one by its number and a weight does not fit."""
-    pairs = [*fact.apart, *([(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [])]
-    for line, owner, build, whole in _builds(evidence):
-        inputs = [line.specs[name].shape for name in _apart(line) if name in line.specs]
-        for node in nodes(build, ast.Subscript):
-            place, at = node.value, index_of(node)
-            which = index_of(place) if isinstance(place, ast.Subscript) and ast.unparse(place.value) == whole else None
-            if at is None or which is None or not 0 <= which < len(inputs):
-                continue
-            read = _size_at(inputs[which], at)
-            wanted = {b if a == read else a for a, b in pairs if read in (a, b)}
-            others = [i for i, shape in enumerate(inputs) if i != which and _size_at(shape, at) in wanted]
-            if len(others) == 1:
-                new = f"{whole}[{others[0]}][{at}]"
-                yield (
-                    f"Use the shape of input {others[0] + 1} in {owner.op}.build: {new} instead of {ast.unparse(node)}",
-                    [line.edit(node, new)],
-                    f"The weight is multiplied with input {others[0] + 1}.",
-                )
-
-
-def _size_at(shape: Shape | None, at: int) -> int | None:
-    return shape[at] if shape and -len(shape) <= at < len(shape) else None
-
-
-@of(ShapesInBuild)
-def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Made:
-    """The first of several shapes, where ``build`` reads an axis of the list that holds them."""
-    for line, owner, build, whole in _builds(evidence):
-        read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and index_of(node) is not None]
-        for which in range(len(fact.shapes)) if read else ():
-            new = f"{owner.op}.build: {whole}[{which}][{index_of(read[0])}]"
-            yield (
-                f"Use the shape of input {which + 1} in {new} instead of {ast.unparse(read[0])}",
-                [line.edit(node, f"{whole}[{which}][{index_of(node)}]") for node in read],
-                "build receives one shape for each input of the layer.",
-            )
-
-
-def read_axis(evidence: Evidence, finding: Finding) -> Made:
-    """Another axis of a shape that the function reads, where the size of the one it reads does not fit and that of the other does."""
-    line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, OperationRaised):
-        return
-    for node in nodes(line.scope, ast.Subscript):
-        at, owner = index_of(node), shape_read(node.value)
-        spec = line.specs.get(ast.unparse(owner)) if owner is not None else None
-        if spec is None or at is None or spec.shape is None or not -len(spec.shape) <= at < len(spec.shape):
-            continue
-        for pair in dict.fromkeys(finding.fact.apart):
-            read = spec.shape[at]
-            if at == 0 and any(given.shape and given.shape[0] == read for _, given in evidence.x):
-                continue  # as many as there are samples, and not features
-            if read not in pair or pair[0] == pair[1]:
-                continue
-            wanted = pair[1] if read == pair[0] else pair[0]
-            places = [place for place, size in enumerate(spec.shape) if size == wanted]
-            if len(places) == 1:
-                # Counted from the end where the program does.
-                place = places[0] - len(spec.shape) if at < 0 and places[0] else places[0]
-                new = f"{ast.unparse(node.value)}[{place}]"
-                yield (
-                    f"Use axis {place} at line {node.lineno}: {new} instead of {ast.unparse(node)}",
-                    [line.edit(node, new)],
-                    f"Axis {at} has size {read}, but axis {place} has size {wanted}, like the other operand.",
-                )
-
-
-def _apart(line: Line) -> list[str]:
-    """The names that a function gives to its several inputs, in the order of the nest that ``build`` gets the shapes of."""
-    first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
-    taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
-    return [ast.unparse(name) for name in listed(taken[0])] if taken else []
-
-
-def shape_read(node: ast.expr) -> ast.expr | None:
-    """The tensor whose shape an expression reads."""
-    if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
-        return node.args[0]
-    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
-
-
-def index_of(node: ast.Subscript) -> int | None:
-    return whole_number(node.slice)
-
-
-def _places(shape: Shape, size: int) -> set[int]:
-    """The indices, from both ends, of the axes of a size."""
-    return {i - back for i, n in enumerate(shape) if n == size for back in (0, len(shape))}
-
-
 def last_kept(evidence: Evidence, finding: Finding) -> Made:
     """The last axis as it is, in a reshape whose written number takes several positions together."""
     for edge in evidence.failed_inputs():
@@ -360,34 +217,6 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                 )
             return
-
-
-def parts_of(evidence: Evidence, finding: Finding) -> Made:
-    """The bounds of slices that cut an axis into equal parts, where the parts were written for another size of it."""
-    line = next(iter(lines_of(evidence)), None)
-    sliced = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
-    wholes = {one.spec.shape for node in sliced if node.op.lower() in SLICES for one in evidence.flow.into(node.id) if one.spec.shape}
-    if line is None or len(wholes) != 1 or len(sliced) != 2:
-        return
-    size = wholes.pop()[-1]
-    slices = [
-        item.slice.elts[-1]
-        for item in nodes(line.scope, ast.Subscript)
-        if isinstance(item.slice, ast.Tuple) and isinstance(item.slice.elts[-1], ast.Slice)
-    ]
-    bounds = [bound for one in slices for bound in (one.lower, one.upper) if (size_of(bound) or 0) > 0]
-    numbers = sorted({size_of(bound) or 0 for bound in bounds})
-    width = numbers[0] if numbers else 0
-    # What is left after the last bound is a part, too.
-    parts = len(numbers) + any(one.upper is None and size_of(one.lower) == numbers[-1] for one in slices if numbers)
-    if not size or parts < 2 or any(n != (i + 1) * width for i, n in enumerate(numbers)) or size % parts or size == parts * width:
-        return
-    part = size // parts
-    yield (
-        f"Split the {size} values into {parts} slices of {part} in {where_of(evidence, line)}",
-        [line.edit(bound, str((size_of(bound) or 0) // width * part)) for bound in bounds if bound is not None],
-        f"The code uses slices of {width}.",
-    )
 
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:
@@ -424,13 +253,3 @@ def where_of(evidence: Evidence, line: Line) -> str:
         return owner.name if owner is not None else line.raised.function
     owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
     return f"{owners[0].name}.{name}" if owners else str(name)
-
-
-def _builds(evidence: Evidence) -> Iterator[tuple[Line, Node, ast.FunctionDef, str]]:
-    """The layer whose code raised, its ``build``, and the name of the shape that this is given."""
-    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
-    if line is not None and owner is not None:
-        classes = [cls for cls in nodes(line.source.tree, ast.ClassDef) if cls.name == owner.op]
-        for build in (method_of(cls, "build") for cls in classes):
-            if build is not None and len(build.args.args) > 1:
-                yield line, owner, build, build.args.args[1].arg

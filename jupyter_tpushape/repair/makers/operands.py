@@ -19,7 +19,7 @@ from ..text.source import called, nodes, words_of
 from .edits import Made, created, of
 from .entry import declare_known
 from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, own_layer, reshaped, short
-from .numbers import index_of, shape_read
+from .read_sizes import index_of, shape_read
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
 _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})

@@ -15,7 +15,8 @@ from ..edits.expression import IT, MODULE
 from ..text.source import called, given_to, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, makers_of, reshaped, short
-from .numbers import index_of, shape_read, where_of
+from .numbers import where_of
+from .read_sizes import index_of, shape_read
 
 
 @of(NoneAsSize)

@@ -8,13 +8,13 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
+from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block
-from ..edits import Statement
+from ..edits import Edit, Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, gives, of
-from .line import calls_at, lines_of, reshaped, short, span_of
+from .line import calls_at, calls_of, lines_of, reshaped, short, span_of
 
 
 @of(OperationRaised)
@@ -184,3 +184,33 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
 
 
 __all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
+
+
+@of(OperationRaised)
+def heads_joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """All heads of a step in one row, where a reshape keeps room for one of them; behind the steps again if they stand in front."""
+    reason = fact.reason
+    if not isinstance(reason, Uneven) or len(reason.shape) != 4 or len(reason.target) != 3 or None in reason.shape[1:]:
+        return
+    shape, target = reason.shape, reason.target
+    front = target[1] == shape[2] != shape[1]
+    heads, depth = shape[1] if front else shape[2], shape[3]
+    if target[2] != depth or (not front and target[1] != shape[1]) or not heads or not depth:
+        return
+    for line, _ in calls_of(evidence, "reshape"):
+        given, sizes = reshaped(line)
+        if given is None or len(sizes) != 3:
+            continue
+        kept = ast.unparse(sizes[-1])
+        # The class has split them somewhere, and says there how many there are.
+        split = [shape.elts for shape in nodes(line.owner(), (ast.Tuple, ast.List)) if len(shape.elts) == 4]
+        said = {ast.unparse(part[-2]) for part in split if ast.unparse(part[-1]) == kept and isinstance(part[-2], ast.Attribute)}
+        joined = str(heads * depth) if isinstance(sizes[-1], ast.Constant) else f"{said.pop() if len(said) == 1 else heads} * {kept}"
+        edits: list[Edit] = [line.edit(sizes[-1], joined)]
+        if front:
+            edits.append(line.apply(given, "transpose", (0, 2, 1, 3)))
+        yield (
+            f"{'Move the heads behind the steps and join them' if front else 'Join the heads'} at {line.at}: {joined} values for each step",
+            edits,
+            f"Each step has {heads} heads of {depth} values.",
+        )

@@ -17,7 +17,7 @@ from ..text.source import called, nodes
 from .edits import Made, created, of
 from .ends import ends_of
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
-from .numbers import index_of, shape_read
+from .read_sizes import index_of, shape_read
 
 _WIDTHS = ("units", "filters")
 

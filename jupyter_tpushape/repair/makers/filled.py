@@ -1,0 +1,129 @@
+"""Candidates for tensors that are one value throughout, or one value a sample, made with a shape of their own: with that of what they meet instead."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.mixing import EveryPair
+from ..edits import Edit
+from ..edits.expression import IT, MODULE
+from ..text.source import called, given_to, nodes, words_of
+from .edits import Made, of
+from .line import Line, lines_at, lines_of, listed, short, size_of
+
+_FILLS = {"ones": 1, "zeros": 1, "fill": 2, "full": 2}
+_JOINS = frozenset({"concat", "concatenate"})
+
+
+def like_other(evidence: Evidence, finding: Finding) -> Made:
+    """Ones, zeros or another constant, such as the labels of a discriminator, in the shape of the tensor that they are compared with."""
+    for line in lines_of(evidence):
+        call = line.call()
+        pairs = itertools.permutations(line.shaped(), 2) if call is not None else ()
+        for (node, shape), (other, its) in pairs:
+            fill = _fill(line, node)
+            if fill is None or shape == its or not isinstance(other, (ast.Name, ast.Attribute)) or call is None:
+                continue
+            alike = [one for one in nodes(line.scope, ast.Call) if ast.unparse(one.func) == ast.unparse(call.func)]
+            edits = [edit for one in alike if (edit := _like(line, fill, one, (call, node, other))) is not None]
+            yield (
+                f"Create {short(fill)} with the shape of {ast.unparse(other)} at {line.at}",
+                edits,
+                "Every value of it is the same, so it can have the shape of what it is compared with.",
+            )
+        for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2) if call is not None else ():
+            if (
+                not _joined(line, node)
+                or not isinstance(other, (ast.Name, ast.Attribute))
+                or shape[:1] != its[:1]
+                or len(shape) >= len(its)
+            ):
+                continue
+            index = ", ".join([":", *["None"] * (len(its) - len(shape)), *[":"] * (len(shape) - 1)])
+            yield (
+                f"Repeat {short(node)} for each value of {ast.unparse(other)} at {line.at}",
+                [line.edit(node, f"{IT}[{index}] * {MODULE}.ones_like({ast.unparse(other)})", line.module())],
+                "Every value of a sample is then compared with the label of that sample.",
+            )
+
+
+def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
+    """The call that makes a tensor of one value: the expression, what its name was given, or that with a number added or multiplied."""
+    if isinstance(node, ast.Name):
+        made = given_to(line.scope, node, line.raised.line)
+        return _fill(line, made[-1]) if made else None
+    if isinstance(node, ast.BinOp):
+        for side, rest in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(rest, ast.Constant):
+                return _fill(line, side)
+        return None
+    return node if isinstance(node, ast.Call) and called(node) in _FILLS and isinstance(node.func, ast.Attribute) else None
+
+
+def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast.expr, ast.expr]) -> Edit | None:
+    """The edit at one of several calls of a function, where it is given such a tensor, of the same shape, in the same place."""
+    places = [words_of(first[0]).index(one) for one in first[1:]]
+    words = words_of(call)
+    if len(words) != len(words_of(first[0])):
+        return None
+    node, other = (words[at] for at in places)
+    made = _fill(line, node)
+    if made is None or not made.args or ast.unparse(made.args[0]) != ast.unparse(fill.args[0] if fill.args else fill):
+        return None
+    if not isinstance(other, (ast.Name, ast.Attribute)):
+        return None
+    name, count = called(made), len(made.args)
+    like = f"{MODULE}.ones_like({ast.unparse(other)})"
+    if _FILLS.get(name, 0) == 2:
+        if count < 2:
+            return None
+        like = f"{ast.unparse(made.args[1])} * {like}"
+    elif name == "zeros":
+        like = f"{MODULE}.zeros_like({ast.unparse(other)})"
+    # A name may be read elsewhere: the new tensor stands where it is used.
+    inner = ast.unparse(node) if not isinstance(node, ast.Name) else ast.unparse(given_to(line.scope, node, line.raised.line)[-1])
+    return line.edit(node, inner.replace(ast.unparse(made), like), line.module())
+
+
+def _joined(line: Line, node: ast.expr) -> bool:
+    """Whether a name holds several such tensors, one behind the other, such as the labels of real and of made samples."""
+    made = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else []
+    first = made[0] if made else None
+    parts = listed(first.args[0]) if isinstance(first, ast.Call) and called(first) in _JOINS and first.args else []
+    return bool(parts) and all(_fill(line, part) is not None for part in parts)
+
+
+@of(EveryPair)
+def one_per_sample(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """A tensor of one value a sample, made with the axes of another kind of input, with as many axes as what it meets."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    for line in lines_at(evidence, finding.location) if len(few) < len(long) else ():
+        # What raised may stand elsewhere: the names that the function was called with are known to hold tensors.
+        taken = [arg.arg for arg in getattr(getattr(line.scope, "args", None), "args", []) if arg.arg != "self"]
+        inside = [list(nodes(node, ast.Name)) for node in line.operands()]
+        for names, others in itertools.permutations(inside, 2):
+            made = [(name, shape) for name in names if (shape := _shape_of(line, name, len(long))) is not None]
+            other = next((one.id for one in others if one.id in taken), None)
+            if not made or other is None:
+                continue
+            name, shape = made[0]
+            yield (
+                f"Create {name.id} with one axis for each axis of {other} at line {shape.lineno}",
+                [line.edit(shape, f"({ast.unparse(shape.elts[0])},) + (1,) * (len({other}.shape) - 1)")],
+                f"It then has one value for each sample, whatever the rank of {other}.",
+            )
+            return
+
+
+def _shape_of(line: Line, name: ast.Name, rank: int) -> ast.Tuple | ast.List | None:
+    """The written shape, all ones behind the batch, that a name was made with in the function."""
+    for made in reversed(given_to(line.scope, name, line.raised.line)):
+        for call in nodes(made, ast.Call):
+            for word in words_of(call):
+                sizes = listed(word)
+                if len(sizes) == rank and all(size_of(size) == 1 for size in sizes[1:]) and isinstance(word, (ast.Tuple, ast.List)):
+                    return word
+    return None

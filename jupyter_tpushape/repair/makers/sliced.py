@@ -1,0 +1,78 @@
+"""Candidates for slices that do not take a row apart as it is made: parts of another size, values that no part has."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.words import SLICES
+from ..text.source import nodes
+from .edits import Made
+from .line import Line, lines_of, size_of
+from .numbers import where_of
+
+
+def parts_of(evidence: Evidence, finding: Finding) -> Made:
+    """The bounds of slices that cut an axis into equal parts, where the parts were written for another size of it."""
+    line = next(iter(lines_of(evidence)), None)
+    sliced = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
+    wholes = {one.spec.shape for node in sliced if node.op.lower() in SLICES for one in evidence.flow.into(node.id) if one.spec.shape}
+    if line is None or len(wholes) != 1 or len(sliced) != 2:
+        return
+    size = wholes.pop()[-1]
+    slices = [
+        item.slice.elts[-1]
+        for item in nodes(line.scope, ast.Subscript)
+        if isinstance(item.slice, ast.Tuple) and isinstance(item.slice.elts[-1], ast.Slice)
+    ]
+    bounds = [bound for one in slices for bound in (one.lower, one.upper) if (size_of(bound) or 0) > 0]
+    numbers = sorted({size_of(bound) or 0 for bound in bounds})
+    width = numbers[0] if numbers else 0
+    # What is left after the last bound is a part, too.
+    parts = len(numbers) + any(one.upper is None and size_of(one.lower) == numbers[-1] for one in slices if numbers)
+    if not size or parts < 2 or any(n != (i + 1) * width for i, n in enumerate(numbers)) or size % parts or size == parts * width:
+        return
+    part = size // parts
+    yield (
+        f"Split the {size} values into {parts} slices of {part} in {where_of(evidence, line)}",
+        [line.edit(bound, str((size_of(bound) or 0) // width * part)) for bound in bounds if bound is not None],
+        f"The code uses slices of {width}.",
+    )
+
+
+def without_gap(evidence: Evidence, finding: Finding) -> Made:
+    """Where a part of a row begins or ends, so that the parts of it follow each other and no value is left out or taken twice."""
+    for line in lines_of(evidence)[:1]:
+        cut = _cut(line)
+        for whole, parts in cut.items():
+            bounds = sorted(((_bound(one.lower, 0), one) for one in parts), key=lambda pair: pair[0] if pair[0] is not None else -1)
+            if len(bounds) < 2 or any(start is None for start, _ in bounds):
+                continue
+            for (_, one), (start, next_one) in itertools.pairwise(bounds):
+                end = _bound(one.upper, None)
+                if end is None or start == end or next_one.lower is None or one.upper is None:
+                    continue
+                said = f"{whole} is split at {end} and at {start}."
+                for bound, new in ((next_one.lower, one.upper), (one.upper, next_one.lower)):
+                    yield (
+                        f"Replace {ast.unparse(bound)} with {ast.unparse(new)} in the slice of {whole} at line {bound.lineno}",
+                        [line.edit(bound, ast.unparse(new))],
+                        said,
+                    )
+
+
+def _cut(line: Line) -> dict[str, list[ast.Slice]]:
+    """The slices along the last axis that the function takes of a tensor, by its name."""
+    found: dict[str, list[ast.Slice]] = {}
+    for item in nodes(line.scope, ast.Subscript):
+        last = item.slice.elts[-1] if isinstance(item.slice, ast.Tuple) and item.slice.elts else None
+        if isinstance(last, ast.Slice) and last.step is None and isinstance(item.value, (ast.Name, ast.Attribute)):
+            found.setdefault(ast.unparse(item.value), []).append(last)
+    return found
+
+
+def _bound(node: ast.expr | None, without: int | None) -> int | None:
+    """A bound that is written as a number; ``without`` where there is none."""
+    return without if node is None else size_of(node)
