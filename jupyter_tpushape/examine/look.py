@@ -45,7 +45,7 @@ from .heard_contracts import HeardByPlace
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
-from .sampling import is_builder, runs_own_step, take_sample
+from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
 from .taken_apart import along_batch, exchanged
 
@@ -153,6 +153,9 @@ def _look(program: Program) -> Examined:
         return seen
     except DataRaises as raised:
         data_failed(seen, raised.error)
+        return seen
+    if (raised_in_stage := stage_error(seen)) is not None:
+        data_failed(seen, raised_in_stage)
         return seen
     if error is not None:
         evidence.where, evidence.failure = where, error

@@ -7,6 +7,7 @@ from typing import Any
 from ..sources.kinds import has
 from ..trace.patience import ADVICE, TimeUp, patience
 from ..trace.reach import is_step
+from ..trace.restore import uncollected
 from ..trace.run import leaves
 from .program import Examined, shape_of
 
@@ -56,3 +57,14 @@ def take_sample(seen: Examined, framework: str) -> None:
     for role in ("x", "y", "weight"):
         _, found = leaves(getattr(seen.sample, role), shape_of(seen), role)
         setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
+
+
+def stage_error(seen: Examined) -> BaseException | None:
+    """What a function of the pipeline raises once its sizes are known, where drawing from it failed with no line of the program."""
+    from ..sources.retraced import raised_by_stage
+
+    error = getattr(seen.sample, "error", None)
+    if error is None or not type(error).__module__.startswith("tensorflow.") or not has(seen.data, "element_spec"):
+        return None
+    with uncollected():
+        return raised_by_stage(seen.data)

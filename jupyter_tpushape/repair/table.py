@@ -640,6 +640,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     turned.spaced,
     numbers.sizes,
     read_sizes.other_shape,
+    read_sizes.length_of_own,
     read_sizes.read_axis,
     read_sizes.read_off_other,
     numbers.row_size,

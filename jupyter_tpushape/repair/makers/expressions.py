@@ -14,7 +14,7 @@ from ...rules.facts.reasons import Columns
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import called, nodes, parents
 from .edits import Made, of
 from .ends import snake
 from .line import Line, assigned_to, calls_of, lines_at, lines_of, short
@@ -44,10 +44,11 @@ def _axes(line: Line, turn: bool) -> Made:
         if not (shape and (shape[0] in rows or shape[0] is None)):
             continue
         if len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
-            between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
+            between = ", ".join([":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)])
+            alike = _met_again(line, node)
             yield (
-                f"Add axes of size 1 to {short(node)} after its batch axis at {line.at}: {_ones(shape, most)}",
-                [line.edit(node, f"{IT}[{', '.join(between)}]")],
+                f"Add axes of size 1 to {' and '.join(map(short, (node, *alike)))} after the batch axis at {line.at}: {_ones(shape, most)}",
+                [line.edit(one, f"{IT}[{between}]") for one in (node, *alike)],
                 f"The other operand has rank {most}.",
             )
         if 0 < len(shape) == most - 1:
@@ -107,6 +108,30 @@ def _axes(line: Line, turn: bool) -> Made:
                     [line.apply(node, "squeeze", axis, choice="axis")],
                     f"The other operand has rank {most - 1}.",
                 )
+
+
+def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:
+    """What else a statement makes of a tensor alone and combines with the same other tensor: ``1 - w`` in ``w * a + (1 - w) * f(a)``."""
+    if not isinstance(line.node, ast.BinOp) or not isinstance(node, ast.Name):
+        return []
+    mine, other = (line.node.left, line.node.right) if line.node.left is node else (line.node.right, line.node.left)
+    theirs = _tensors(line, other)
+    statement = parents(line.source.tree)
+    around: ast.AST = line.node
+    while isinstance(statement.get(around), ast.BinOp):
+        around = statement[around]
+    found = []
+    for item in nodes(around, ast.BinOp):
+        for one, rest in ((item.left, item.right), (item.right, item.left)):
+            meets = one is not mine and type(item.op) is type(line.node.op) and _tensors(line, one) == {node.id}
+            if meets and theirs and theirs <= _tensors(line, rest) and node.id not in _tensors(line, rest):
+                found.append(one)
+    return found
+
+
+def _tensors(line: Line, node: ast.expr) -> set[str]:
+    """The names of tensors in an expression."""
+    return {item.id for item in nodes(node, ast.Name) if item.id in line.specs}
 
 
 def _sizes(shape: Shape) -> str:

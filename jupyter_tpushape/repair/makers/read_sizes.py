@@ -7,13 +7,14 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape
+from ...flow import Finding, Node, Shape, elements
 from ...rules.facts.contracts import ShapesInBuild
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.reasons import Lengths
-from ..text.source import called, method_of, nodes
+from ..edits.expression import MODULE
+from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, of
-from .line import Line, lines_of, listed, own_layer, whole_number
+from .line import Line, calls_of, lines_of, listed, own_layer, reshaped, whole_number
 from .operations import through
 
 
@@ -196,3 +197,34 @@ def read_off_other(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(node, new)],
                     f"Axis {at} of {ast.unparse(owner)} has size {read}, but that of {names[0]} has size {wanted}.",
                 )
+
+
+@of(WrongCount)
+def length_of_own(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The length of the tensor that is reshaped, where the length of another one was read: keys with as many steps as the queries have."""
+    for line, call in calls_of(evidence, "reshape"):
+        given, sizes = reshaped(line)
+        names = [name.id for name in nodes(given, ast.Name) if name.id in line.specs] if given is not None else []
+        if len(names) != 1 or len(sizes) != len(fact.target):
+            continue
+        own = line.specs[names[0]].shape or ()
+        for axis in range(1, min(len(own), len(sizes), len(fact.given))):
+            size = sizes[axis]
+            wanted = (*fact.target[:axis], own[axis] or 0, *fact.target[axis + 1 :])
+            if isinstance(size, ast.Constant) or own[axis] != fact.given[axis] or elements(wanted) != elements(fact.given):
+                continue
+            # What is made of the same tensor in the same way has the same fault.
+            alike = [one for one in nodes(line.scope, ast.Call) if called(one) == "reshape" and _same_sizes(one, call, names[0])]
+            ends = [listed(words_of(one)[-1])[axis] for one in alike]
+            yield (
+                f"Use the size of {names[0]} at {line.at}: shape({names[0]})[{axis}] instead of {ast.unparse(size)}",
+                [line.edit(end, f"{MODULE}.shape({names[0]})[{axis}]", line.module()) for end in ends],
+                f"{names[0]} has {own[axis]} steps, but {ast.unparse(size)} is {fact.target[axis]}.",
+            )
+
+
+def _same_sizes(one: ast.Call, call: ast.Call, name: str) -> bool:
+    """Whether two reshapes have the same target, and the first is of something made of a tensor."""
+    first, second = words_of(one), words_of(call)
+    same = len(first) == len(second) == 2 and ast.unparse(first[-1]) == ast.unparse(second[-1]) and bool(listed(first[-1]))
+    return same and any(item.id == name for item in nodes(first[0], ast.Name))

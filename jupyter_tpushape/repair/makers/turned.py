@@ -7,7 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block
 from ..edits import Edit, Statement
@@ -186,13 +186,19 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
 __all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
 
 
-@of(OperationRaised)
-def heads_joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+def heads_joined(evidence: Evidence, finding: Finding) -> Made:
     """All heads of a step in one row, where a reshape keeps room for one of them; behind the steps again if they stand in front."""
-    reason = fact.reason
-    if not isinstance(reason, Uneven) or len(reason.shape) != 4 or len(reason.target) != 3 or None in reason.shape[1:]:
+    shape: Shape
+    target: Shape
+    fact = finding.fact
+    if isinstance(fact, WrongCount):
+        shape, target = fact.given, fact.target
+    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, Uneven):
+        shape, target = fact.reason.shape, fact.reason.target
+    else:
         return
-    shape, target = reason.shape, reason.target
+    if len(shape) != 4 or len(target) != 3 or None in shape[1:]:
+        return
     front = target[1] == shape[2] != shape[1]
     heads, depth = shape[1] if front else shape[2], shape[3]
     if target[2] != depth or (not front and target[1] != shape[1]) or not heads or not depth:
@@ -203,7 +209,7 @@ def heads_joined(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
             continue
         kept = ast.unparse(sizes[-1])
         # The class has split them somewhere, and says there how many there are.
-        split = [shape.elts for shape in nodes(line.owner(), (ast.Tuple, ast.List)) if len(shape.elts) == 4]
+        split = [shape.elts for shape in nodes(line.owner(), (ast.Tuple, ast.List)) if len(shape.elts) >= 4]
         said = {ast.unparse(part[-2]) for part in split if ast.unparse(part[-1]) == kept and isinstance(part[-2], ast.Attribute)}
         joined = str(heads * depth) if isinstance(sizes[-1], ast.Constant) else f"{said.pop() if len(said) == 1 else heads} * {kept}"
         edits: list[Edit] = [line.edit(sizes[-1], joined)]

@@ -1,0 +1,58 @@
+"""A pipeline that fails as it runs, looked at stage by stage with the sizes of its batches: which line of its functions cannot work."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .pipeline import inputs_of, op_name, plain, user_function, wrappers_of
+
+_BATCHED = frozenset({"batch", "padded_batch"})
+
+
+def raised_by_stage(dataset: Any) -> BaseException | None:
+    """What the function of a ``map`` raises when it is traced with the batch size in place of an unknown size of the first axis.
+
+    TensorFlow traces these functions once, when the pipeline is made, with sizes that may be unknown; an error that only the values of
+    those show has no line of the program in its traceback.
+    """
+    tf = sys.modules.get("tensorflow")
+    for source in inputs_of(dataset):
+        found = raised_by_stage(source)
+        if found is not None:
+            return found
+    wrappers = wrappers_of(dataset) if op_name(dataset) == "map" else []
+    if tf is None or not wrappers:
+        return None
+    source = inputs_of(dataset)[0]
+    rows = _rows(source)
+    try:
+        specs = tf.nest.map_structure(lambda spec: _with_rows(tf, spec, rows), source.element_spec)
+        function = user_function(wrappers[0])
+        if str(getattr(function, "__module__", "")).startswith("tensorflow."):
+            return None
+    except Exception:
+        return None
+    try:
+        tf.function(function).get_concrete_function(*(specs if isinstance(specs, tuple) else (specs,)))
+    except Exception as error:
+        return error
+    return None
+
+
+def _rows(dataset: Any) -> int | None:
+    """The rows of the last ``batch`` of a pipeline, where nothing behind it takes batches apart."""
+    while op_name(dataset) not in _BATCHED:
+        sources = inputs_of(dataset)
+        if len(sources) != 1 or op_name(dataset) in ("unbatch", "rebatch", "flat_map", "interleave"):
+            return None
+        dataset = sources[0]
+    size = plain(getattr(dataset, "_batch_size", None))
+    return size if isinstance(size, int) else None
+
+
+def _with_rows(tf: Any, spec: Any, rows: int | None) -> Any:
+    shape: Any = getattr(spec, "shape", None)
+    if rows is None or type(spec) is not tf.TensorSpec or not shape.rank or shape[0] is not None:
+        return spec
+    return tf.TensorSpec((rows, *shape[1:]), spec.dtype)
