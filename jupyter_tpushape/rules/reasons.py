@@ -293,9 +293,18 @@ def _weight(evidence: Evidence, given: Given) -> str:
         node = evidence.flow.node(node.parent)
     names = weights_like(evidence, node, given.spec.shape) if node is not None else ()
     if node is None or not names:
-        return ""
+        return _of_another(evidence, given.spec.shape)
     again = ", which was called before" if node.config.get("call") else ""
     return f"{' or '.join(names)}, a weight of {node.name}{again}"
+
+
+def _of_another(evidence: Evidence, shape: Shape | None) -> str:
+    """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
+    found = {
+        (weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape
+    }
+    name, layer = next(iter(found)) if len(found) == 1 and shape else ("", "")
+    return f"{name}, a weight of {layer}" if name else ""
 
 
 def weights_like(evidence: Evidence, node: Node, shape: Shape | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import lines_at, lines_of
+from .line import lines_at, lines_of, makers_of, own_layer
 
 
 @of(OperationRaised)
@@ -100,3 +100,22 @@ def without_top(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
                 [line.edit(call, new, choice="include_top")],
                 "Its last map then reaches the layers that are added to it.",
             )
+
+
+@of(OperationRaised)
+def exchanged(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """What two layers of a class of the user's own were created with, each with what the other has: a decoder's layers, tied to those of an encoder."""
+    owner = own_layer(evidence)
+    for line in lines_at(evidence, owner.location)[:1] if owner is not None else ():
+        mine = makers_of(line, owner) if owner is not None else []
+        for other in nodes(line.scope, ast.Call) if len(mine) == 1 else ():
+            if other is mine[0] or called(other) != called(mine[0]):
+                continue
+            apart = [(a, b) for a, b in zip(mine[0].args, other.args, strict=False) if ast.unparse(a) != ast.unparse(b)]
+            one, its = next(iter(apart), (None, None))
+            if isinstance(one, ast.Name) and isinstance(its, ast.Name):
+                yield (
+                    f"Swap {one.id} and {its.id} in the calls of {called(other)} at lines {mine[0].lineno} and {other.lineno}",
+                    line.swap(one, its),
+                    f"{called(other)} is created with {one.id} first, whose sizes do not fit there.",
+                )

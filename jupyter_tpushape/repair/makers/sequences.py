@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node
+from ...flow import Finding, Node, elements
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.distributed import StepRank
+from ...rules.facts.layers import WrongCount
 from ...rules.facts.loss import GridApart
-from ...rules.words import axes_of
+from ...rules.upstream import maker_of
+from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
+from ..text.source import called, class_of, method_of, nodes
 from .edits import Made, append, configure, failing, given, insert, of, received, upstream, way_to
 from .ends import ends_of
+from .line import lines_at, listed
 
 
 def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
@@ -149,3 +155,48 @@ def flat_frames(evidence: Evidence, finding: Finding) -> Made:
             [WrapLayer(above.name, "TimeDistributed")],
             f"{node.name} expects one vector for each of the {before[1] or ''} steps.".replace("  ", " "),
         )
+
+
+def without_token(evidence: Evidence, finding: Finding) -> Made:
+    """The steps without the one that was put in front of them, such as a class token, where what follows has room for the others alone."""
+    fact = finding.fact
+    if isinstance(fact, WrongCount):
+        node, edges = evidence.failed, evidence.failed_inputs()
+        edge, rank, wanted = (edges[0] if len(edges) == 1 else None), len(fact.given) + 1, elements(fact.target)
+    elif isinstance(fact, GridApart):
+        _, edge = ends_of(evidence, finding)
+        node, rank, wanted = None, len(fact.labels), elements(fact.labels[1:])
+    else:
+        return
+    shape = edge.spec.shape if edge is not None else None
+    if edge is None or not shape or len(shape) != 3 or rank != 3 or None in shape[1:] or (node is not None and node.kind != "layer"):
+        return
+    steps, width = shape[1] or 0, shape[2] or 0
+    maker = maker_of(evidence, edge, 1)
+    crop = _added_step(evidence, maker, steps)
+    if crop is None or wanted != (steps - 1) * width:
+        return
+    which = "first" if crop[0] else "last"
+    target = node or evidence.flow.node(edge.source)
+    place, put = ("before", insert) if node is not None else ("after", append)
+    yield (
+        f"Drop the {which} of the {steps} steps {place} {target.name}: Cropping1D({tuple(crop)})",
+        [put(target.name, "Cropping1D", cropping=crop)],
+        f"{maker.name} concatenated it with the other {steps - 1}{placed(maker)}.",
+    )
+
+
+def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None:
+    """How a sequence is cropped of the one step that a node has concatenated with it; ``None`` where it did not."""
+    parts = [one.spec.shape[1] for one in evidence.flow.into(maker.id) if one.spec.shape and len(one.spec.shape) == 3]
+    if maker.op.lower().startswith("concat"):  # a token that is a weight comes from no node
+        return [1, 0] if parts in ([steps - 1], [1, steps - 1]) else [0, 1] if parts == [steps - 1, 1] else None
+    # A layer of the user's own whose call was not looked into: what its code joins with what it is given.
+    for line in lines_at(evidence, maker.location)[:1] if parts == [steps - 1] else ():
+        call = method_of(class_of(line.source.tree, maker.op), "call")
+        taken = call.args.args[1].arg if call is not None and len(call.args.args) > 1 else ""
+        for joined in (item for item in nodes(call, ast.Call) if called(item) in ("concat", "concatenate")) if call is not None else ():
+            pair = [ast.unparse(item) for item in listed(joined.args[0])] if joined.args else []
+            if len(pair) == 2 and pair.count(taken) == 1:
+                return [1, 0] if pair[1] == taken else [0, 1]
+    return None

@@ -219,3 +219,57 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(axis, str(fits[0]))],
                 f"{show_shape(shape)} then becomes {show_shape(wanted)}.",
             )
+
+
+@of(OperationRaised)
+def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Twice the width of a layer whose output is split in two, where one part takes all of it or more than half."""
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    cut = [item for item in _slices(line) if item is not None] if line is not None else []
+    if line is None or owner is None or len(cut) < 2:
+        return
+    for one, other in itertools.permutations(cut, 2):
+        start, end = other.slice.elts[-1].lower, one.slice.elts[-1].upper  # type: ignore[attr-defined]
+        if start is None or end is None or ast.unparse(start) != ast.unparse(end) or ast.unparse(one.value) != ast.unparse(other.value):
+            continue
+        half = line.number(end)
+        for giver in (node for node in evidence.flow.nodes if half and _within(evidence, node, owner)):
+            whole = next((giver.config[key] for key in _WIDTHS if type(giver.config.get(key)) is int), 0)
+            argument = _width_of(line, giver, whole) if half and half <= whole < 2 * half else None
+            if argument is not None and half:
+                text = ast.unparse(argument)
+                written = f"2 * {text}" if whole == half and isinstance(argument, (ast.Name, ast.Attribute)) else str(2 * half)
+                yield (
+                    f"Set the output size of {giver.name} to {2 * half}: {written} instead of {text} at line {argument.lineno}",
+                    [line.edit(argument, written)],
+                    f"It is split at {half}, and both parts are used together.",
+                )
+
+
+def _slices(line: Line) -> Iterator[ast.Subscript]:
+    """The slices along the last axis that the function takes."""
+    for item in nodes(line.scope, ast.Subscript):
+        if isinstance(item.slice, ast.Tuple) and item.slice.elts and isinstance(item.slice.elts[-1], ast.Slice):
+            yield item
+
+
+@of(OperationRaised)
+def width_of_rest(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The width of what is left of an input behind a part of it, where a layer of the class was made as wide as that part."""
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None) if line is not None else None
+    if line is None or owner is None or init is None:
+        return
+    for old, new in dict.fromkeys((*fact.apart, *((b, a) for a, b in fact.apart))):
+        wholes = [key for key, value in owner.config.items() if type(value) is int and value == old + new]
+        parts = [name for name, value in line.numbers.items() if value == old and name.startswith("self.")]
+        if old == new or len(wholes) != 1 or len(parts) != 1:
+            continue
+        made = [call for call in nodes(init, ast.Call) if called(call)[:1].isupper()]
+        reads = {item for call in made for item in nodes(call, ast.Attribute) if ast.unparse(item) == parts[0]}
+        if reads:
+            yield (
+                f"Use {wholes[0]} - {parts[0]} ({new}) instead of {parts[0]} ({old}) for the layers that {owner.op}.__init__ creates",
+                [line.edit(item, f"({wholes[0]} - {parts[0]})") for item in sorted(reads, key=lambda item: (item.lineno, item.col_offset))],
+                f"The rest of the {old + new} values is {new} wide.",
+            )
