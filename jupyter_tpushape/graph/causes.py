@@ -19,14 +19,14 @@ class Cause(msgspec.Struct, frozen=True):
     Attributes:
         kind: ``lost``: a stride leaves a remainder that is not restored; ``unpadded``: a window without padding; ``strided``: a stride
             that nothing undoes; ``resized``: the weights were built for a different size of an axis of the data; ``cropped``: a cropping
-            takes off another number than the branches are apart.
+            takes off another number than the branches are apart; ``factor``: a layer does not multiply by what the stride that it undoes divides by.
         who: the layer. before, after: the size there. back: the size after later layers that undo the stride, or that a cropping should
             leave, else ``None``.
-        stride: its stride. more: how many further layers do the same.
+        stride: its stride; for a factor, the one that it should have. more: how many further layers do the same.
         source, axis, size: the axis of the data that it begins with. fits: sizes of it, next to its own, that agree.
     """
 
-    kind: Literal["lost", "unpadded", "strided", "resized", "cropped"]
+    kind: Literal["lost", "unpadded", "strided", "resized", "cropped", "factor"]
     who: str
     before: int
     after: int
@@ -60,6 +60,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     found = (
         _cropped(steps, values, target)
         or _alone(steps, values, target)
+        or _factor(steps, values, target)
         or _everywhere(steps, values, target)
         or _lost(steps, values)
         or _together(steps, values, target)
@@ -74,9 +75,10 @@ def cause(size: Size, other: Size | int) -> Cause | None:
         return None
     kind, place, more = found
     one = steps[place]
-    back = _back(steps, values, place) if kind == "lost" else target if kind == "cropped" else None
+    back = _back(steps, values, place) if kind == "lost" else target if kind in ("cropped", "factor") else None
     fits = tuple(_near(size, wanted, began[0])) if kind == "lost" else ()
-    stride = one.stride if isinstance(one, (Slid, Spread)) else 1
+    stride = more if kind == "factor" else one.stride if isinstance(one, (Slid, Spread)) else 1
+    more = 0 if kind == "factor" else more
     return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
 
 
@@ -110,7 +112,7 @@ def _values(begin: Axis, steps: Sequence[Step]) -> list[int] | None:
     return values
 
 
-Found = tuple[Literal["lost", "unpadded", "strided", "cropped"], int, int]
+Found = tuple[Literal["lost", "unpadded", "strided", "cropped", "factor"], int, int]
 
 
 def _again(steps: Sequence[Step], begin: int, changed: dict[int, Step]) -> int:
@@ -144,6 +146,23 @@ def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | Non
     # Several strides of one size give the same in any order: it is the one that leaves the size asked for.
     place = next((i for i in strided if values[i] == target), strided[0] if strided else None)
     return None if place is None else ("strided", place, 0)
+
+
+def _factor(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
+    """One layer of those that undo strides, the last stride first, that multiplies by another number; that number is the third."""
+    strides: list[int] = []
+    for i, one in enumerate(steps):
+        if isinstance(one, Slid) and one.stride > 1:
+            strides.append(one.stride)
+        elif isinstance(one, (Scaled, Spread)) and strides:
+            factor, wanted = one.factor if isinstance(one, Scaled) else one.stride, strides[-1]
+            if factor == 1:
+                continue
+            strides.pop()
+            other = msgspec.structs.replace(one, **{"factor" if isinstance(one, Scaled) else "stride": wanted})
+            if factor != wanted and _again(steps, values[0], {i: other}) == target:
+                return "factor", i, wanted
+    return None
 
 
 def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | None:

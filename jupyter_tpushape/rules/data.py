@@ -91,7 +91,13 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     unlike, operation = hear(said, HeardUnlike), hear(said, HeardOperation)
     pair = (unlike.first, unlike.second) if unlike is not None else operation.shapes if operation is not None else ()
     if len(pair) == 2 and (unlike is not None or hear(said, HeardUnequal) is not None):
-        yield Finding.of(DATA_RAISES.id, "error", PipelineShapes(*pair), nodes, location=where)
+        yield Finding.of(
+            DATA_RAISES.id,
+            "error",
+            PipelineShapes(*pair, operation is not None and "matmul" in operation.operation.lower()),
+            nodes,
+            location=where,
+        )
         return
     yielded = hear(said, HeardYielded)
     if yielded is not None:

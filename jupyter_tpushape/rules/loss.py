@@ -74,6 +74,7 @@ from .loss_rules import (
     UNITS,
     WEIGHTS,
 )
+from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
@@ -302,6 +303,9 @@ def _pairs(
     start = evidence.flow.node(predictions.source)
     for node in [start, *ancestors(evidence, start.id)]:
         edges = evidence.flow.into(node.id)
+        index = lookup_of_all(evidence, node) if node.op.startswith(LOOKUPS) and len(edges) == 2 else None
+        if index is not None:
+            return "batch-broadcast", index, (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
             return BROADCAST, PairsPredicted(loss.name, p, y, Who.of(node), silent=False), (node.id, loss.id)
     return None

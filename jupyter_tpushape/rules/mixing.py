@@ -112,7 +112,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
 def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
     """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them, with the batch on two axes."""
     made = next(iter(evidence.flow.out_of(node.id)), None)
-    if made is None or node.op.startswith(_LOOKUPS) or len(carried(evidence, made) or {}) != 2:
+    if made is None or node.op.startswith(LOOKUPS) or len(carried(evidence, made) or {}) != 2:
         return False
     try:
         return made.spec.shape == np.broadcast_shapes(*(tuple(n or 0 for n in shape) for shape in (a, b)))
@@ -120,7 +120,7 @@ def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
         return False
 
 
-_LOOKUPS = ("Gather", "Take")
+LOOKUPS = ("Gather", "Take")
 
 
 def crossed(evidence: Evidence, edge: Edge) -> Node | None:
@@ -148,11 +148,21 @@ def gathered_across(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges[:2]), node.called)
 
 
+def lookup_of_all(evidence: Evidence, node: Node) -> EveryIndex | None:
+    """The fact of a lookup whose values and indices both begin with the samples, and whose result has them twice."""
+    edges, made = _looked_up(evidence, node), next(iter(evidence.flow.out_of(node.id)), None)
+    shapes = [edge.spec.shape or (None,) for edge in edges[:2]]
+    given = made.spec.shape or () if made is not None else ()
+    if len(shapes) < 2 or shapes[0][0] is None or shapes[0][0] != shapes[1][0] or given.count(shapes[0][0]) < 2:
+        return None
+    return _every_index(node, edges, given)
+
+
 def _looked_up(evidence: Evidence, node: Node) -> list[Edge]:
     """The values and the indices of a lookup, by a function or by ``[:, indices]``."""
     edges = evidence.flow.into(node.id)
     if node.op != "Slice":
-        return edges if node.op.startswith(_LOOKUPS) else []
+        return edges if node.op.startswith(LOOKUPS) else []
     whole = [edge for edge in edges if "int" in edge.spec.dtype]
     return [*(edge for edge in edges if edge not in whole), *whole] if len(edges) == 2 and len(whole) == 1 else []
 

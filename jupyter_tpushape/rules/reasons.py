@@ -300,9 +300,11 @@ def _weight(evidence: Evidence, given: Given) -> str:
 
 def _of_another(evidence: Evidence, shape: Shape | None) -> str:
     """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
-    found = {
+    text = evidence.raised.text if evidence.raised is not None else ""
+    every = {
         (weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape
     }
+    found = {(name, layer) for name, layer in every if f".{name}" in text}
     name, layer = next(iter(found)) if len(found) == 1 and shape else ("", "")
     return f"{name}, a weight of {layer}" if name else ""
 

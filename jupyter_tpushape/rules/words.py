@@ -59,6 +59,8 @@ def because(cause: Cause | None, merged: bool = True) -> str:
     if cause.kind == "strided":
         beside = ", and the other branch does not do the same" if merged else ""
         return f"{cause.who} uses a stride of {cause.stride}: {goes}. No later layer undoes it{beside}."
+    if cause.kind == "factor":
+        return f"{cause.who} turns {goes}, but the stride that it undoes divides by {cause.stride}: {cause.before} → {cause.before * cause.stride}."
     if cause.kind == "cropped":
         return (
             f"{cause.who} crops {goes}, but {cause.back} is the size of the other branch."

@@ -49,6 +49,15 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
             return
         why = f"{cause.before} stays {cause.before}." if cause.stride == 1 else "Nothing is cropped at the border."
         yield same_size(node, why, padding=padding)
+    elif cause.kind == "factor":
+        key = "strides" if "Transpose" in node.op else "size"
+        told = node.config.get(key, 1)
+        whole = cause.stride if not isinstance(told, (list, tuple)) else [cause.stride] * len(told)
+        yield (
+            f"Set {key}={cause.stride} on {node.name}, like the stride that it undoes",
+            [configure(node.name, **{key: whole})],
+            f"{cause.before} becomes {cause.before * cause.stride}.",
+        )
     elif cause.kind == "strided" and not _shortcut(evidence):
         yield same_size(node, "No later layer restores the size.", strides=1, padding="same")
 

@@ -19,7 +19,7 @@ from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
 from ..text.arguments import argument
-from ..text.source import called, given_to, nodes
+from ..text.source import called, given_to, nodes, parents
 from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
 from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of
@@ -179,6 +179,30 @@ def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.
             if picked:
                 yield line, arguments[0], shape[-1], other, picked[0]
                 break
+
+
+def class_among_picked(evidence: Evidence, finding: Finding) -> Made:
+    """The class of each label, with an axis for the best guesses, in place of its one-hot vector."""
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
+        return
+    labels = next((one.arg for one in line.scope.args.args if one.arg != "self"), "")
+    for operand, other in itertools.permutations(line.operands(), 2):
+        name = next((name for name in nodes(operand, ast.Name) if name.id == labels), None)
+        best = [call for call in nodes(assigned_to(line, other), ast.Call) if called(call) == "top_k"]
+        shape, spec = line.shape(operand), line.spec(other)
+        if name is None or not best or not shape or spec is None or len(shape) != len(spec.shape or ()):
+            continue
+        best_class = f"{MODULE}.argmax({labels}, axis=-1)"
+        around = parents(line.source.tree).get(name)
+        if not (isinstance(around, ast.Call) and called(around) == "cast"):
+            best_class = f'{MODULE}.cast({best_class}, "{spec.dtype}")'
+        yield (
+            f"Compare the class of each label at {line.at}: argmax of {labels}",
+            [line.edit(name, f"{best_class}[..., None]", line.module())],
+            f"{short(other)} holds the numbers of the best classes, and {labels} is one-hot.",
+        )
 
 
 @of(ScoresOfOne)

@@ -11,7 +11,7 @@ from ...flow import Finding, Shape
 from ...rules.facts.layers import OperationRaised
 from ..text.source import called
 from .edits import Made, of
-from .line import assigned_to, lines_of, short
+from .line import Line, assigned_to, lines_of, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -26,6 +26,7 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         shapes = [line.shape(node) for node in line.operands()[1:]]
         if len(shapes) != len(terms):
             continue
+        yield from _exchanged(line, terms, shapes)
         said = [new for i in range(len(terms)) for new in _other_letter(terms, shapes, i)]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
@@ -43,6 +44,22 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
                 f'Replace "{term}" with "{new}", the axes of {short(node)}, at {line.at}',
                 [line.edit(text, repr(written).replace("'", '"'))],
                 f"{short(node)} has its axes in that order.",
+            )
+
+
+def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made:
+    """Two operands in each other's place, where the letters then agree with all sizes."""
+    operands = line.operands()[1:]
+    for i, j in itertools.combinations(range(len(terms)), 2):
+        order = list(range(len(terms)))
+        order[i], order[j] = j, i
+        turned = [shapes[at] for at in order]
+        fits = all(shape is not None and len(shape) == len(term) for term, shape in zip(terms, turned, strict=True))
+        if fits and _known(terms, turned, -1):
+            yield (
+                f"Swap {short(operands[i])} and {short(operands[j])} at {line.at}",
+                list(line.swap(operands[i], operands[j])),
+                f'"{terms[i]}" are the axes of {short(operands[j])}, and "{terms[j]}" those of {short(operands[i])}.',
             )
 
 

@@ -145,8 +145,11 @@ class Line:
 
     def more(self, call: ast.Call, argument: str) -> Expression:
         """One more argument at the end of a call."""
+        # As it is written, unless a comment would swallow what follows.
+        written = self.source.of(call)
+        text = (ast.unparse(call) if "#" in written else written)[:-1].rstrip().rstrip(",")
         comma = ", " if call.args or call.keywords else ""
-        return self.edit(call, f"{ast.unparse(call)[:-1]}{comma}{argument})")
+        return self.edit(call, f"{text}{comma}{argument})")
 
     def module(self) -> str:
         """Where the tensor functions of the code come from: what is called there already, else what fits the framework."""

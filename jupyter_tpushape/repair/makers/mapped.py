@@ -15,7 +15,7 @@ from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.names import Names
-from ..text.source import Source, called, enclosing, nodes, parents
+from ..text.source import Source, called, enclosing, nodes, parents, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, reshaped, short, span_of
 
@@ -314,3 +314,24 @@ def _parameters(line: Line, function: ast.expr) -> list[str]:
         return [item.arg for item in function.args.args]
     found = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == ast.unparse(function)]
     return [item.arg for item in found[0].args.args] if len(found) == 1 else []
+
+
+@of(PipelineShapes)
+def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Made:
+    """A size that a mapped function has written down, such as the bins of a spectrogram, as the tensor that it meets has it."""
+    first, second = fact.first, fact.second
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not first or not second:
+        return
+    summed = [(first[-1], second[-2])] if fact.product and len(second) > 1 else list(zip(first[::-1], second[::-1], strict=False))
+    for one, other in summed:
+        for old, new in ((other, one), (one, other)):
+            calls = [call for call in nodes(line.scope, ast.Call) if called(call) not in ("range", "reshape")]
+            given = [item for call in calls for item in words_of(call)]
+            written = [item for item in given if isinstance(item, ast.Constant) and type(item.value) is int and item.value == old]
+            if old != new and old and new and min(old, new) > 1 and len(written) == 1:
+                yield (
+                    f"Replace {old} with {new} at line {written[0].lineno}",
+                    [line.edit(written[0], str(new))],
+                    "This is the size of the tensor that it meets.",
+                )

@@ -12,7 +12,7 @@ from ...flow import Finding
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
-from ..text.source import called, nodes
+from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .line import lines_at, lines_of, makers_of, own_layer
 
@@ -26,6 +26,7 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
         if not isinstance(owner, ast.ClassDef) or init is None:
             continue
         order = [item.arg for item in init.args.args[1:]]
+        picks = {name.removeprefix("self.") for name in _picks(owner)}
         defaults = {name: line.number(value) for name, value in defaults_of(init.args)}
         for call in nodes(line.source.tree, ast.Call):
             if called(call) != owner.name or any(isinstance(item, ast.Starred) for item in call.args):
@@ -33,10 +34,18 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
             given = {name: argument(call, name, order) for name in [*order, *defaults]}
             for old, new in [pair for one, other in fact.apart for pair in ((one, other), (other, one))]:
                 for name, value in given.items():
+                    if name in picks:
+                        continue
                     if (line.number(value) if value is not None else defaults.get(name)) != old or not new:
                         continue
                     edit = line.edit(value, str(new)) if value is not None else line.more(call, f"{name}={new}")
                     yield f"Create {owner.name} with {name}={new}", [edit], f"It was created for {old}, but receives {new} values."
+
+
+def _picks(owner: ast.ClassDef) -> set[str]:
+    """The names that say how many of the largest values are looked at: no tensor has to be of that size."""
+    calls = [call for call in nodes(owner, ast.Call) if called(call) in ("top_k", "in_top_k")]
+    return {ast.unparse(one) for call in calls for word in words_of(call)[1:] for one in nodes(word, (ast.Name, ast.Attribute))}
 
 
 @of(WrongRank)

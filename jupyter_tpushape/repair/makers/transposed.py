@@ -19,7 +19,7 @@ from ..text.source import nodes
 from .edits import Made, at, given, gives, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
-from .line import lines_at, lines_of, short
+from .line import calls_at, lines_at, lines_of, short
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -157,6 +157,25 @@ def _turned(evidence: Evidence, edges: list[Edge]) -> bool:
         if before and after and _exchanged(before, after) and node.op.lower() != "reshape":
             return True
     return False
+
+
+@of(OperationRaised)
+def left_in_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The axes of a sample as they are given, where only the program's own transpose keeps a table of one row a step from fitting."""
+    pairs = {*fact.apart, *((b, a) for a, b in fact.apart)}
+    for node in evidence.flow.nodes:
+        before, after = given(evidence, node), gives(evidence, node)
+        if node.op.lower() != "transpose" or not before or not after or not _exchanged(before, after):
+            continue
+        if not any((mine, its) in pairs for mine, its in zip(after, before, strict=True) if mine != its):
+            continue
+        for line, call in calls_at(evidence, node.called, "transpose"):
+            if call.args and isinstance(call.args[0], ast.Name):
+                yield (
+                    f"Remove the transpose at {line.at}: {show_shape(before)}",
+                    [line.without(call, call.args[0])],
+                    "The sizes of the program are those of the axes in their own order.",
+                )
 
 
 def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:

@@ -154,15 +154,20 @@ class YieldedShape(Fact, frozen=True):
 
 
 class PipelineShapes(Fact, frozen=True):
-    """Two tensors with incompatible shapes that the data code combines."""
+    """Two tensors with incompatible shapes that the data code combines; ``product``: as matrices."""
 
     first: Shape
     second: Shape
+    product: bool = False
 
     def message(self) -> str:
+        if self.product:
+            return f"The data code cannot multiply the matrices {show_shape(self.first)} and {show_shape(self.second)}."
         return f"The data code cannot broadcast {show_shape(self.first)} and {show_shape(self.second)} together."
 
     def why(self) -> str:
+        if self.product and self.first and len(self.second) > 1:
+            return f"A product sums over the last axis of the first and the rows of the second: {self.first[-1]} and {self.second[-2]} must be equal."
         short, long = sorted((self.first, self.second), key=len)
         if len(short) < len(long) and short and short[0] == long[0]:
             ones = (*short, *[1] * (len(long) - len(short)))
