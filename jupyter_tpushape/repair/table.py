@@ -59,6 +59,7 @@ from .makers import (
     transposed,
     turned,
     unpacked,
+    unread,
     unrolled,
     updates,
     widths,
@@ -168,6 +169,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "empty-replicas": (batching.static_batch,),
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
+        unread.other_result,
         calls.without_batch,
         own_classes.without_top,
         own_classes.summed_attention,
@@ -201,6 +203,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.projected_skip,
         joined.gated,
         joined.exchange_query,
+        unread.other_level,
         joined.exchange_skips,
         joined.as_map,
         transposed.branch_turned_back,
@@ -238,6 +241,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         windows.inserted_last,
         windows.swapped_axes,
         transposed.channels_last,
+        windows.whole_axis,
         windows.keep_size,
         entry.declare_rows,
     ),
@@ -385,7 +389,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.every_step, heads.whole_sequence),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
-    "missing-flatten": (joined.flat_factors, heads.pooled_head, heads.last_frame, heads.flatten_cause, heads.flat_head),
+    "missing-flatten": (
+        unread.other_result,
+        joined.flat_factors,
+        heads.pooled_head,
+        heads.last_frame,
+        heads.flatten_cause,
+        heads.flat_head,
+    ),
     "integer-labels": (names.reordered_labels, labels.sparse_loss, labels.one_hot_labels),
     "one-hot-labels": (names.reordered_labels, classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
@@ -403,6 +414,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.append_head,
     ),
     "label-rank": (
+        unread.other_result,
         names.reordered_labels,
         expressions.squeezed_indices,
         labels.encoded_once,
@@ -424,6 +436,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.next_steps,
         labels.last_step_unfed,
         sequences.without_token,
+        unread.steps_to_predict,
         sequences.decoded,
         sequences.horizon,
         causes.padded_throughout,
@@ -600,6 +613,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    tables.turned_weight,
     turned.last_two,
     turned.every_pair,
     turned.same_length,

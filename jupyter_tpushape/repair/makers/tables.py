@@ -213,3 +213,26 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.edit(sizes[0], text)],
                     "It is added after the concatenation, which makes the input longer.",
                 )
+
+
+@of(OperationRaised)
+def turned_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A weight with its two sizes exchanged where it is created, if a product needs them so."""
+    one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
+    if not one or not other or len(other) != 2 or one[-1] != other[1] or one[-1] == other[0] or "matmul" not in fact.operation.lower():
+        return
+    for line in lines_of(evidence)[:1]:
+        factor = line.operands()[1] if len(line.operands()) > 1 else None
+        held = {ast.unparse(item) for item in nodes(assigned_to(line, factor), ast.Attribute)} if factor is not None else set()
+        for item in nodes(line.owner(), ast.Assign):
+            call = item.value
+            if ast.unparse(item.targets[0]) not in held or not isinstance(call, ast.Call) or called(call) != "add_weight":
+                continue
+            sizes = argument(call, "shape", ["shape"])
+            if isinstance(sizes, (ast.Tuple, ast.List)) and len(sizes.elts) == 2:
+                rows, columns = map(line.source.of, sizes.elts)
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with the shape ({columns}, {rows}) at line {sizes.lineno}",
+                    [line.edit(sizes, f"({columns}, {rows})")],
+                    f"The product sums over its first axis, which must have {one[-1]} rows.",
+                )

@@ -75,6 +75,24 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+@of(WindowTooLarge)
+def whole_axis(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """A window that spans one axis, such as all electrodes or all features, as long as that axis is."""
+    node, shape = failing(evidence)
+    inner = (shape or ())[1:-1]
+    key = next((key for key in ("kernel_size", "pool_size") if key in node.config), "")
+    long = [axis for axis, (a, b) in enumerate(zip(fact.window, inner, strict=False)) if b and a > b]
+    alone = len(fact.window) == len(inner) > 1 and all(size == 1 for axis, size in enumerate(fact.window) if axis not in long)
+    if not key or len(long) != 1 or not alone or not (inner[long[0]] or 0) > 1:
+        return
+    whole = [inner[axis] if axis in long else 1 for axis in range(len(inner))]
+    yield (
+        f"Span the whole axis in {node.name}: {key}={tuple(whole)}",
+        [configure(node.name, **{key: whole})],
+        f"The window covers one axis alone, and that has {inner[long[0]]} positions.",
+    )
+
+
 def _inserted(evidence: Evidence, shape: Shape | None) -> bool:
     """Whether an axis that the window slides over was inserted with size 1: no window made it so small."""
     edge = next(iter(evidence.failed_inputs()), None)
