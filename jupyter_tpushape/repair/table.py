@@ -436,6 +436,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.next_steps,
         labels.last_step_unfed,
         sequences.without_token,
+        columns.behind_the_fed,
         unread.steps_to_predict,
         sequences.decoded,
         sequences.horizon,

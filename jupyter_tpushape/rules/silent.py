@@ -17,7 +17,7 @@ from .facts.loss_silent import Crosswise, PairsPredicted, RowsConvolvedAlone
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
 from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresOfOne, SingleUnit
 from .loss_rules import INT_LABELS
-from .mixing import crossed
+from .mixing import LOOKUPS, crossed, lookup_of_all
 from .registry import check, rule
 from .upstream import cause_of_axes
 from .words import axes_of
@@ -134,6 +134,8 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
             )
             continue
         crossing = crossed(evidence, predictions)
+        if crossing is not None and crossing.op.startswith(LOOKUPS) and lookup_of_all(evidence, crossing) is not None:
+            continue  # told of the lookup itself
         if crossing is not None:
             pairs = PairsPredicted(node.name, predictions.spec.shape, labels.spec.shape, Who.of(crossing), silent=True)
             yield Finding.of(BROADCAST.id, "silent", pairs, (crossing.id, node.id), (predictions.id, labels.id), crossing.called)

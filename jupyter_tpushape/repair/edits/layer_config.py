@@ -42,6 +42,23 @@ class LayerConfig(LayerEdit):
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
+    def _named(self, text: Text, given: ast.expr | None, key: str, function: Any, outer: Place) -> str:
+        """The argument that has the value, where the one that is given is read by other layers, too: they keep their size."""
+        reads = [item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
+        if not isinstance(given, ast.Name) or reads.count(given.id) < 2:
+            return ""
+        _, names, call = text.call_of(outer)
+        order, default = [item.arg for item in function.args.args if item.arg != "self"], dict(defaults_of(function.args))
+        values = {name: argument(call, name, order) or default.get(name) for name in order}
+        fit = [
+            name
+            for name, node in values.items()
+            if node is not None
+            and name in reads
+            and (node.value if isinstance(node, ast.Constant) else names.value(node, call)) == self.config[key]
+        ]
+        return fit[0] if len(fit) == 1 and type(self.config[key]) is int else ""
+
     def _multiple(self, text: Text, obj: Any, key: str) -> bool:
         """A multiple of the size that a name stands for."""
         source, names, call = text.made(obj)
@@ -72,6 +89,10 @@ class LayerConfig(LayerEdit):
             found = parameter(source, given) if given is not None else None
             if found is None:
                 return False
+            name = self._named(text, given, key, found[0], outer)
+            if name and given is not None:
+                source.splice([source.change(given, name)])
+                return True
             inside = source
             source, names, call = text.call_of(outer)
             order = positions_of(names.value(call.func, call)) or [item.arg for item in found[0].args.args]  # type: ignore[attr-defined]

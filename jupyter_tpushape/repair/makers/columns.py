@@ -1,4 +1,4 @@
-"""Candidates for columns, one number for each sample on an axis of its own, where vectors were meant."""
+"""Candidates for what a training step takes out of its data: vectors in place of columns, the next steps of a sequence as labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mixing import EveryPair
 from ..edits.statements import Statement
-from ..text.source import nodes
+from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, lines_of, span_of
 
@@ -45,3 +45,28 @@ def _unpacked(line: Line) -> Iterator[tuple[list[str], ast.stmt]]:
         columns = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] == 1 and shape[0] != 1 and name not in fed]
         if len(columns) > 1:
             yield columns, then
+
+
+def behind_the_fed(evidence: Evidence, finding: Finding) -> Made:
+    """The steps behind the first one as labels, where a step feeds all but the last one to the model and compares with all of them."""
+    for line in lines_of(evidence)[:1]:
+        above = parents(line.source.tree)
+        fed = {item.value.id for item in nodes(line.scope, ast.Subscript) if isinstance(item.value, ast.Name) and _but_last(item.slice)}
+        for name in sorted(fed):
+            loads = [item for item in nodes(line.scope, ast.Name) if item.id == name and isinstance(item.ctx, ast.Load)]
+            whole = [
+                item
+                for item in loads
+                if not isinstance(above.get(item), (ast.Subscript, ast.Attribute)) and item.lineno >= line.raised.line
+            ]
+            if whole and any(item in list(nodes(line.node or line.scope, ast.Name)) for item in whole):
+                yield (
+                    f"Compare with the next step of each: {name}[:, 1:] instead of {name} from line {whole[0].lineno}",
+                    [line.edit(item, f"{name}[:, 1:]") for item in whole],
+                    f"The model is fed {name}[:, :-1], so each of its steps predicts the step after it.",
+                )
+
+
+def _but_last(index: ast.expr) -> bool:
+    """Whether an index is ``[:, :-1]``."""
+    return ast.unparse(index).replace(" ", "").strip("()") == ":,:-1"
