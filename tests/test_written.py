@@ -11,6 +11,7 @@ from written_calls import CALLS
 from written_created import CREATED
 from written_data import DATA
 from written_mapped import MAPPED
+from written_meant import MEANT
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
@@ -40,6 +41,7 @@ PROGRAMS = {
     **SIZES,
     **PAIRS,
     **MAPPED,
+    **MEANT,
     **SOLVED,
     **PARTS,
 }

@@ -489,6 +489,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_axes,
     ),
     "loss-broadcast": (
+        unread.other_result,
         names.reordered_labels,
         paired.own_row,
         joined.flat_factors,
