@@ -256,6 +256,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "attention-shapes": (
+        operands.repeated_weight,
         expressions.positions_as_steps,
         operands.size_of_query,
         operands.mask_of_written_size,
@@ -646,6 +647,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     turned.grouped,
     turned.heads_joined,
     turned.dot_axes,
+    widths.always_projected,
     widths.projected_map,
     rows.rows,
     calls.another_instance,

@@ -416,7 +416,10 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
         wanted = (query[0], query[1], source[1])
         if not _masks(mask, wanted):
             return ATTENTION.id, WrongMask(Who.of(node), wanted, mask)
-    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said)
+    raised = evidence.raised
+    held = [name for name in raised.variables if f"({name}" in raised.text or f", {name}" in raised.text] if raised is not None else []
+    weight = held[0] if len(held) == 1 and len(parts) < 2 else ""
+    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said, weight)
 
 
 def _masks(mask: Shape, wanted: Shape) -> bool:

@@ -65,12 +65,15 @@ def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
     """Other sizes where the function that makes the model is given its ``input_shape``, as those of a library are."""
     node = evidence.failed
     for line in lines_at(evidence, node.location)[:1] if node is not None else ():
-        given = line.keyword("input_shape")
+        inner = [assigned_to(line, item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)]
+        given = line.keyword("input_shape") or next(
+            (found for call in inner if isinstance(call, ast.Call) and (found := argument(call, "input_shape", [])) is not None), None
+        )
         sizes = given.elts if isinstance(given, (ast.Tuple, ast.List)) and len(given.elts) == len(fact.wanted) - 1 else []
         old = [sizes[axis - 1] for axis in apart if sizes]
         if old and all(_number(line, item) == fact.wanted[axis] and fact.shape[axis] for item, axis in zip(old, apart, strict=True)):
             yield (
-                f"Create {fact.layer.name} for {show_shape((None, *fact.shape[1:]))} at line {line.raised.line}",
+                f"Create {fact.layer.name} for {show_shape((None, *fact.shape[1:]))} at line {old[0].lineno}",
                 [line.edit(item, str(fact.shape[axis])) for item, axis in zip(old, apart, strict=True)],
                 "It then accepts what it receives.",
             )

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
-from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask, WrongParts
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
 from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample, one_step
@@ -104,6 +104,21 @@ def repeated_step(evidence: Evidence, finding: Finding) -> Made:
                 f"Repeat {short(item)} along axis {axis} for each step of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.repeat({IT}, {MODULE}.shape({ast.unparse(names[0])})[{axis}], axis={axis})", line.module())],
                 "Every step is then concatenated with the same values.",
+            )
+
+
+@of(WrongParts)
+def repeated_weight(evidence: Evidence, finding: Finding, fact: WrongParts) -> Made:
+    """One row of a weight for each sample, where an attention is given the weight itself."""
+    for line in lines_of(evidence)[:1] if fact.weight else ():
+        mine = [node for node in line.operands() if ast.unparse(node) == fact.weight]
+        other = [node for node in line.operands() if isinstance(node, ast.Name) and len(line.shape(node) or ()) == 3]
+        if len(mine) == 1 and other:
+            rows = f"{MODULE}.shape({ast.unparse(other[0])})[0]"
+            yield (
+                f"Repeat {fact.weight} for each sample of {short(other[0])} at {line.at}",
+                [line.edit(mine[0], f"{MODULE}.repeat({fact.weight}[None], {rows}, axis=0)", line.module())],
+                "Every sample then receives the same rows.",
             )
 
 

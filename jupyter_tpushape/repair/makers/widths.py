@@ -115,6 +115,27 @@ def projected_map(evidence: Evidence, finding: Finding) -> Made:
     yield from _projected(evidence, finding, convolved=True)
 
 
+@of(OperationRaised)
+def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The projection of a block's shortcut whatever its stride, where the channels differ as well."""
+    line = next(iter(lines_of(evidence)), None)
+    shaped = line.shaped() if line is not None and _adds(line) else []
+    if line is None or len(shaped) != 2 or any(len(shape) < 3 for _, shape in shaped) or shaped[0][1][:-1] != shaped[1][1][:-1]:
+        return
+    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None)
+    for item in nodes(init, ast.Assign) if init is not None else ():
+        choice = item.value
+        held = ast.unparse(item.targets[0])
+        if not isinstance(choice, ast.IfExp) or not isinstance(choice.body, ast.Call) or not called(choice.body).startswith("Conv"):
+            continue
+        if any(ast.unparse(read) == held for read in nodes(line.scope, ast.Attribute)) and "strid" in ast.unparse(choice.test):
+            yield (
+                f"Create {held} for every stride at line {item.lineno}: the channels differ too",
+                [line.edit(choice, line.source.of(choice.body))],
+                f"It is created only if {ast.unparse(choice.test)}.",
+            )
+
+
 def projected_row(evidence: Evidence, finding: Finding) -> Made:
     """The same where nothing is convolved: a Dense."""
     yield from _projected(evidence, finding, convolved=False)

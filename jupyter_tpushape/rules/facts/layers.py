@@ -243,17 +243,22 @@ class WrongMask(Fact, frozen=True):
 
 
 class WrongParts(Fact, frozen=True):
-    """Query, value and key of an attention with incompatible shapes: ``(what, shape)`` each."""
+    """Query, value and key of an attention with incompatible shapes: ``(what, shape)`` each. ``weight``: one of them, which has no batch axis."""
 
     layer: Who
     parts: tuple[tuple[str, Shape | None], ...]
     said: str
+    weight: str = ""
 
     def message(self) -> str:
+        if self.weight:
+            return f"{named(self.layer)} receives {self.weight}, a weight without a batch axis."
         parts = ", ".join(f"{label} {show_shape(shape)}" for label, shape in self.parts)
         return f"{named(self.layer)} receives inputs with incompatible shapes: {parts}."
 
     def why(self) -> str:
+        if self.weight:
+            return f"An attention layer expects (batch, steps, features). Repeat {self.weight} for each sample. The error: {self.said}"
         return f"The error: {self.said}"
 
 
