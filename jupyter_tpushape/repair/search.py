@@ -186,6 +186,9 @@ class Search:
             for done, trial in frontier:
                 assert trial.seen is not None
                 fault = trial.left[0]
+                elsewhere = isinstance(trial.edits[-1], Expression) and _same_line(self.seen, trial.seen)
+                if elsewhere or (len(trial.edits) > 1 and _ran_before(self.seen, trial.seen)):
+                    continue  # the same place fails in another way, or one that did not
                 for candidate in candidates(trial.seen.evidence, fault)[:6]:
                     if self.left <= 0:
                         return []
@@ -309,7 +312,7 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
 def _again(trial: Trial, candidate: Candidate) -> bool:
     """Whether the candidate adds layers where layers were added before, or at another branch of the same merge, or sets an argument that was set.
 
-    Undoing an edit repairs nothing.
+    Undoing an edit repairs nothing, nor does a trained head behind a trained projection.
     """
     lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
 
@@ -322,13 +325,35 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
 
     places = {place(edit.value) for edit in trial.edits if edit.kind == "insert-layer"}
     before = set().union(*(settings(edit.value) for edit in trial.edits))
-    return any((value.kind == "insert-layer" and place(value) in places) or settings(value) & before for value in candidate.edits)
+    trained = any(_trained(edit.value) for edit in trial.edits)
+    return any(
+        (value.kind == "insert-layer" and place(value) in places)
+        or settings(value) & before
+        or (trained and _trained(value) and value.detail.get("position") == "after")
+        for value in candidate.edits
+    )
+
+
+def _trained(value: Value) -> bool:
+    """Whether an edit adds a layer with weights."""
+    return value.kind == "insert-layer" and str(value.detail.get("layer", "")).startswith(("Dense", "Conv"))
 
 
 def _same_line(before: Examined, after: Examined) -> bool:
     """Whether the same expression raises again, with any message."""
     one, other = before.evidence.raised, after.evidence.raised
     return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
+
+
+def _ran_before(before: Examined, after: Examined) -> bool:
+    """Whether an operation raises that ran before the edits: they broke it, and repairing that leads away from the program."""
+    failed = after.evidence.failed
+    if failed is None or failed.kind != "op" or failed.called is None or not failed.called.text:
+        return False
+    return any(
+        node.status == "ok" and node.op == failed.op and node.called is not None and node.called.text == failed.called.text
+        for node in before.evidence.flow.nodes
+    )
 
 
 def _later_line(before: Examined, trial: Trial) -> bool:

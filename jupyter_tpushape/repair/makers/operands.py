@@ -9,10 +9,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
-from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask, WrongParts
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
 from ...rules.facts.reasons import NoAxis
-from ...rules.reasons import one_sample, one_step
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes, words_of
@@ -59,67 +58,6 @@ def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
 def _mixes(scope: ast.AST, name: str) -> bool:
     """Whether a function computes with a number and with what it lacks to 1."""
     return any(ast.unparse(item) in (f"1 - {name}", f"1.0 - {name}") for item in nodes(scope, ast.BinOp))
-
-
-def repeated(evidence: Evidence, finding: Finding) -> Made:
-    """One row, such as a class token, for each sample of the batch that it is joined with."""
-    node = evidence.failed
-    for line in lines_of(evidence) if node is not None else []:
-        operands = line.shaped()
-        single = one_sample(node, [shape for _, shape in operands]) if node is not None else None
-        if single is None:
-            continue
-        axes = len(single[1]) - len(single[0])
-        names = [item for item, shape in operands if shape == single[1] and isinstance(item, (ast.Name, ast.Attribute))]
-        for item, shape in operands:
-            if shape != single[0] or not names:
-                continue
-            rows = f"{MODULE}.shape({ast.unparse(names[0])})[0]"
-            inner = (
-                f"*{IT}.shape{'[1:]' * (not axes)}"
-                if isinstance(item, (ast.Name, ast.Attribute))
-                else ", ".join(map(str, shape[not axes :]))
-            )
-            yield (
-                f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
-                [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module())],
-                "Every sample is then concatenated with the same row.",
-            )
-
-
-def repeated_step(evidence: Evidence, finding: Finding) -> Made:
-    """One step, such as a context, for each step of what it is joined with along the features."""
-    node = evidence.failed
-    if node is None or node.kind != "op":
-        return
-    for line in lines_of(evidence):
-        operands = line.shaped()
-        found = one_step(node, [shape for _, shape in operands])
-        if found is None:
-            continue
-        single, many, axis = found
-        names = [item for item, shape in operands if shape == many and isinstance(item, (ast.Name, ast.Attribute))]
-        for item in [item for item, shape in operands if shape == single][:1] if names else ():
-            yield (
-                f"Repeat {short(item)} along axis {axis} for each step of {short(names[0])} at {line.at}",
-                [line.edit(item, f"{MODULE}.repeat({IT}, {MODULE}.shape({ast.unparse(names[0])})[{axis}], axis={axis})", line.module())],
-                "Every step is then concatenated with the same values.",
-            )
-
-
-@of(WrongParts)
-def repeated_weight(evidence: Evidence, finding: Finding, fact: WrongParts) -> Made:
-    """One row of a weight for each sample, where an attention is given the weight itself."""
-    for line in lines_of(evidence)[:1] if fact.weight else ():
-        mine = [node for node in line.operands() if ast.unparse(node) == fact.weight]
-        other = [node for node in line.operands() if isinstance(node, ast.Name) and len(line.shape(node) or ()) == 3]
-        if len(mine) == 1 and other:
-            rows = f"{MODULE}.shape({ast.unparse(other[0])})[0]"
-            yield (
-                f"Repeat {fact.weight} for each sample of {short(other[0])} at {line.at}",
-                [line.edit(mine[0], f"{MODULE}.repeat({fact.weight}[None], {rows}, axis=0)", line.module())],
-                "Every sample then receives the same rows.",
-            )
 
 
 def resized(evidence: Evidence, finding: Finding) -> Made:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
-from ..text.source import called, nodes, words_of
+from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, of
-from .line import lines_at, lines_of, makers_of, own_layer
+from .line import lines_at, lines_of, listed, makers_of, own_layer, short
 
 
 @of(OperationRaised)
@@ -128,3 +129,28 @@ def exchanged(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                     line.swap(one, its),
                     f"{called(other)} is created with {one.id} first, whose sizes do not fit there.",
                 )
+
+
+def results_exchanged(evidence: Evidence, finding: Finding) -> Made:
+    """The two results of a layer or function of the user's own in the other order, where each is used as the other."""
+    node = evidence.failed
+    if not isinstance(finding.fact, (OperationRaised, UnlikeBranches)):
+        return
+    for line in lines_of(evidence)[:1] or (lines_at(evidence, node.called or node.location)[:1] if node is not None else []):
+        read = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        for item in nodes(line.scope, ast.Assign):
+            names = [one.id for one in listed(item.targets[0]) if isinstance(one, ast.Name)]
+            if len(names) != 2 or not read & {*names} or not isinstance(item.value, ast.Call):
+                continue
+            made = item.value.func
+            name = called(made) if isinstance(made, ast.Call) else called(item.value)
+            for scope in (one for one in nodes(line.source.tree, (ast.ClassDef, ast.FunctionDef)) if one.name == name):
+                body = method_of(scope, "call") if isinstance(scope, ast.ClassDef) else scope
+                given = [one.value for one in nodes(body, ast.Return) if len(listed(one.value)) == 2] if body is not None else []
+                if len(given) == 1:
+                    first, second = listed(given[0])
+                    yield (
+                        f"Return {short(second)} before {short(first)} in {name} at line {given[0].lineno}",
+                        list(line.swap(first, second)),
+                        f"They are used as {names[0]} and {names[1]}, in this order.",
+                    )
