@@ -138,6 +138,22 @@ def fewer_losses(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(OUTPUTS.id, "silent", WrongNumber("loss", given, names, untrained=True))
 
 
+@check(order=39)
+def surplus_labels(evidence: Evidence) -> Iterator[Finding]:
+    """Arrays of labels behind the first one, which tf_keras leaves out where a model has one output; Keras 3 raises."""
+    if unread_labels(evidence):
+        names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
+        yield Finding.of(OUTPUTS.id, "silent", WrongNumber("labels", len(evidence.y), names))
+
+
+def unread_labels(evidence: Evidence) -> bool:
+    """Whether only the first of several arrays of labels reaches the loss."""
+    own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ()))
+    listed = all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y)
+    plain = evidence.framework == "tf_keras" and not evidence.where and "step" not in evidence.facts and not own
+    return plain and listed and len(evidence.y) > len(evidence.outputs) == 1 and bool(evidence.losses())
+
+
 def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fact | None:
     if given.names is not None and count > 1:
         if not outputs:

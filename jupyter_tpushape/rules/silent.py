@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .compared import as_it_came, class_labels, cut_sequence, ends, fed_whole, kind_of
-from .compiled import METRIC_LABELS
+from .compiled import METRIC_LABELS, unread_labels
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
@@ -109,7 +109,7 @@ def aligned(y: Shape, p: Shape) -> tuple[Shape, Shape]:
 @check(order=40)
 def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Labels and predictions of a built-in loss that match only by broadcasting."""
-    if evidence.where:
+    if evidence.where or unread_labels(evidence):
         return
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)

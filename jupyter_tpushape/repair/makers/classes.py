@@ -230,7 +230,11 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
         return
     for line in lines_of(evidence):
         for node, other in itertools.permutations(line.operands()[:2], 2):
-            values = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else [node]
+            # A squeezed or cast encoding is one as well.
+            held: ast.expr = node
+            if isinstance(node, ast.Call) and node.args and called(node) in ("squeeze", "cast", "reshape"):
+                held = node.args[0]
+            values = given_to(line.scope, held, line.raised.line) if isinstance(held, ast.Name) else [held]
             coded = next((call for call in values if isinstance(call, ast.Call) and called(call) == "one_hot"), None)
             depth = argument(coded, "depth", ["", "depth"]) or argument(coded, "num_classes", []) if coded is not None else None
             shape, its = line.shape(node), line.shape(other)

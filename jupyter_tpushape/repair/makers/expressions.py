@@ -61,7 +61,7 @@ def _axes(line: Line, turn: bool) -> Made:
                 )
                 continue
             # Behind first: what has one number a row meets rows of many.
-            places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1)}
+            places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
             for axis in sorted(places.values(), reverse=True):
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
@@ -108,6 +108,14 @@ def _axes(line: Line, turn: bool) -> Made:
                     [line.apply(node, "squeeze", axis, choice="axis")],
                     f"The other operand has rank {most - 1}.",
                 )
+
+
+def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> bool:
+    """Whether one more axis lets an inner axis meet one of its size: else each of its values would meet each of the other's."""
+    sizes = (*shape[:axis], 1, *shape[axis:])
+    others = [other for _, other in operands if other is not shape and len(other) == len(sizes)]
+    inner = [n for n in shape[1:] if n != 1]
+    return not inner or not others or any(a == b and a != 1 for other in others for a, b in zip(sizes[1:], other[1:], strict=True))
 
 
 def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:

@@ -49,6 +49,8 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
             continue
         weighs = any(maker is None or maker.weights for maker in makers)
         counted = value(evidence.origins.of(mine)[-1]) in _classes(evidence)
+        if counted and finding.rule in ("loss-raises", "metric-raises"):
+            continue  # the loss is what counts otherwise
         found.append((counted, weighs, -max(_place(evidence, maker) for maker in makers), edits, other))
     # Never first what has a value for each class of the labels; first where no weights depend on it, then the layer that was made last.
     for *_, edits, other in sorted(found, key=lambda item: item[:3]):
