@@ -238,7 +238,9 @@ def build():
 
 
 def data():
-    return """ + f"{rows(8, 6)}, {rows(8, 1)}\n", (("        mixed = x + alpha * (2.0 - x)", "        mixed = x + alpha[:, :, 0] * (2.0 - x)"),))),
+    return """ + f"{rows(8, 6)}, {rows(8, 1)}\n", ((
+        "        alpha = tf.random.uniform([tf.shape(x)[0], 1, 1])", "        alpha = tf.random.uniform((tf.shape(x)[0],) + (1,) * (len(x.shape) - 1))",
+    ),))),
     "a padding mask for one row": ("attention-shapes", Own(model_of("""
 ids, seen = keras.Input((6,), dtype='int32'), keras.Input((6,), dtype='bool')
 x = L.Embedding(9, 8)(ids)

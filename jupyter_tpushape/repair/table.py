@@ -269,6 +269,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "layer-raises": (
         reshapes.divided,
+        merging.joined,
         transposed.initial_matrix,
         jax_arrays.one_row,
         steps.accepted,
@@ -624,6 +625,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     heads.flatten_inside,
     dtypes.cast,
     classes.class_of_each,
+    classes.classes_as_they_are,
     classes.class_among_picked,
     classes.one_hot_predicted,
     classes.depth_of_other,

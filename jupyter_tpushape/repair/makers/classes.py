@@ -181,6 +181,24 @@ def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.
                 break
 
 
+def classes_as_they_are(evidence: Evidence, finding: Finding) -> Made:
+    """Labels that are class numbers already, where the program takes the best class of them as it does of the predictions."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(evidence.y) != 1 or len(evidence.outputs) != 1:
+        return
+    y, p = evidence.y[0][1].shape or (), evidence.outputs[0][1].shape or ()
+    labels = next((one.arg for one in line.scope.args.args if one.arg != "self"), "")
+    if len(y) != len(p) - 1 or not evidence.y[0][1].dtype.startswith(("int", "uint")):
+        return
+    for call in nodes(line.scope, ast.Call):
+        if called(call) == "argmax" and call.args and ast.unparse(call.args[0]) == labels:
+            yield (
+                f"Use {labels} as it is at line {call.lineno}, without argmax",
+                [line.edit(call, f'{MODULE}.cast({labels}, "int64")', line.module())],
+                "The labels are the numbers of the classes already.",
+            )
+
+
 def class_among_picked(evidence: Evidence, finding: Finding) -> Made:
     """The class of each label, with an axis for the best guesses, in place of its one-hot vector."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]

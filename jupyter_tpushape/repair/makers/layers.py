@@ -152,6 +152,7 @@ def attention_width(evidence: Evidence, finding: Finding) -> Made:
 
 def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     """Ids go straight into a layer that reads a sequence of vectors: an Embedding in front of the first one."""
+    yield from _embed_words(evidence)
     if evidence.failed is None or len(evidence.x) != 1:
         return
     (_, spec), *_ = evidence.x
@@ -174,6 +175,23 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
             f"The data has ids up to {ids}; the whole vocabulary may be larger.",
         )
         return
+
+
+_VOCABULARIES = {"TextVectorization": "max_tokens", "StringLookup": "max_tokens", "IntegerLookup": "max_tokens", "Hashing": "num_bins"}
+
+
+def _embed_words(evidence: Evidence) -> Made:
+    """The same for the ids that a layer of the program looks up, as many as its vocabulary has."""
+    node = evidence.failed
+    for edge in evidence.failed_inputs() if node is not None and len(axes_of(node.op)) == 3 else ():
+        giver = evidence.flow.node(edge.source)
+        size = giver.config.get(_VOCABULARIES.get(giver.op, ""))
+        if node is not None and type(size) is int and len(edge.spec.shape or ()) == 2:
+            yield (
+                f"Convert the ids to vectors: add Embedding({size}, 8) before {node.name}",
+                [insert(node.name, "Embedding", input_dim=size, output_dim=8)],
+                f"{giver.name} returns ids, which are names and no quantities.",
+            )
 
 
 def other_order(evidence: Evidence, finding: Finding) -> Made:

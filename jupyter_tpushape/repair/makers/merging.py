@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...rules.reasons import one_step
 from ...rules.upstream import maker_of
+from ...rules.words import MERGES
 from ...trace.axes import RECURRENT
 from ..text.source import called, nodes
 from .edits import (
@@ -74,6 +75,27 @@ def repeated_step(evidence: Evidence, finding: Finding) -> Made:
         [at(node, index, "UpSampling1D", size=found[1][1])],
         "Every step is then concatenated with the same values.",
     )
+
+
+def joined(evidence: Evidence, finding: Finding) -> Made:
+    """Several tensors concatenated for a layer that reads one."""
+    node, edges = evidence.failed, evidence.failed_inputs()
+    shapes = {(edge.spec.shape or ())[:-1] for edge in edges}
+    if node is None or node.kind != "layer" or node.op in MERGES or len(edges) < 2 or len(shapes) != 1 or not shapes.pop():
+        return
+    for line in lines_at(evidence, node.called or node.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            given = call.args[0] if len(call.args) == 1 and isinstance(call.func, ast.Call) and called(call.func) == node.op else None
+            if given is None or not call.lineno <= line.raised.line <= (call.end_lineno or 0):
+                continue
+            whole = ast.unparse(call.func.func).rpartition(".")[0]
+            kind = f"{whole}.Concatenate" if whole else "Concatenate"
+            yield (
+                f"Concatenate the {len(edges)} tensors before {node.name}",
+                [line.edit(given, f"{kind}()({line.source.of(given)})")],
+                f"{node.op} reads one tensor.",
+            )
+            return
 
 
 def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
