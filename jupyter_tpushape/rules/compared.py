@@ -135,7 +135,9 @@ def copied_from(evidence: Evidence, path: KeyPath | None) -> str:
 
 
 def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:
-    """Whether the failed operation received all labels and all predictions, folded or not."""
+    """Whether the failed operation received all labels and all predictions, folded or not; a loss that encodes its labels compares those."""
+    if any(node.op in ("OneHot", "one_hot") and node.status == "ok" for node in evidence.flow.nodes):
+        return False
     sizes = {elements(edge.spec.shape) for edge in evidence.failed_inputs() if edge.spec.shape}
     return sizes == {elements(y), elements(p)}
 

@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, show_shape
+from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block
@@ -220,6 +220,23 @@ def heads_joined(evidence: Evidence, finding: Finding) -> Made:
             edits,
             f"Each step has {heads} heads of {depth} values.",
         )
+
+
+@of(OperationRaised)
+def in_grid(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One row for each position of a map, in the rows and columns of the map that it meets."""
+    for line in lines_of(evidence)[:1]:
+        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            inner = many[1:-1]
+            if len(few) != 3 or len(many) not in (4, 5) or None in (*inner, few[1], few[2]) or few[2] not in (1, many[-1]):
+                continue
+            if elements(inner) == few[1] and isinstance(other, (ast.Name, ast.Attribute)):
+                rows = f"(-1, *{ast.unparse(other)}.shape[1:-1], {few[2]})"
+                yield (
+                    f"Reshape {short(node)} to the grid of {short(other)} at {line.at}: {show_shape((None, *inner, few[2]))}",
+                    [line.edit(node, f"{MODULE}.reshape({IT}, {rows})", line.module())],
+                    f"{few[1]} values are one for each of the {' × '.join(map(str, inner))} positions.",
+                )
 
 
 def dot_axes(evidence: Evidence, finding: Finding) -> Made:

@@ -34,6 +34,21 @@ def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
 
 
 @of(WindowTooLarge)
+def reshaped_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """The axis of size 1 that a Reshape in front of the window puts first, at the end: one channel, and not one position."""
+    node, edges = evidence.failed, evidence.failed_inputs()
+    giver = evidence.flow.node(edges[0].source) if node is not None and len(edges) == 1 else None
+    target = giver.config.get("target_shape") if giver is not None and giver.op == "Reshape" else None
+    if giver is not None and isinstance(target, (list, tuple)) and len(target) > 1 and target[0] == 1:
+        turned = [*target[1:], 1]
+        yield (
+            f"Reshape to {show_shape(tuple(turned))} in {giver.name}, with one channel",
+            [configure(giver.name, target_shape=turned)],
+            f"The window then slides over {turned[0]} positions.",
+        )
+
+
+@of(WindowTooLarge)
 def exchanged_numbers(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
     """The number of filters and the size of the window in each other's place."""
     if fact.filters:
