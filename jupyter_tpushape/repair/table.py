@@ -441,6 +441,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.last_step_unfed,
         sequences.without_token,
         columns.behind_the_fed,
+        repeats.stacked_behind,
         unread.steps_to_predict,
         sequences.decoded,
         sequences.horizon,
@@ -620,6 +621,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
     tables.turned_weight,
+    tables.turned_filter,
     turned.last_two,
     turned.every_pair,
     turned.same_length,

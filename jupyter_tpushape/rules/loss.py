@@ -9,7 +9,7 @@ from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
 from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared, HeardIncompatible
-from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
 from ..trace.locations import location
@@ -34,6 +34,7 @@ from .compared import (
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .data import varying_widths
+from .entry import matched
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
 from .facts.data import LabelsAsWeights, ThirdPart
@@ -275,8 +276,10 @@ def _folded(
     """The model receives as many rows as there are labels, but outputs a different number; or it has them on another axis."""
     if p[0] is not None and y[0] not in (None, 1, p[0]):
         for path, spec in evidence.x:
-            if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1:
+            if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):
                 return "swapped-axes", BatchElsewhere(path, spec.shape, spec.shape.index(y[0]), y), (loss.id,)
+            if loss.kind == "loss" and loss.failure is not None and _as_declared(evidence, path, spec.shape) and spec.shape[0] == p[0]:
+                return CUSTOM.id, LossRaised(loss.name, False, y, p, loss.failure.said), ()
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
         return None
@@ -291,6 +294,12 @@ def _folded(
         if given is not None and node.kind != "input":
             return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
     return None
+
+
+def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape) -> bool:
+    """Whether a tensor of the data has the sizes that the model declares for it, all of them known: then its axes are in order."""
+    wanted = [door[1].shape for door, leaf in matched(evidence) if leaf[0] == path]
+    return any(want is not None and len(want) > 1 and None not in want[1:] and want[1:] == shape[1:] for want in wanted)
 
 
 def _pairs(

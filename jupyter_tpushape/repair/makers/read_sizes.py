@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
@@ -110,14 +111,20 @@ def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Ma
 def read_axis(evidence: Evidence, finding: Finding) -> Made:
     """Another axis of a shape that the function reads, where the size of the one it reads does not fit and that of the other does."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, OperationRaised):
-        return
-    for node in nodes(line.scope, ast.Subscript):
+    fact = finding.fact
+    pairs: list[tuple[int, int]] = []
+    if isinstance(fact, OperationRaised):
+        pairs = [*fact.apart]
+    elif isinstance(fact, LossRaised) and fact.labels and fact.predictions:
+        # As many labels as something else has entries.
+        pairs = [(fact.labels[0] or 0, fact.predictions[0] or 0)]
+    for node in nodes(line.scope, ast.Subscript) if line is not None and pairs else ():
+        assert line is not None
         at, owner = index_of(node), shape_read(node.value)
         spec = line.specs.get(ast.unparse(owner)) if owner is not None else None
         if spec is None or at is None or spec.shape is None or not -len(spec.shape) <= at < len(spec.shape):
             continue
-        for pair in dict.fromkeys(finding.fact.apart):
+        for pair in dict.fromkeys(pairs):
             read = spec.shape[at]
             if at == 0 and any(given.shape and given.shape[0] == read for _, given in evidence.x):
                 continue  # as many as there are samples, and not features

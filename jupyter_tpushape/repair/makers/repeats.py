@@ -1,4 +1,4 @@
-"""Candidates that repeat a tensor: one row for each sample, one step for each step, and repetitions along another axis."""
+"""Candidates that repeat or stack tensors: one row for each sample, one step for each step, and along another axis."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.layers import OperationRaised, WrongParts
+from ...rules.facts.loss import GridApart
 from ...rules.reasons import one_sample, one_step
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import lines_of, short
+from .ends import ends_of
+from .line import calls_at, lines_of, short
 
 
 def repeated(evidence: Evidence, finding: Finding) -> Made:
@@ -95,3 +97,21 @@ def repeated_weight(evidence: Evidence, finding: Finding, fact: WrongParts) -> M
                 [line.edit(mine[0], f"{MODULE}.repeat({fact.weight}[None], {rows}, axis=0)", line.module())],
                 "Every sample then receives the same rows.",
             )
+
+
+@of(GridApart)
+def stacked_behind(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """Outputs stacked along the axis on which the labels have one entry for each of them."""
+    _, predictions = ends_of(evidence, finding)
+    head = evidence.flow.node(predictions.source) if predictions is not None else None
+    *rest, parts = fact.predictions
+    for line, _ in calls_at(evidence, head.called, "stack") if head is not None else ():
+        axis = line.keyword("axis")
+        for place in range(1, len(rest)):
+            shape = (*rest[:place], parts, *rest[place:])
+            if axis is not None and fact.labels in (shape, shape[:-1], (*shape[:-1], 1)):
+                yield (
+                    f"Stack along axis {place} instead of {ast.unparse(axis)} at {line.at}",
+                    [line.edit(axis, str(place))],
+                    f"The labels have one entry for each of the {parts} outputs there.",
+                )

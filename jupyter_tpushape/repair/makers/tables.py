@@ -6,6 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
+from ...examine.heard import HeardWidths, hear
 from ...flow import Finding, Shape, show_shape
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
@@ -213,6 +214,25 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.edit(sizes[0], text)],
                     "It is added after the concatenation, which makes the input longer.",
                 )
+
+
+def turned_filter(evidence: Evidence, finding: Finding) -> Made:
+    """The last two sizes of a filter exchanged where it is created: the channels that it reads stand in front of those that it gives."""
+    failed = evidence.failed
+    said = hear(failed.failure, HeardWidths) if failed is not None else None
+    for line in lines_of(evidence)[:1] if said is not None and said.of == "channels" else ():
+        held = {ast.unparse(item) for item in nodes(line.node or line.scope, ast.Attribute)}
+        for item in nodes(line.owner(), ast.Assign):
+            call = item.value
+            sizes = argument(call, "shape", ["shape"]) if isinstance(call, ast.Call) and called(call) == "add_weight" else None
+            if ast.unparse(item.targets[0]) not in held or not isinstance(sizes, (ast.Tuple, ast.List)) or len(sizes.elts) < 3:
+                continue
+            *inner, reads, gives = map(line.source.of, sizes.elts)
+            yield (
+                f"Create {ast.unparse(item.targets[0])} with the shape ({', '.join([*inner, gives, reads])}) at line {sizes.lineno}",
+                [line.edit(sizes, f"({', '.join([*inner, gives, reads])})")],
+                "A filter has the channels of its input on the axis before the last.",
+            )
 
 
 @of(OperationRaised)
