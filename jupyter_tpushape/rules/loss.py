@@ -278,7 +278,8 @@ def _folded(
         for path, spec in evidence.x:
             if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):
                 return "swapped-axes", BatchElsewhere(path, spec.shape, spec.shape.index(y[0]), y), (loss.id,)
-            if loss.kind == "loss" and loss.failure is not None and _as_declared(evidence, path, spec.shape) and spec.shape[0] == p[0]:
+            fed = bool(spec.shape) and spec.shape[0] == p[0] and _as_declared(evidence, path, spec.shape)
+            if fed and loss.kind == "loss" and loss.failure is not None:
                 return CUSTOM.id, LossRaised(loss.name, False, y, p, loss.failure.said), ()
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
@@ -296,10 +297,10 @@ def _folded(
     return None
 
 
-def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape) -> bool:
+def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape | None) -> bool:
     """Whether a tensor of the data has the sizes that the model declares for it, all of them known: then its axes are in order."""
     wanted = [door[1].shape for door, leaf in matched(evidence) if leaf[0] == path]
-    return any(want is not None and len(want) > 1 and None not in want[1:] and want[1:] == shape[1:] for want in wanted)
+    return any(want is not None and len(want) > 1 and None not in want[1:] and want[1:] == (shape or ())[1:] for want in wanted)
 
 
 def _pairs(
