@@ -539,6 +539,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "key-reused": (keys.derived,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
+        reshapes.permuted_first,
         turned.whole_blocks,
         reshapes.created_for_row,
         behind.reshaped_first,
@@ -665,6 +666,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     widths.odd_halves,
     own_classes.exchanged,
     widths.width_of_both,
+    widths.width_of_pieces,
     widths.width_of_rest,
     written.written_size,
     turned.whole_blocks,

@@ -278,7 +278,7 @@ def _folded(
         for path, spec in evidence.x:
             if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):
                 return "swapped-axes", BatchElsewhere(path, spec.shape, spec.shape.index(y[0]), y), (loss.id,)
-            fed = bool(spec.shape) and spec.shape[0] == p[0] and _as_declared(evidence, path, spec.shape)
+            fed = (spec.shape or (None,))[0] == p[0] and _as_declared(evidence, path, spec.shape)
             if fed and loss.kind == "loss" and loss.failure is not None:
                 return CUSTOM.id, LossRaised(loss.name, False, y, p, loss.failure.said), ()
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}

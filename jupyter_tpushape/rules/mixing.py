@@ -368,6 +368,9 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             if _shifted(evidence, edge):
                 continue
             moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
+            # Frames that end up as channels, behind rows and columns that stay as they are.
+            frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
+            moved = moved or (frames and (given[1] or 0) > 1)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:
                 continue

@@ -386,6 +386,19 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def permuted_first(evidence: Evidence, finding: Finding) -> Made:
+    """The frames moved next to the channels before a reshape makes one axis of both."""
+    node = evidence.flow.node(finding.nodes[0])
+    before, after = given(evidence, node), gives(evidence, node)
+    if node.kind == "layer" and before and after and len(before) == len(after) + 1 > 4 and before[2:-1] == after[1:-1]:
+        dims = [*range(2, len(before) - 1), 1, len(before) - 1]
+        yield (
+            f"Move axis 1 next to the channels before {node.name}: add Permute({tuple(dims)})",
+            [insert(node.name, "Permute", dims=dims)],
+            "Moves the values along with the axes.",
+        )
+
+
 def _folded(evidence: Evidence) -> bool:
     """Whether the values that the failing layer gets can be those of an image: the data's, folded ones, or a Dense layer's. Channels are none."""
     edge = next(iter(evidence.failed_inputs()), None)

@@ -54,6 +54,8 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
     for line in lines_of(evidence)[:1]:
         for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
             perm = order_to(few, many)
+            if not perm and few[0] == 1 and len(few) == len(many):  # with an axis for the batch
+                perm = [0, *(axis + 1 for axis in behind)] if (behind := order_to(few[1:], many)) else []
             if perm and not isinstance(node, ast.Constant):
                 turned = tuple(few[axis] for axis in perm)
                 yield (

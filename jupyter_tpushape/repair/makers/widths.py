@@ -267,6 +267,31 @@ def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                 )
 
 
+@of(OperationRaised)
+def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many times the width of a layer as its output is split into, where each piece is to have that width."""
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    if line is None or owner is None or len(fact.shapes) != 2:
+        return
+    aligned = zip(reversed(fact.shapes[0] or ()), reversed(fact.shapes[1] or ()), strict=False)
+    apart = [(a, b) for a, b in aligned if a and b and a != b and 1 not in (a, b)]
+    for call in nodes(line.scope, ast.Call):
+        pieces = line.number(call.args[1]) if called(call) == "split" and len(call.args) > 1 else None
+        for giver in (node for node in evidence.flow.nodes if pieces and pieces > 1 and _within(evidence, node, owner)):
+            whole = next((giver.config[key] for key in _WIDTHS if type(giver.config.get(key)) is int), 0)
+            wanted = {a if b * pieces == whole else b for a, b in apart if whole in (a * pieces, b * pieces)} if pieces else set()
+            argument = _width_of(line, giver, whole) if len(wanted) == 1 else None
+            if argument is None or not pieces:
+                continue
+            new, text = pieces * wanted.pop(), ast.unparse(argument)
+            written = f"{pieces} * {text}" if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute)) else str(new)
+            yield (
+                f"Set the output size of {giver.name} to {new}: {written} instead of {text} at line {argument.lineno}",
+                [line.edit(argument, written)],
+                f"It is split into {pieces} pieces of {new // pieces} values.",
+            )
+
+
 def _slices(line: Line) -> Iterator[ast.Subscript]:
     """The slices along the last axis that the function takes."""
     for item in nodes(line.scope, ast.Subscript):
