@@ -20,6 +20,7 @@ from written_parts import PARTS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
+from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
 from written_widths import WIDTHS
@@ -38,6 +39,7 @@ PROGRAMS = {
     **DATA,
     **OUTPUTS,
     **WIDTHS,
+    **SHAPED,
     **SIZES,
     **PAIRS,
     **MAPPED,

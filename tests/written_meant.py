@@ -210,53 +210,6 @@ class Margin(L.Layer):
     def call(self, x):
         return tf.matmul(x, tf.nn.l2_normalize(self.centres, axis=0))
 """
-_ASKED = """
-class Asked(L.Layer):
-    def __init__(self):
-        super().__init__()
-        self.attention = L.MultiHeadAttention(1, 4)
-        self.queries = self.add_weight(shape=(2, 4), name="queries")
-    def call(self, x):
-        return self.attention(self.queries, x)
-"""
-_SHORT = """
-class Short(L.Layer):
-    def __init__(self, filters, stride=1):
-        super().__init__()
-        self.way = L.Conv2D(filters, 3, strides=stride, padding="same")
-        self.short = L.Conv2D(filters, 1, strides=stride) if stride != 1 else None
-    def call(self, x):
-        y = self.way(x)
-        short = self.short(x) if self.short is not None else x
-        return tf.nn.relu(y + short)
-"""
-_GROUPED = """
-class Grouped(L.Layer):
-    def __init__(self, heads, few):
-        super().__init__()
-        self.heads, self.few = heads, few
-        self.many, self.less = L.Dense(heads * 3), L.Dense(few * 3)
-    def call(self, x):
-        q = keras.ops.reshape(self.many(x), (-1, 5, self.heads, 3))
-        k = keras.ops.reshape(self.less(x), (-1, 5, self.few, 3))
-        k = keras.ops.repeat(k, self.heads // self.few, axis=1)
-        return keras.ops.einsum("bqhd,bkhd->bqk", q, k)
-"""
-_FORECAST = """
-class Forecast(L.Layer):
-    def __init__(self, past, future):
-        super().__init__()
-        self.future = future
-        self.both = L.Dense(past + future)
-    def call(self, x):
-        both = self.both(x)
-        return both[:, :self.future], both[:, self.future:]
-"""
-_OWN_CLASSES = """
-class Own(keras.metrics.MeanIoU):
-    def update_state(self, t, p, sample_weight=None):
-        return super().update_state(tf.argmax(t, -1), tf.argmax(p, -1), sample_weight)
-"""
 
 MEANT = {
     "ones for a map of scores": ("loss-raises", Own(model_of("""
@@ -405,55 +358,5 @@ model = keras.Model(i, Margin(3)(i))
 """, f"{rows(8, 6)}, {rows(8, 3)}", head=_MARGIN), ((
         '        self.centres = self.add_weight(shape=(self.classes, shape[-1]), name="centres")',
         '        self.centres = self.add_weight(shape=(shape[-1], self.classes), name="centres")',
-    ),))),
-    "queries without samples": ("attention-shapes", Own(model_of("""
-i = keras.Input((5, 4))
-model = keras.Model(i, L.Dense(1)(L.Flatten()(Asked()(i))))
-""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_ASKED), ((
-        "        return self.attention(self.queries, x)",
-        "        return self.attention(keras.ops.repeat(self.queries[None], keras.ops.shape(x)[0], axis=0), x)",
-    ),))),
-    "a shortcut for other channels": ("op-shapes", Own(model_of("""
-i = keras.Input((8, 8, 2))
-x = Short(4, 2)(Short(4)(i))
-model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
-""", f"{rows(8, 8, 8, 2)}, {rows(8, 1)}", head=_SHORT), ((
-        "        self.short = L.Conv2D(filters, 1, strides=stride) if stride != 1 else None",
-        "        self.short = L.Conv2D(filters, 1, strides=stride)",
-    ),))),
-    "heads repeated along the steps": ("op-shapes", Own(model_of("""
-i = keras.Input((5, 4))
-model = keras.Model(i, L.Dense(1)(L.Flatten()(Grouped(4, 2)(i))))
-""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_GROUPED), ((
-        "        k = keras.ops.repeat(k, self.heads // self.few, axis=1)", "        k = keras.ops.repeat(k, self.heads // self.few, axis=2)",
-    ),))),
-    "results in the other order": ("merge-shapes", Own(model_of("""
-i = keras.Input((9,))
-past, future = Forecast(9, 2)(i)
-rest = L.Subtract()([i, past])
-model = keras.Model(i, L.Add()([future, L.Dense(2)(rest)]))
-""", f"{rows(8, 9)}, {rows(8, 2)}", head=_FORECAST), ((
-        "        return both[:, :self.future], both[:, self.future:]", "        return both[:, self.future:], both[:, :self.future]",
-    ),))),
-    "class numbers of which the best is taken": ("metric-raises", Own(model_of("""
-i = keras.Input((4, 4, 3))
-model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))
-""", f"{rows(8, 4, 4, 3)}, np.arange(128).reshape(8, 4, 4) % 3", "'sparse_categorical_crossentropy', metrics=[Own(3)]", head=_OWN_CLASSES), ((
-        "        return super().update_state(tf.argmax(t, -1), tf.argmax(p, -1), sample_weight)",
-        '        return super().update_state(tf.cast(t, "int64"), tf.argmax(p, -1), sample_weight)',
-    ),))),
-    "a list for a layer of one input": ("layer-raises", Own(model_of("""
-i = keras.Input((6,))
-parts = [L.Dense(n)(i) for n in (2, 3)]
-x = L.Dense(4)(parts)
-model = keras.Model(i, L.Dense(1)(x))
-""", f"{rows(8, 6)}, {rows(8, 1)}"), (("    x = L.Dense(4)(parts)", "    x = L.Dense(4)(L.Concatenate()(parts))"),))),
-    "ids of words as numbers": ("layer-rank", Own(model_of("""
-words = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b", "c"])
-i = keras.Input((1,), dtype="string")
-x = L.LSTM(3)(words(i))
-model = keras.Model(i, L.Dense(1)(x))
-""", f"tf.data.Dataset.from_tensor_slices((np.array([['a b'], ['c']] * 4), {rows(8, 1)})).batch(4)"), ((
-        "    x = L.LSTM(3)(words(i))", "    x = L.LSTM(3)(L.Embedding(9, output_dim=8)(words(i)))",
     ),))),
 }  # fmt: skip

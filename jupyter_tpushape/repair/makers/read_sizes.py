@@ -132,6 +132,8 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
                 continue
             wanted = pair[1] if read == pair[0] else pair[0]
             places = [place for place, size in enumerate(spec.shape) if size == wanted]
+            if isinstance(fact, LossRaised):
+                places = [place for place in places if place == 0]  # as many labels as samples
             if len(places) == 1:
                 # Counted from the end where the program does.
                 place = places[0] - len(spec.shape) if at < 0 and places[0] else places[0]
