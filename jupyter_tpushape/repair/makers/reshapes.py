@@ -91,7 +91,7 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     wanted = [int(n) for n in target]
     yield from _first_again(node, shape, wanted, size)
     kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
-    if shape is not None and len(wanted) == len(shape) - 2 and not kept:
+    if shape is not None and len(wanted) == len(shape) - 2:
         # Rows and columns stay, and what stands in front of them goes into the last axis.
         behind = [i for i, n in enumerate(wanted) if n == shape[i + 2]]
         kept = behind if behind == list(range(len(wanted) - 1)) else kept
