@@ -167,9 +167,8 @@ class _Places:
         """Whether these are the lists of before, perhaps with more at their ends."""
         if self.lists[0] is not nodes or self.lists[1] is not edges:
             return False
-        return all(
-            count <= len(now) and (not count or now[count - 1] is last) for (count, last), now in zip(self.seen, self.lists, strict=True)
-        )
+        both: tuple[list[Any], list[Any]] = (nodes, edges)
+        return all(count <= len(now) and (not count or now[count - 1] is last) for (count, last), now in zip(self.seen, both, strict=True))
 
     def read(self) -> None:
         nodes, edges = self.lists
