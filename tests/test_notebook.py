@@ -763,6 +763,22 @@ def test_unloading_gives_back_the_traceback_of_another_extension(notebook):
     assert notebook.shell.showtraceback is theirs
 
 
+@pytest.mark.parametrize("earlier", [True, False])
+def test_what_another_extension_puts_back_as_it_leaves_is_taken_out_with_the_next(notebook, earlier):
+    own = (lambda *args, **kwargs: None) if earlier else None
+    if earlier:
+        notebook.shell.showtraceback = own
+    for _ in range(3):
+        notebook.run("%load_ext jupyter_tpushape")
+        ours = notebook.shell.showtraceback
+        notebook.shell.showtraceback = lambda *args, **kwargs: None
+        notebook.run("%unload_ext jupyter_tpushape")
+        notebook.shell.showtraceback = ours
+    notebook.run("%load_ext jupyter_tpushape")
+    notebook.run("%unload_ext jupyter_tpushape")
+    assert vars(notebook.shell).get("showtraceback") is own
+
+
 def test_unloading_leaves_what_others_have_wrapped_since(notebook):
     notebook.run("%load_ext jupyter_tpushape")
     notebook.run("import keras, numpy as np\nL = keras.layers")
