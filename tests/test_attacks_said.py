@@ -62,7 +62,7 @@ def endless(items: Any) -> bool:
 
 @pytest.mark.parametrize(
     "name",
-    ["examine.heard", "examine.heard_contracts", "examine.heard_jax", "examine.heard_lines", "rules.lines", "flow.text",
+    ["examine.heard", "examine.heard_contracts", "examine.heard_data", "examine.heard_jax", "examine.heard_lines", "rules.lines", "flow.text",
      "command.load", "compilers.collectives", "compilers.tiles", "compilers.words"],
 )  # fmt: skip
 def test_no_pattern_for_messages_is_tried_from_every_character_to_the_end(name: str) -> None:
