@@ -42,7 +42,8 @@ help:
 
 $(BIN)/.installed: pyproject.toml constraints.txt hatch_build.py package.json scripts/venv.sh
 	@bash scripts/venv.sh "$(VENV)"
-	pip install --quiet --constraint constraints.txt --editable '.[tensorflow,lab,plot,test,docs]'
+	pip install --quiet --no-compile --constraint constraints.txt --editable '.[tensorflow,lab,plot,test,docs]'
+	@python -m compileall -q -j 0 $(VENV) > /dev/null 2>&1 || true
 	@bash scripts/node.sh
 	jupyter-builder develop . --overwrite
 	@touch $@
@@ -70,15 +71,15 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-# Two at a time. Beside the Python tests, on two processes, runs what waits for a browser more than it computes.
+# Two at a time, what takes longest first. Beside the Python tests, on two processes, runs what waits for a browser more than it computes.
 test: build
-	$(MAKE) --jobs 2 --output-sync lint typecheck docs test-ts compiler browser jax-environment
+	$(MAKE) --jobs 2 --output-sync jax-environment typecheck lint test-ts compiler browser docs
 	$(MAKE) --jobs 2 test-python test-beside
 
 # For every save: what needs neither a browser nor real training, nor minutes.
 LONG := agreement as_fit attacks_archives attacks_data attacks_files attacks_said attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
-	compilers_memory compilers_process compilers_remedies compilers_topologies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
-	observed own_code packaging patch patch_fit pytest_plugin repair repair_after replicas rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
+	compilers_made compilers_memory compilers_process compilers_remedies compilers_topologies examples_colab examples_tpu forms ideas left_as_found mutants nested_inputs notebook \
+	observed own_code packaging patch patch_fit pytest_plugin repair repair_after replicas rules_examples rules_reported rules_tpu rules_tpu_evidence saved_models security smoke \
 	steps steps_evidence weather written
 check: build
 	$(MAKE) --jobs 2 --output-sync lint typecheck test-ts

@@ -8,8 +8,9 @@ wheel=$(ls dist/*.whl)
 
 environment() {
   bash scripts/venv.sh "$venv"
-  "$venv/bin/pip" install --quiet --constraint constraints.txt "$wheel[jax]" "pytest>=8.2"
+  "$venv/bin/pip" install --quiet --no-compile --constraint constraints.txt "$wheel[jax]" "pytest>=8.2"
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$wheel"
+  "$venv/bin/python" -m compileall -q -j 0 "$venv" > /dev/null 2>&1 || true
   if "$venv/bin/python" -c 'import tensorflow' 2>/dev/null; then
     echo "TensorFlow came along with the extra jax." >&2
     exit 1

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compatibility.md"
-TESTS = ("test_smoke.py", "test_attacks_files.py", "test_attacks_archives.py", "conftest.py")
+TESTS = ("test_smoke.py", "test_attacks_files.py", "test_attacks_archives.py", "conftest.py", "settled.py")
+JAX_TESTS = ("on_jax/conftest.py", "on_jax/test_jax_trace.py", "settled.py")
 TOOLS = ("pytest>=8.2", "ipykernel>=6.29")
 
 
@@ -93,7 +94,7 @@ def run(row: Row) -> str:
     command = [inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     if row.jax:
         environment.update(KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
-        names = ["on_jax/conftest.py", "on_jax/test_jax_trace.py"]
+        names = list(JAX_TESTS)
     else:
         command += ["-m", "smoke"]
         names = list(TESTS)

@@ -7,7 +7,6 @@ code says whether the pages are up to date.
 from __future__ import annotations
 
 import inspect
-import linecache
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ import jupyter_tpushape as tpushape
 from jupyter_tpushape.rules.registry import Rule
 
 ROOT = Path(__file__).parents[1] / "docs" / "rules"
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 MEANING = {
     "error": "fails on any device",
     "tpu": "fails on the TPU only",
@@ -36,23 +36,9 @@ def sample(rule: Rule) -> Any:
     """The rule's finding on its failing example, or ``None`` if it needs a compiler or another backend."""
     if rule.backend:
         return None
-    import importlib
+    from programs import reported
 
-    import numpy as np
-    import tensorflow as tf
-
-    keras = importlib.import_module(rule.frameworks[0])
-    keras.backend.clear_session()
-    keras.utils.set_random_seed(0)
-    text = textwrap.dedent(rule.fails).strip() + "\n"
-    name = f"/example/{rule.id}.py"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"keras": keras, "L": keras.layers, "np": np, "tf": tf, "tpushape": tpushape, "__name__": "example"}
-    exec(compile(text, name, "exec"), scope)
-    report = tpushape.trace(
-        scope.get("step") or scope["build"], scope.get("data"), tpu=rule.tpu or None, strategy=scope.get("strategy"), fixes=False
-    )
-    return next((finding for finding in report.findings if finding.rule == rule.id), None)
+    return next((finding for finding in reported(rule.id).findings if finding.rule == rule.id), None)
 
 
 def page(rule: Rule) -> str:

@@ -198,10 +198,8 @@ def written() -> dict[str, list[str]]:
 
 def reported() -> dict[str, list[str]]:
     """What each rule's failing example reports: message, reason, and its fixes with what they keep."""
-    import importlib
-
     sys.path.insert(0, str(ROOT / "tests"))
-    from programs import example
+    import programs
 
     import jupyter_tpushape as tpushape
 
@@ -209,16 +207,11 @@ def reported() -> dict[str, list[str]]:
     for rule in tpushape.rules():
         lines = [rule.title, *(_SENTENCE.split(" ".join(rule.doc.split())) if rule.doc else [])]
         if not rule.compiler and not rule.backend:
-            program = example(rule.fails, rule.frameworks[0])
-            importlib.import_module(rule.frameworks[0]).backend.clear_session()
-            report = tpushape.trace(
-                program.get("step") or program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy")
-            )
-            for finding in [one for one in report.findings if one.rule == rule.id][:1]:
+            for finding in [one for one in programs.reported(rule.id).findings if one.rule == rule.id][:1]:
                 lines += [finding.message, *_SENTENCE.split(finding.why)]
                 for fix in finding.fixes:
                     lines += [fix.title, *_SENTENCE.split(fix.reason)]
-        found[rule.id] = [re.sub(r"(?:/example/)?-?\d{6,}\.py", "example.py", line) for line in dict.fromkeys(lines) if line]
+        found[rule.id] = [re.sub(rf"(?:/example/)?\b{rule.id}\.py", "example.py", line) for line in dict.fromkeys(lines) if line]
     return found
 
 

@@ -17,8 +17,9 @@ pytest_plugins = ["settled"]
 
 # The files that take longest, longest first: workers take files whole and in this order, and none is left alone with one at the end.
 LONGEST = (
-    "mutants", "written", "patch", "notebook", "replicas", "forms", "weather", "own_code", "compilers_remedies", "attacks_terminal", "trace", "compilers",
-    "rules_examples", "rules_tpu", "observed", "rules_tpu_evidence", "catalogue_compiled", "left_as_found", "ideas", "attacks_data", "repair", "packaging",
+    "mutants", "written", "patch", "notebook", "rules_reported", "replicas", "forms", "attacks_files", "weather", "own_code", "compilers_remedies",
+    "attacks_terminal", "compilers_made", "as_fit", "trace", "compilers", "rules_examples", "port", "examples_tpu", "rules_tpu", "observed",
+    "rules_tpu_evidence", "catalogue_compiled", "left_as_found", "ideas", "attacks_data", "nested_inputs", "repair", "packaging", "updates",
     "compilers_memory", "agreement", "messages", "graph", "catalogue_evidence", "steps", "smoke", "compilers_process", "compilers_topologies",
 )  # fmt: skip
 

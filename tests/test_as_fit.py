@@ -20,7 +20,7 @@ def serious(report):
 
 def runs(model, *data):
     try:
-        model.fit(*data, verbose=0)
+        model.fit(*data[:2], sample_weight=data[2] if len(data) > 2 else None, verbose=0)
     except Exception:
         return False
     return True
@@ -89,6 +89,24 @@ def test_labels_that_no_loss_reads_are_said(lib, labels):
     report = tpushape.trace(model, (X, labels), tpu=None)
     assert report.ok == runs(model, X, labels) == (labels.dtype.kind == "i")
     assert not any("rank" in rule for rule in serious(report))
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "float8_e4m3fn", "bfloat16"])
+@pytest.mark.parametrize("place", ["x", "y", "sample_weight"])
+@BOTH
+def test_arrays_of_small_dtypes_are_taken_where_fit_takes_them(lib, dtype, place):
+    parts = {"x": X, "y": ONES, "sample_weight": ONES[:, 0]}
+    parts[place] = parts[place].astype(getattr(pytest.importorskip("ml_dtypes"), dtype))
+
+    def model():
+        made = lib.Sequential([lib.Input((3,)), lib.layers.Dense(1)])
+        made.compile("sgd", "mse")
+        return made
+
+    report = tpushape.trace(model(), tuple(parts.values()), tpu=None)
+    assert report.ok == runs(model(), *parts.values())
+    if lib is tf_keras and not report.ok:
+        assert serious(report) == ["data-misfit"] and report.findings[0].fixes[0].verified
 
 
 @BOTH

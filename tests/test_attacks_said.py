@@ -18,6 +18,7 @@ import tf_keras
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.flow import Spec
 from jupyter_tpushape.flow.text import clean, uncommanding, words
 from jupyter_tpushape.sources import BadData
 
@@ -60,8 +61,10 @@ def endless(items: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["examine.heard", "examine.heard_contracts", "examine.heard_jax", "examine.heard_lines", "rules.lines", "flow.text"]
-)
+    "name",
+    ["examine.heard", "examine.heard_contracts", "examine.heard_data", "examine.heard_jax", "examine.heard_lines", "rules.lines", "flow.text",
+     "command.load", "compilers.collectives", "compilers.tiles", "compilers.words"],
+)  # fmt: skip
 def test_no_pattern_for_messages_is_tried_from_every_character_to_the_end(name: str) -> None:
     module = importlib.import_module(f"jupyter_tpushape.{name}")
     patterns = [one for one in vars(module).values() if isinstance(one, re.Pattern)]
@@ -175,6 +178,24 @@ def test_data_that_cannot_be_looked_at(lib: Any, make: Any) -> None:
     model = lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)])
     with contextlib.suppress(BadData):
         assert not tpushape.trace(model, make(), fixes=False).ok
+
+
+@pytest.mark.parametrize("shape", [(2**31, 2**31, 2**31), (2**62, 2), (2**64,)])
+def test_a_spec_of_more_elements_than_a_tensor_can_have_is_refused(shape: Any) -> None:
+    with pytest.raises(BadData, match="use smaller sizes"):
+        tpushape.trace(keras.Sequential([keras.Input((None,) * (len(shape) - 1))]), Spec(shape, "float32"), fixes=False)
+
+
+@BOTH
+def test_no_fix_is_tried_whose_weights_fill_the_memory(lib: Any) -> None:
+    def build() -> Any:
+        return lib.Sequential([lib.Input((None,)), lib.layers.Dense(3)])
+
+    report = tpushape.trace(build, Spec((8, 2**31), "float32"), tpu=None)
+    (finding,) = [one for one in report.findings if one.rule == "axis-unknown"]
+    assert not finding.rejected and not any(fix.edits for fix in finding.fixes)
+    small = tpushape.trace(build, Spec((8, 2**10), "float32"), tpu=None)
+    assert small.findings[0].fixes[0].verified
 
 
 # -- left as found -------------------------------------------------------------------------------------------------------------------

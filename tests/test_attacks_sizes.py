@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib.util
 import json
 import subprocess
@@ -18,7 +19,7 @@ from test_attacks_documents import chain, nested
 from test_attacks_files import bomb, crowd, lying
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.flow import Finding, Fix, Flow, Node
+from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Node, Spec
 from jupyter_tpushape.report import Report
 from jupyter_tpushape.saved.walk import check
 from jupyter_tpushape.views import render
@@ -171,3 +172,29 @@ def test_zip_bombs_take_little_memory(tmp_path: Path) -> None:
     said, peak = json.loads(done.stdout)
     assert all("\n" not in words and words != "read" for words in said), said
     assert peak < 200 * 1024
+
+
+def test_each_of_many_nodes_is_asked_for_its_edges() -> None:
+    """Where each answer walked through all edges, this would take hours; the time limit of all tests is the judge."""
+    flow, spec = Flow(), Spec((8, 4), "float32")
+    for number in range(100_000):
+        flow.nodes.append(Node(f"n{number}", f"n{number}", "layer", "Dense"))
+        if number:
+            flow.edges.append(Edge(f"e{number}", f"n{number - 1}", f"n{number}", spec))
+            assert [edge.id for edge in flow.into(f"n{number}")] == [f"e{number}"] and flow.out_of(f"n{number}") == []
+    assert all(flow.node(node.id) is node and len(flow.into(node.id)) + len(flow.out_of(node.id)) <= 2 for node in flow.nodes)
+
+
+def test_a_flow_that_gets_other_lists_is_read_again() -> None:
+    flow, spec = Flow([Node("a", "a", "layer", "Dense"), Node("a", "b", "layer", "Dense")]), Spec((8, 4), "float32")
+    assert flow.node("a").name == "a"
+    flow.edges.append(Edge("e", "a", "b", spec))
+    assert [edge.id for edge in flow.out_of("a")] == ["e"]
+    flow.edges.clear()
+    flow.edges.append(Edge("f", "b", "a", spec))
+    assert flow.out_of("a") == [] and [edge.id for edge in flow.into("a")] == ["f"]
+    flow.nodes = [Node("c", "c", "layer", "Dense")]
+    assert flow.node("c").name == "c"
+    with pytest.raises(KeyError):
+        flow.node("a")
+    assert copy.deepcopy(flow) == flow and flow.out_of("a") is not flow.out_of("a")

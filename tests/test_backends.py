@@ -30,6 +30,7 @@ HOMES = {
         "values_jax",
         "keras3",
         "keras3_graph",
+        "keras3_variables",
         "tfkeras",
         "registered",
         "frameworks",

@@ -125,6 +125,7 @@ def test_specs_are_read():
         "mask": Spec((8, None), "bool"),
     }
     assert input_spec(["(8, 4):float32", "8,2:float32"]) == [Spec((8, 4), "float32"), Spec((8, 2), "float32")]
+    assert input_spec(["  a/b-1.c=8 , ?\t: bool "]) == {"a/b-1.c": Spec((8, None), "bool")}
     for wrong in ("32", "a,b:float32", "3:quux32", ":float32", "3:float32; import os"):
         with pytest.raises(UsageError, match=r"32,224,224,3:float32"):
             input_spec([wrong])

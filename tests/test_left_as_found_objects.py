@@ -403,3 +403,43 @@ def test_a_named_tuple_that_tensorflow_wraps_is_looked_into():
     layer.pair.first.append(3)
     memento.restore()
     assert list(layer.pair.first) == held
+
+
+@BOTH
+@pytest.mark.parametrize("moment", ["on_epoch_end", "on_train_batch_end"])
+def test_a_callback_that_traces_the_model_does_not_change_how_it_learns(lib, moment):
+    x, y = np.random.RandomState(0).rand(32, 4).astype("float32"), np.random.RandomState(1).rand(32, 1).astype("float32")
+
+    def learned(callback):
+        lib.utils.set_random_seed(3)
+        model = lib.Sequential([lib.Input((4,)), lib.layers.Dense(8), lib.layers.Dropout(0.3), lib.layers.Dense(1)])
+        model.compile("adam", "mse")
+        losses = model.fit(x, y, epochs=2, batch_size=8, verbose=0, callbacks=[callback] if callback else []).history["loss"]
+        return losses, [value.tolist() for value in model.get_weights()]
+
+    class Traces(lib.callbacks.Callback):
+        seen = 0
+
+        def ask(self, place, logs=None):
+            self.seen += 1
+            assert tpushape.trace(self.model, (x, y), fixes=False).ok
+
+    setattr(Traces, moment, Traces.ask)
+    traces = Traces()
+    assert learned(traces) == learned(None)
+    assert traces.seen >= 2
+
+
+@BOTH
+def test_a_callback_that_raises_leaves_a_model_that_is_traced_and_trained(lib):
+    class Raises(lib.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            raise ValueError("enough")
+
+    x, y = np.ones((16, 4), "float32"), np.ones((16, 1), "float32")
+    model = lib.Sequential([lib.Input((4,)), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="enough"):
+        model.fit(x, y, verbose=0, callbacks=[Raises()])
+    assert tpushape.trace(model, (x, y), fixes=False).ok
+    model.fit(x, y, verbose=0)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import jupyter_tpushape
 from jupyter_tpushape.trace.locations import is_user_file
 
 
@@ -41,3 +47,24 @@ def test_a_script_beside_what_was_installed_is_theirs(tmp_path):
 
 def test_packages_of_the_system_are_libraries_without_a_record():
     assert not is_user_file("/usr/lib/python3/dist-packages/library/core.py")
+
+
+BEHIND_A_LINK = """
+import numpy
+from jupyter_tpushape.sources import others
+from jupyter_tpushape.trace import frames_jax, locations
+ours = locations.is_ours.__code__.co_filename
+print(ours)
+assert locations.is_ours(ours) and frames_jax._is_library(ours) and not others.is_users(ours)
+assert frames_jax._is_library(numpy.isscalar.__code__.co_filename)
+"""
+
+
+def test_packages_behind_a_symbolic_link_are_known_again(tmp_path):
+    folders = [tmp_path / "ours", tmp_path / "theirs"]
+    for folder, package in zip(folders, (jupyter_tpushape, np), strict=True):
+        folder.symlink_to(Path(package.__file__).resolve().parents[1])
+    code = f"import sys; sys.path[:0] = {[str(folder) for folder in folders]}" + BEHIND_A_LINK
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(folders[0]))

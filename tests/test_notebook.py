@@ -410,6 +410,25 @@ def test_what_cannot_be_done_is_said_in_one_sentence(loaded, line, said):
     assert not [part for part in said if part not in text], text
 
 
+@pytest.mark.parametrize("line", ["%tpushape build data --text", "%tpushape model data --text", "%%tpushape\nbuild()"])
+@BOTH
+def test_an_interrupted_trace_is_one_line_and_changes_nothing(loaded, lib, line):
+    notebook = loaded(lib)
+    notebook.run(
+        "class Slow(L.Layer):\n    seen = 0\n    def call(self, x):\n        self.seen += 1\n        raise KeyboardInterrupt\n"
+        "def build():\n    model = keras.Sequential([L.Dense(3), Slow(), L.Dense(1)])\n    model.build((None, 4)) if BUILT else None\n    return model\n"
+        "BUILT = False\nmodel, data = build(), np.zeros((8, 4), 'float32')\nBUILT = True\nnp.random.seed(3)"
+    )
+    result = notebook.run(line)
+    assert isinstance(result.error_in_exec, KeyboardInterrupt), "the cells behind it do not run"
+    assert (notebook.out + notebook.err).strip() == "tpushape: Interrupted."
+    assert result.error_in_exec.__context__ is None, "what was left is not held"
+    notebook.run("print(model.built, model.layers[1].seen, np.random.randint(1000) == np.random.RandomState(3).randint(1000))")
+    assert notebook.out == "False 0 True\n"
+    notebook.run("print(type(L.Dense(2)(np.ones((1, 2), 'float32'))).__name__)")
+    assert "Tensor" in notebook.out
+
+
 def test_a_model_whose_cell_raised_is_told_of(loaded):
     book = loaded("keras")
     broken = "net = keras.Sequential([keras.Input((8, 8, 1)), L.LSTM(2)])"
@@ -742,6 +761,22 @@ def test_unloading_gives_back_the_traceback_of_another_extension(notebook):
     assert notebook.err == "their own words\n"
     notebook.run("%unload_ext jupyter_tpushape")
     assert notebook.shell.showtraceback is theirs
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_what_another_extension_puts_back_as_it_leaves_is_taken_out_with_the_next(notebook, earlier):
+    own = (lambda *args, **kwargs: None) if earlier else None
+    if earlier:
+        notebook.shell.showtraceback = own
+    for _ in range(3):
+        notebook.run("%load_ext jupyter_tpushape")
+        ours = notebook.shell.showtraceback
+        notebook.shell.showtraceback = lambda *args, **kwargs: None
+        notebook.run("%unload_ext jupyter_tpushape")
+        notebook.shell.showtraceback = ours
+    notebook.run("%load_ext jupyter_tpushape")
+    notebook.run("%unload_ext jupyter_tpushape")
+    assert vars(notebook.shell).get("showtraceback") is own
 
 
 def test_unloading_leaves_what_others_have_wrapped_since(notebook):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 from pathlib import Path
 
@@ -154,6 +155,37 @@ def test_a_terminal_gets_the_diff_and_what_is_left(tmp_path, capsys):
     told = capsys.readouterr()
     assert "hub_encoder.py, line " in told.err and "Not proved" in told.err
     assert "keras.distribution.DataParallel()" in (tmp_path / "new.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/stdout"])
+def test_the_new_program_goes_to_stdout_byte_for_byte(output, tmp_path, capfdbinary):
+    path = tmp_path / "train.py"
+    data = PROGRAMS["digits_resolver"].read_bytes().replace(b"\n", b"\r\n") + b"# \x1b[2J caf\xc3\xa9\r\n"
+    path.write_bytes(data)
+    assert cli.main(["port", str(path), "--no-proof", "--output", output]) == 0
+    out = capfdbinary.readouterr().out
+    assert out.endswith(b"# \x1b[2J caf\xc3\xa9\r\n") and b"DataParallel()\r\n" in out
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == data and not Path("-").exists()
+
+
+def test_a_terminal_does_not_obey_the_program(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "train.py"
+    path.write_bytes(PROGRAMS["digits_resolver"].read_bytes().replace(b"import tensorflow", b"# \x1b]0;owned\x07\nimport tensorflow", 1))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for more in ([], ["--output", "-"]):
+        assert cli.main(["port", str(path), "--no-proof", *more]) == 0
+        out = capsys.readouterr().out
+        assert "owned" in out and "\x1b" not in out and "\x07" not in out
+
+
+def test_the_new_program_does_not_overwrite_the_old_one(tmp_path, capsys):
+    path = tmp_path / "train.py"
+    path.write_bytes(PROGRAMS["digits_resolver"].read_bytes())
+    (tmp_path / "link.py").symlink_to(path)
+    for output in ("train.py", "link.py"):
+        assert cli.main(["port", str(path), "--no-proof", "--output", str(tmp_path / output)]) == 2
+        assert "overwrite" in capsys.readouterr().err
+    assert path.read_bytes() == PROGRAMS["digits_resolver"].read_bytes()
 
 
 def test_without_jax_the_port_is_written_and_said_not_to_be_proved():

@@ -52,7 +52,7 @@ def test_the_failing_example_is_found_and_the_passing_one_is_not(rule, framework
     if framework not in rule.frameworks or rule.backend == "jax":
         return
     found = report(example(rule.fails, framework), rule)
-    assert rule.id in [finding.rule for finding in found.findings], found
+    assert {finding.docs for finding in found.findings if finding.rule == rule.id} == {rule.page}, found
     for finding in found.findings:
         assert faults_of_wording(finding) == [], finding
     clean = report(example(rule.passes, framework), rule)

@@ -1,11 +1,10 @@
-"""Each TPU rule on the program that it is made for, and on the near miss next to it, in both Kerases."""
+"""What is said about TPUs has a source in the catalogue, and is not said without a target. Each rule's own programs: test_rules_examples."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-import tempfile
 import types
 
 import keras
@@ -29,28 +28,16 @@ def of_family():
     return sorted(found)
 
 
-def report_of(text, framework, tpu):
+def report_of(path, text, framework):
     module = types.ModuleType("example")
     module.__dict__.update(keras=FRAMEWORKS[framework], L=FRAMEWORKS[framework].layers, np=np, tf=tf, tpushape=tpushape)
-    with tempfile.NamedTemporaryFile("w", suffix=".py", prefix="example_", delete=False) as file:
-        file.write(text)
-    exec(compile(text, file.name, "exec"), module.__dict__)
+    path.write_text(text)
+    exec(compile(text, path, "exec"), module.__dict__)
     strategy = None if hasattr(module, "step") else getattr(module, "strategy", None)  # a step names its own
-    return tpushape.trace(getattr(module, "step", None) or module.build, module.data, tpu=tpu or None, strategy=strategy, fixes=False)
+    return tpushape.trace(getattr(module, "step", None) or module.build, module.data, tpu=None, strategy=strategy, fixes=False)
 
 
 CASES = [(name, framework) for name in of_family() for framework in RULES[name].frameworks]
-
-
-@pytest.mark.parametrize(("name", "framework"), CASES)
-def test_the_rule_finds_its_program_and_lets_the_near_miss_pass(name, framework):
-    entry = RULES[name]
-    hit = [finding for finding in report_of(entry.fails, framework, entry.tpu).findings if finding.rule == name]
-    assert hit, f"{name} does not find its own example"
-    assert hit[0].message.endswith((".", "?"))
-    assert hit[0].docs == entry.page
-    missed = report_of(entry.passes, framework, entry.tpu)
-    assert [finding.message for finding in missed.findings if finding.rule == name] == []
 
 
 @pytest.mark.parametrize("name", of_family())
@@ -59,13 +46,13 @@ def test_the_rule_cites_the_catalogue(name):
     assert not RULES[name].title.endswith(".")
 
 
-def test_without_a_target_nothing_is_said_about_tpus():
+def test_without_a_target_nothing_is_said_about_tpus(tmp_path):
     silent_everywhere = {"cache-after-random", "optimizer-of-another-model", "unknown-rank"}
     for name, framework in CASES:
         entry = RULES[name]
         if name in silent_everywhere or entry.tpu == "":
             continue
-        found = {finding.rule for finding in report_of(entry.fails, framework, None).findings}
+        found = {finding.rule for finding in report_of(tmp_path / f"{name}_{framework}.py", entry.fails, framework).findings}
         assert not found & (set(of_family()) - silent_everywhere), name
 
 

@@ -91,6 +91,22 @@ def test_the_matrix_runs_the_attacks_with_the_oldest_and_the_newest() -> None:
     assert {"oldest", "newest"} <= {row.name for row in matrix.ROWS}
 
 
+@pytest.mark.parametrize("names", ["TESTS", "JAX_TESTS"])
+def test_what_the_matrix_takes_along_is_all_that_it_imports(names: str) -> None:
+    from scripts_here import script
+
+    taken = {TESTS / name for name in getattr(script("scripts/matrix.py"), names)}
+    own = {path.stem for path in (*TESTS.glob("*.py"), *TESTS.glob("on_jax/*.py"))}
+    for path in taken:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "pytest_plugins" for one in node.targets):
+                imported |= set(ast.literal_eval(node.value))
+        assert imported & own <= {one.stem for one in taken}, path
+
+
 @pytest.mark.parametrize("second", [False, True])
 def test_no_loader_sees_a_file(second: bool, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     def seen(*_: Any, **__: Any) -> Any:

@@ -15,7 +15,7 @@ from .out import said
 from .quiet import import_backend
 from .usage import UsageError
 
-_SPEC = re.compile(r"\s*(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*?)\s*:\s*(?P<dtype>[a-z]+\d*)\s*")
+_SPEC = re.compile(r"(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*):\s*(?P<dtype>[a-z]+\d*)")
 # TensorFlow stores sizes and numbers of elements in 64 bits.
 MOST_AXIS = 2**53
 DTYPES = (
@@ -105,7 +105,7 @@ def input_spec(texts: list[str]) -> Any:
     """
     found: list[tuple[str, Any]] = []
     for text in texts:
-        match = _SPEC.fullmatch(text)
+        match = _SPEC.fullmatch(text.strip())
         if match is None or match["dtype"] not in DTYPES:
             raise UsageError(
                 f'{text!r} is not a valid spec: use the sizes, a colon and a dtype, such as "32,224,224,3:float32" (axis 0 is the batch).'

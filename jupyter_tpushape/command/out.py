@@ -90,6 +90,28 @@ def written(text: str, form: str = "text", todo: str = "use another place", stre
         raise UsageError(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): {todo}.") from None
 
 
+def unchanged(data: bytes) -> None:
+    """Writes a file to stdout byte for byte, and as harmless text where a terminal would obey it.
+
+    Raises:
+        UsageError: if it cannot be written.
+    """
+    stream = sys.stdout
+    raw = getattr(stream, "buffer", None)
+    if stream is None or raw is None or stream.isatty():
+        return written(data.decode("utf-8", "replace").removesuffix("\n"), "program")
+    try:
+        stream.flush()
+        raw.write(data)
+        raw.flush()
+    except BrokenPipeError:
+        hang_up()
+    except (OSError, ValueError) as error:
+        hang_up()
+        raise UsageError(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): use another place.") from None
+    return None
+
+
 def hang_up() -> None:
     """Closes stdout if nobody reads it: otherwise the interpreter would fail to flush it at exit."""
     with contextlib.suppress(OSError, ValueError):

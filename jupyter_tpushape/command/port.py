@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..files import write_bytes
+from ..files import descriptor, write_bytes
+from ..flow.text import clean
 from .ends import no_way_out
-from .out import Aside, said, written
+from .out import Aside, said, unchanged, written
 from .usage import UsageError
 
 
@@ -22,17 +23,25 @@ def port(options: Any) -> int:
         raise UsageError(f"{options.program} does not exist: use the path of a Python file.")
     if options.python is not None and not os.path.isfile(options.python):  # noqa: PTH113
         raise UsageError(f"{options.python} does not exist: use the path of a Python interpreter, such as .venv/bin/python.")
+    to_stdout = bool(options.output) and (options.output == "-" or descriptor(options.output) == 1)
+    if options.output and not to_stdout and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH121
+        raise UsageError(f"{options.output} is the program to port, and the new one would overwrite it: use another path for --output.")
     try:
         with Aside(), no_way_out():
             made = ported(path, python=options.python, proof=not options.no_proof)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.output:
+    if to_stdout:
+        unchanged(made.data)
+    elif options.output:
         try:
             write_bytes(Path(options.output), made.data)
         except OSError as error:
             raise UsageError(f"Cannot write {options.output} ({error.strerror}): use a path in an existing folder for --output.") from None
-    written(made.patch if not options.output else f"New program written to {options.output}", "text")
+        written(f"New program written to {options.output}", "text")
+    else:
+        # What is piped is applied as a diff; a terminal would obey what the program holds.
+        written(clean(made.patch) if sys.stdout is not None and sys.stdout.isatty() else made.patch, "text")
     for one in made.left:
         said(f"{path.name}, {one}")
     said(made.proof.said)

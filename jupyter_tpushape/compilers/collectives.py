@@ -10,7 +10,7 @@ from typing import Any
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all")
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 _LINE = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.+?) (" + "|".join(KINDS) + r")(-start)?\(")
-_PIECE = re.compile(r"([a-z]+\d*(?:e\dm\d\w*)?)\[([\d,]*)\]")
+_PIECE = re.compile(r"(?<![a-z])([a-z]+\d*(?:e\dm\d\w*)?)\[([\d,]*)\]")
 _ELEMENT = re.compile(r"get-tuple-element\([^)]*?%?([\w.\-]+)\), index=(\d+)")
 _NAME = re.compile(r'op_name="([^"]*)"')
 _WHILE = re.compile(r" while\(.*body=%?([\w.\-]+)")

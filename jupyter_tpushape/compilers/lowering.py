@@ -13,9 +13,9 @@ from typing import Any
 
 from ..flow import CannotRebuild
 from ..replicas.strategy import live_strategy
+from ..trace.ran import Leaf, leaves
 from ..trace.reach import is_step
 from ..trace.restore import left_as_found, uncollected
-from ..trace.run import Leaf, leaves
 from .programs import CannotLower, Lowered, Parameter, Plan, quiet, raw, variables
 
 

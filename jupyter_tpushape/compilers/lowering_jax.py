@@ -19,8 +19,8 @@ from ..flow.paths import map_leaves, to_wire
 from ..replicas.layouts import Axes, axes_of, mesh_of, variable_axes
 from ..trace.framework import Framework
 from ..trace.mesh_jax import abstract, data_sharding, sharding
+from ..trace.ran import Leaf
 from ..trace.recorder import Recorder, recording
-from ..trace.run import Leaf
 from . import bridge
 
 _FILES = re.compile(r"\nFileNames\n.*?\n\n\n", re.DOTALL)

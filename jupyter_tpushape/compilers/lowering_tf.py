@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from ..flow.paths import map_leaves, to_wire
-from ..trace.run import Leaf
+from ..trace.ran import Leaf
 from .programs import Lowered, Parameter, Plan, quiet, raw, variables
 from .roots import Roots, shortened
 from .scopes import Scopes, noted

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..trace.run import Leaf
+from ..trace.ran import Leaf
 from .hlo import Read, of_proto, of_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ _BITS = {
     "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32, "s64": 64, "u64": 64,
     "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128, "f8e5m2": 8, "f8e4m3fn": 8,
 }  # fmt: skip
-_ARRAY = re.compile(r"(\w+)\[([\d,<=]*)\](?:\{([\d,]*)(?::([^{}]*))?\})?")
+_ARRAY = re.compile(r"(?<!\w)(\w+)\[([\d,<=]*)\](?:\{([\d,]*)(?::([^{}]*))?\})?")
 _TILE = re.compile(r"T((?:\([\d,*]*\))+)")
 
 
@@ -27,7 +27,13 @@ class Laid:
 
 def parse(text: str) -> list[Laid]:
     """Every array of a layout text, in its order."""
-    return [_laid(*match.groups()) for match in _ARRAY.finditer(re.sub(r"/\*.*?\*/", "", text))]
+    return [_laid(*match.groups()) for match in _ARRAY.finditer(_bare(text))]
+
+
+def _bare(text: str) -> str:
+    """A text without its remarks, ``/*index=5*/``."""
+    first, *others = text.split("/*")
+    return first + "".join(after if closed else f"/*{inside}" for inside, closed, after in (other.partition("*/") for other in others))
 
 
 def entry(layout: str) -> tuple[list[Laid], list[Laid]]:

@@ -14,7 +14,9 @@ from .programs import Lowered
 
 _NODE = re.compile(r"\{\{(?:function_)?node ([^}\s]+)\}\}")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
-_HBM = re.compile(r"([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm")
+_HBM = re.compile(
+    r"(?<![\d.])([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm"
+)
 _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
 _DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)

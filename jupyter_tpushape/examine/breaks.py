@@ -15,9 +15,9 @@ from ..trace.framework import Framework
 from ..trace.inside import look_before, look_inside
 from ..trace.locations import is_user_file, location
 from ..trace.raised import raised_at
+from ..trace.ran import Leaf, Run, leaves
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
-from ..trace.run import Leaf, Run, leaves
 from .broken_lines import breaking_layer, function_called, last_call, ops_form, uncalled, unconnected
 from .compared_line import compared
 from .evidence import Given

@@ -12,7 +12,7 @@ from ..trace.framework import Framework
 from ..trace.raised import innermost, values_of
 from ..trace.recorder import Port, Recorder
 from .heard import hear
-from .heard_contracts import HeardCompared
+from .heard_data import HeardCompared
 
 
 def compared(assembler: Assembler, adapter: Framework, recorder: Recorder, node: Node, error: BaseException) -> None:

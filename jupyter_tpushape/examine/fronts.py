@@ -9,7 +9,7 @@ from ..flow import KeyPath, Location, Shape, Spec
 from ..flow.paths import flatten, subscript
 from ..trace.assemble import Assembler
 from ..trace.locations import location
-from ..trace.run import leaves
+from ..trace.ran import leaves
 from .program import Examined
 
 

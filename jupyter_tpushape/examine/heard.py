@@ -14,6 +14,7 @@ import msgspec
 
 from ..flow import Failure, Shape
 from ..flow.text import words
+from .heard_sizes import sizes_of
 
 Bound = Literal["", "min", "max"]
 
@@ -208,10 +209,6 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
     return next((one for one in heard(text) if isinstance(one, kind)), None)
 
 
-def _sizes(text: str) -> Shape:
-    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
-
-
 _NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
 _LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
 _EQUAL = re.compile(r"Dimensions must be equal, but are (\d+) and (\d+)")
@@ -250,7 +247,7 @@ def _layers(text: str) -> Iterator[Heard]:
 def _operation(text: str) -> Iterator[Heard]:
     inside = _INSIDE.search(text)
     if inside:
-        shapes = tuple(_sizes(part) for part in re.findall(r"\[([^\]]*)\]", inside[2]))
+        shapes = tuple(sizes_of(part) for part in re.findall(r"\[([^\]]*)\]", inside[2]))
         yield HeardOperation(inside[1], shapes, text.splitlines()[-1].split(" (" + inside[1])[0])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..flow import Shape
 from .heard import Heard, reads
+from .heard_sizes import either_of, sizes_of
 
 
 class HeardDtypes(Heard, frozen=True):
@@ -130,15 +131,6 @@ class HeardInput(Heard, frozen=True):
     given: Shape
 
 
-def _shape(text: str) -> Shape:
-    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
-
-
-def _either(found: re.Match[str], *groups: int) -> str:
-    """What the first of these groups that took part in a match has: nothing at all is the shape of a scalar."""
-    return next((found[group] for group in groups if found[group] is not None), "")
-
-
 _DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
 _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
 # A Python number beside a tensor.
@@ -174,14 +166,16 @@ _ASSIGNED = re.compile(
 @reads
 def _assigned(text: str) -> Iterator[Heard]:
     if found := _ASSIGNED.search(text):
-        yield HeardAssigned(_shape(found[1] if found[1] is not None else found[3]), _shape(found[2] if found[2] is not None else found[4]))
+        yield HeardAssigned(
+            sizes_of(found[1] if found[1] is not None else found[3]), sizes_of(found[2] if found[2] is not None else found[4])
+        )
 
 
 @reads
 def _weights(text: str) -> Iterator[Heard]:
     weight, counted = _WEIGHT.search(text), _COUNT.search(text)
     if weight:
-        yield HeardWeight(weight[1] or "", _shape(weight[2]), _shape(weight[3]))
+        yield HeardWeight(weight[1] or "", sizes_of(weight[2]), sizes_of(weight[3]))
     if counted:
         yield HeardWeightCount(counted[1], int(counted[3]), int(counted[2]))
 
@@ -197,7 +191,7 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardStateful(False)
     loop = _LOOP.search(text)
     if loop:
-        yield HeardLoopState(_shape(loop[1]), _shape(loop[2]))
+        yield HeardLoopState(sizes_of(loop[1]), sizes_of(loop[2]))
     if "Shapes used to initialize variables must be fully-defined" in text:
         yield HeardUndefined()
     counted = _CARRIED.search(text) or _LEAVES.search(text)
@@ -263,95 +257,11 @@ def _structure(text: str) -> Iterator[Heard]:
     ):
         yield HeardMadeInside()
     if unfilled := _UNFILLED.search(text):
-        yield HeardUneven(_shape(_either(unfilled, 1, 2)))
+        yield HeardUneven(sizes_of(either_of(unfilled, 1, 2)))
     if uneven := _UNEVEN.search(text):
-        yield HeardUneven(_shape(uneven[1]))
+        yield HeardUneven(sizes_of(uneven[1]))
     if door:
-        yield HeardInput(_shape(door[1]), _shape(door[2]))
-
-
-class HeardCompared(Heard, frozen=True):
-    """A loss was given labels and predictions of other sizes, where it compares value by value."""
-
-    labels: Shape
-    predictions: Shape
-
-
-class HeardPositions(HeardCompared, frozen=True):
-    """The same for a loss of class numbers, axis by axis up to the last one."""
-
-
-class HeardIncompatible(Heard, frozen=True):
-    """Two shapes that a loss of tf_keras wants alike: those of labels and predictions."""
-
-    labels: Shape
-    predictions: Shape
-
-
-_INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
-_COMPARED = re.compile(
-    r"must have the same shape(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
-    r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
-)
-
-
-@reads
-def _compared(text: str) -> Iterator[Heard]:
-    if found := _COMPARED.search(" ".join(text.split())):
-        kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
-        yield kind(_shape(_either(found, 2, 4)), _shape(_either(found, 3, 5)))
-    if alike := _INCOMPATIBLE.search(text):
-        yield HeardIncompatible(_shape(alike[1]), _shape(alike[2]))
-
-
-class HeardSlices(Heard, frozen=True):
-    """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
-
-    first: int
-    second: int
-
-
-_SLICES = re.compile(r"^Dimensions (\d+) and (\d+) are not compatible")
-
-
-@reads
-def _slices(text: str) -> Iterator[Heard]:
-    if found := _SLICES.search(text):
-        yield HeardSlices(int(found[1]), int(found[2]))
-
-
-class HeardYielded(Heard, frozen=True):
-    """A generator gave an element of another shape than its signature says."""
-
-    given: Shape
-    wanted: Shape
-
-
-_YIELDED = re.compile(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected")
-
-
-@reads
-def _yielded(text: str) -> Iterator[Heard]:
-    if found := _YIELDED.search(text):
-        yield HeardYielded(_shape(found[1]), _shape(found[2]))
-
-
-class HeardReturned(Heard, frozen=True):
-    """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
-
-    index: int
-    given: str
-    wanted: str
-
-
-_RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
-_C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
-
-
-@reads
-def _returned(text: str) -> Iterator[Heard]:
-    if found := _RETURNED.search(text):
-        yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
+        yield HeardInput(sizes_of(door[1]), sizes_of(door[2]))
 
 
 class HeardNoAxis(Heard, frozen=True):
@@ -372,24 +282,6 @@ _NO_AXIS = re.compile(
 def _no_axis(text: str) -> Iterator[Heard]:
     if found := _NO_AXIS.search(text):
         yield HeardNoAxis(int(found[1] or found[3] or found["axis"]), int(found[2] or found[4] or found["rank"]))
-
-
-class HeardClassRows(Heard, frozen=True):
-    """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
-
-    labels: Shape
-    predictions: Shape
-
-
-_CLASS_ROWS = re.compile(
-    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
-)
-
-
-@reads
-def _class_rows(text: str) -> Iterator[Heard]:
-    if found := _CLASS_ROWS.search(text):
-        yield HeardClassRows(_shape(found[1]), _shape(found[2]))
 
 
 class HeardByPlace(Heard, frozen=True):

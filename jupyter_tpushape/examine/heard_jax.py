@@ -9,6 +9,7 @@ from typing import Literal
 from ..flow import Shape
 from .heard import Heard, HeardReshape, HeardUnequal, HeardWidths, reads
 from .heard_contracts import HeardUneven
+from .heard_sizes import sizes_of
 
 
 class HeardTraced(Heard, frozen=True):
@@ -188,7 +189,7 @@ def _jax(text: str) -> Iterator[Heard]:
     if "you should only use seeded random ops" in text:
         yield HeardUnseeded()
     if scoped := _SCOPED.search(text):
-        yield HeardScoped(scoped[1], _sizes(scoped[2]), _sizes(scoped[3]))
+        yield HeardScoped(scoped[1], sizes_of(scoped[2]), sizes_of(scoped[3]))
     if gone := _GONE.search(text):
         yield HeardGone(gone[1])
     if "train_step() takes 2 positional arguments but 3 were given" in text:
@@ -199,7 +200,7 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardMetricState(int(metric[1]), int(metric[2]))
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
-        yield HeardCarry(carry[1], _sizes(carry[3]), _sizes(carry[5]), carry[2], carry[4])
+        yield HeardCarry(carry[1], sizes_of(carry[3]), sizes_of(carry[5]), carry[2], carry[4])
     reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
     if reshape:
         yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
@@ -222,25 +223,25 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
     if untraced := _UNTRACED.search(text):
         yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
     if predicate := _PREDICATE.search(text):
-        yield HeardPredicate(_sizes(predicate[1]))
+        yield HeardPredicate(sizes_of(predicate[1]))
 
 
 @reads
 def _transformations(text: str) -> Iterator[Heard]:
     branches, scalar, put = _BRANCHES.search(text), _SCALAR.search(text), _PUT.search(text)
     if branches:
-        yield HeardBranches(_sizes(branches[2]), _sizes(branches[4]), (branches[1], branches[3]))
+        yield HeardBranches(sizes_of(branches[2]), sizes_of(branches[4]), (branches[1], branches[3]))
     if "vmap got inconsistent sizes for array axes to be mapped" in text:
         found = _MAPPED.findall(text)
         yield HeardMapped(tuple((int(size) if size.isdigit() else None, int(axis or 0), name) for size, axis, name in found))
     if "expected function with aux output to return a two-element tuple" in text:
         yield HeardGradient(True, paired=True)
     if scalar:
-        yield HeardGradient(scalar[1] is None, _sizes(scalar[1] or ""))
+        yield HeardGradient(scalar[1] is None, sizes_of(scalar[1] or ""))
     if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:
         yield HeardIndex()
     if put:
-        yield HeardPut(_sizes(put[1]), _sizes(put[2]))
+        yield HeardPut(sizes_of(put[1]), sizes_of(put[2]))
     if unbound := re.search(r"unbound axis name: (\w+)", text):
         yield HeardAxisName(unbound[1])
     if "Too many leaves for PyTreeSpec" in text:
@@ -264,11 +265,11 @@ def _unequal(text: str) -> Iterator[Heard]:
         yield HeardUnequal(*(int(size) if size.isdigit() else None for size in (left, right)))
         return
     if multiplied:
-        one, other = map(_sizes, multiplied.groups())
+        one, other = map(sizes_of, multiplied.groups())
         yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
     broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
     if divided:
-        yield HeardUneven(_sizes(divided[1]))
+        yield HeardUneven(sizes_of(divided[1]))
     if broadcast:
         shapes = [shape for shape in _shapes(broadcast[1]) if shape]
         yield from _apart([(one, other) for i, one in enumerate(shapes) for other in shapes[i + 1 :]])
@@ -289,7 +290,7 @@ def _apart(pairs: list[tuple[Shape, Shape]]) -> Iterator[Heard]:
 
 
 def _shapes(text: str) -> list[Shape]:
-    return [_sizes(part) for part in re.findall(r"\(([^)]*)\)", text)]
+    return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
 _METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
@@ -301,7 +302,3 @@ def _variables(text: str) -> Iterator[Heard]:
     attribute = _ATTRIBUTE.search(text)
     if attribute or "Triggering __jax_array__() during abstractification" in text:
         yield HeardVariable(attribute[1] if attribute else "")
-
-
-def _sizes(text: str) -> Shape:
-    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())

@@ -12,8 +12,8 @@ from ..replicas import is_distribution
 from ..replicas.layouts import Axes, Mesh, axes_of, mesh_of, variable_axes
 from ..trace.framework import LAID
 from ..trace.patience import ENDS, limited
+from ..trace.ran import leaves
 from ..trace.restore import left_as_found
-from ..trace.run import leaves
 from .layout_facts import Laid, laid_out
 from .program import Examined, shape_of
 

@@ -11,8 +11,8 @@ from ..flow import Shape, Target
 from ..trace.assume import Assume
 from ..trace.build import Counters
 from ..trace.framework import Framework
+from ..trace.ran import Run
 from ..trace.recorder import Recorder
-from ..trace.run import Run
 from .evidence import Evidence
 
 # The line of the training call that a trace looks at, where it is not the one that asks for the trace.

@@ -6,9 +6,9 @@ from typing import Any
 
 from ..sources.kinds import has
 from ..trace.patience import ADVICE, TimeUp, patience
+from ..trace.ran import leaves
 from ..trace.reach import is_step
 from ..trace.restore import uncollected
-from ..trace.run import leaves
 from .program import Examined, shape_of
 
 

@@ -152,7 +152,35 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.mesh or (MeshAxis("batch", self.replicas),)
 
 
-class Flow(msgspec.Struct, omit_defaults=True):
+class _Places:
+    """Where a flow's nodes and edges are, by node. A flow only grows, or gets other lists."""
+
+    def __init__(self, nodes: list[Node], edges: list[Edge]) -> None:
+        self.lists: tuple[list[Node], list[Edge]] = nodes, edges
+        # How many of each are known, and the last one.
+        self.seen: list[tuple[int, Node | Edge | None]] = [(0, None), (0, None)]
+        self.nodes: dict[str, Node] = {}
+        self.into: dict[str, list[Edge]] = {}
+        self.out_of: dict[str, list[Edge]] = {}
+
+    def hold(self, nodes: list[Node], edges: list[Edge]) -> bool:
+        """Whether these are the lists of before, perhaps with more at their ends."""
+        if self.lists[0] is not nodes or self.lists[1] is not edges:
+            return False
+        both: tuple[list[Any], list[Any]] = (nodes, edges)
+        return all(count <= len(now) and (not count or now[count - 1] is last) for (count, last), now in zip(self.seen, both, strict=True))
+
+    def read(self) -> None:
+        nodes, edges = self.lists
+        for at in range(self.seen[0][0], len(nodes)):
+            self.nodes.setdefault(nodes[at].id, nodes[at])
+        for at in range(self.seen[1][0], len(edges)):
+            self.into.setdefault(edges[at].target, []).append(edges[at])
+            self.out_of.setdefault(edges[at].source, []).append(edges[at])
+        self.seen = [(len(nodes), nodes[-1] if nodes else None), (len(edges), edges[-1] if edges else None)]
+
+
+class Flow(msgspec.Struct, omit_defaults=True, dict=True):
     """A traced program, as plain values without live objects."""
 
     nodes: list[Node] = msgspec.field(default_factory=list)
@@ -162,10 +190,7 @@ class Flow(msgspec.Struct, omit_defaults=True):
 
     def node(self, id: str) -> Node:
         """The node with this id; raises ``KeyError`` if there is none."""
-        for node in self.nodes:
-            if node.id == id:
-                return node
-        raise KeyError(id)
+        return self._places.nodes[id]
 
     def graph(self) -> nx.MultiDiGraph:
         """The flow as a networkx graph; nodes have the attribute ``node``, edges the attribute ``edge``."""
@@ -179,10 +204,18 @@ class Flow(msgspec.Struct, omit_defaults=True):
         return graph
 
     def into(self, id: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.target == id]
+        return list(self._places.into.get(id, ()))
 
     def out_of(self, id: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.source == id]
+        return list(self._places.out_of.get(id, ()))
+
+    @property
+    def _places(self) -> _Places:
+        places: _Places | None = self.__dict__.get("places")
+        if places is None or not places.hold(self.nodes, self.edges):
+            places = self.__dict__["places"] = _Places(self.nodes, self.edges)
+        places.read()
+        return places
 
     def failed(self) -> list[Node]:
         return [node for node in self.nodes if node.status == "failed"]

@@ -17,8 +17,9 @@ from ..trace.by_rows import runs_by_rows
 from ..trace.locations import is_user_file
 from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
+from ..trace.ran import Run
 from ..trace.recorder import Call, Recorder
-from ..trace.run import Run, run
+from ..trace.run import run
 from .probe import Rerun
 
 # By these names code asks for sizes that are numbers.

@@ -18,8 +18,9 @@ from ..trace.declared import transparent
 from ..trace.locations import location
 from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
+from ..trace.ran import Run
 from ..trace.recorder import Call, Recorder
-from ..trace.run import Run, run
+from ..trace.run import run
 
 
 @dataclass

@@ -18,6 +18,8 @@ from .arrivals import Arrivals
 from .tell import tell
 
 _NAME = "_tpushape"
+# What a wrapper of ours shows tracebacks with, on the wrapper.
+_SHOWN = "_tpushape_before"
 
 
 class Extension:
@@ -130,9 +132,21 @@ def load(shell: Any) -> None:
     register(shell)
     comm.register(shell)
     sys.meta_path.insert(0, extension.arrivals)
+    if hasattr(shown := vars(shell).get("showtraceback"), _SHOWN):
+        # Ours of an earlier time, which another extension has put back as it left.
+        _give_back(shell, getattr(shown, _SHOWN))
     extension.show = vars(shell).get("showtraceback")
     extension.shown = shell.showtraceback = _plain(shell.showtraceback)
+    setattr(extension.shown, _SHOWN, extension.show)
     extension.before()
+
+
+def _give_back(shell: Any, show: Any) -> None:
+    """Shows tracebacks as before: as ``show`` of another extension does, or as the shell does by itself."""
+    if show is None:
+        vars(shell).pop("showtraceback", None)
+    else:
+        shell.showtraceback = show
 
 
 def _plain(show: Any) -> Any:
@@ -194,13 +208,9 @@ def unload(shell: Any) -> None:
     from . import comm
 
     comm.unregister(shell)
-    if vars(shell).get("showtraceback") is not extension.shown:
-        # Somebody has wrapped it since: theirs stays, and ours beneath it only takes frames of ours out, of which there are none.
-        pass
-    elif extension.show is None:
-        vars(shell).pop("showtraceback", None)
-    else:
-        shell.showtraceback = extension.show
+    # Where somebody has wrapped it since, theirs stays, and ours beneath it only takes frames of ours out, of which there are none.
+    if vars(shell).get("showtraceback") is extension.shown:
+        _give_back(shell, extension.show)
     extension.watched = None
     delattr(shell, _NAME)
     shell.__dict__.pop("_tpushape_cells", None)

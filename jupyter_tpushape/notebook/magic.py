@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import re
@@ -74,6 +75,15 @@ class TpuShapeMagics(Magics):
         if {"--help", "-h"} & set(line.split()):
             print((type(self).tpushape.__doc__ or "").removeprefix("::").replace("Examples::", "Examples:").strip())
             return
+        with contextlib.suppress(KeyboardInterrupt):
+            self._run(line, cell)
+            return
+        # The cell fails, so that none behind it runs. Nothing holds the frames that were left, and they are not shown: hundreds of lines.
+        interrupted: Any = KeyboardInterrupt("tpushape was interrupted")
+        interrupted._render_traceback_ = lambda: ["tpushape: Interrupted."]
+        raise interrupted
+
+    def _run(self, line: str, cell: str | None) -> None:
         try:
             options = parse_argstring(type(self).tpushape, _quote(line))
         except ValueError as error:  # of quotes
@@ -94,7 +104,7 @@ class TpuShapeMagics(Magics):
                 raise
         except (BadProgram, BadData) as error:
             raise UsageError(_asked_here(str(error))) from None
-        except (KeyboardInterrupt, UsageError):
+        except UsageError:
             raise
         except Exception as error:
             from ..internal import ours

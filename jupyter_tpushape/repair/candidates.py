@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..examine.evidence import Evidence
-from ..flow import Edit, Finding
+from ..flow import Edit, Finding, elements
 from ..internal import part_lost
+from .edits import InputShape
 from .makers.edits import Fix
 from .makers.layers import general
 from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
+
+# Weights of layers that are built on such a sample would fill the memory of this machine, and no step could be fed with it.
+_MOST_VALUES = 2**31
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,11 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             part_lost(error)
         for title, edits, reason in made:
             key = repr(edits)
-            if key not in seen:
+            if key not in seen and not any(isinstance(edit, InputShape) and _too_large(edit) for edit in edits):
                 seen.add(key)
                 found.append(Candidate(title, tuple(edit.value for edit in edits), reason))
     return found
+
+
+def _too_large(edit: InputShape) -> bool:
+    return (elements(tuple(edit.shape)) or 0) >= _MOST_VALUES

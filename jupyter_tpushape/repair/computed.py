@@ -15,8 +15,9 @@ import numpy as np
 from ..examine import Examined
 from ..flow import elements
 from ..flow.paths import flatten, show
+from ..trace.ran import Run
 from ..trace.recorder import Recorder
-from ..trace.run import Run, run
+from ..trace.run import run
 
 # Up to how many weights and values between layers, and how many nodes, a program is small.
 VALUES, NODES = 500_000, 80

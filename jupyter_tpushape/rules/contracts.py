@@ -11,7 +11,6 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardCall, HeardOperation, HeardUnlike, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
-    HeardClassRows,
     HeardDtypes,
     HeardInput,
     HeardIterated,
@@ -27,6 +26,7 @@ from ..examine.heard_contracts import (
     HeardWeight,
     HeardWeightCount,
 )
+from ..examine.heard_data import HeardClassRows
 from ..flow import Edge, Fact, Node, Shape, Who, syntax
 from ..flow.paths import show
 from ..graph import instead

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
-from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
+from ..examine.heard_contracts import HeardNoRank
+from ..examine.heard_data import HeardReturned, HeardSlices, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
 from ..flow import Fact, Finding, KeyPath, Spec
 from ..flow.paths import flatten, show

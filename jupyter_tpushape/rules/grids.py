@@ -6,7 +6,7 @@ import msgspec
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_contracts import HeardCompared, HeardPositions
+from ..examine.heard_data import HeardCompared, HeardPositions
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import axes, cause, written
 from .compared import ends, kind_of, sizes_met

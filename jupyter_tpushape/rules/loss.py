@@ -8,7 +8,8 @@ from typing import Literal
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
-from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared, HeardIncompatible
+from ..examine.heard_contracts import HeardAssigned
+from ..examine.heard_data import HeardClassRows, HeardCompared, HeardIncompatible
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-_HERE = str(Path(__file__).resolve().parents[1])
+_HERE = str(Path(__file__).parents[1])
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 # Libraries that call back into the user's code from threads of their own.
 _CALLING = ("/keras/", "/tf_keras/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,10 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     elif _long(leaf) and framework == "keras":
         text = f"`{name}` contains {leaf.dtype} values, which tensors do not support: use {name}.astype('float32')"
         problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype), path=path, dtype="float32"))
+    elif framework == "tf_keras" and _not_gathered(leaf):
+        known = "int8" if "int" in leaf.dtype.name else "float32"
+        text = f"`{name}` contains {leaf.dtype} values, of which tf_keras selects no rows: use {name}.astype('{known}')"
+        problems.append(Problem("no-tensor", text, known, str(leaf.dtype), path=path, dtype=known))
     elif framework == "keras" and _only_numpy(leaf):
         text = f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
         problems.append(Problem("no-tensor", text, "an array of JAX", str(leaf.dtype), path=path))
@@ -128,6 +133,20 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
             )
         )
     return problems
+
+
+def _not_gathered(value: Any) -> bool:
+    """Whether it is of a small dtype, such as int4, of which TensorFlow gathers no rows; tf_keras gathers those of each batch."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "V" and _kind(value) == "" and not _gathers(value.dtype)
+
+
+@lru_cache(maxsize=64)
+def _gathers(dtype: Any) -> bool:
+    try:
+        sys.modules["tensorflow"].gather(np.zeros(1, dtype), [0])
+    except Exception:
+        return False
+    return True
 
 
 def _only_numpy(value: Any) -> str:

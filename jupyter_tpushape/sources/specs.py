@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..flow import elements, show_shape
 from ..flow.paths import flatten, map_leaves
 from .kinds import dtype_name, has_base, is_spec
-from .values import LeafSpec, Sample, Stage, TensorKind
+from .values import BadData, LeafSpec, Sample, Stage, TensorKind
+
+# TensorFlow counts them in 64 bits.
+MOST_ELEMENTS = 2**63 - 1
 
 
 def spec_leaf(value: Any) -> LeafSpec:
@@ -18,6 +22,8 @@ def spec_leaf(value: Any) -> LeafSpec:
     if has_base(value, "InputSpec", "") and dims is None and getattr(value, "ndim", None) is not None:
         axes = dict(getattr(value, "axes", None) or {})
         dims = tuple(axes.get(axis, axes.get(axis - value.ndim)) for axis in range(value.ndim))
+    if (elements(dims) or 0) > MOST_ELEMENTS:
+        raise BadData(f"No tensor has as many elements as a spec of shape {show_shape(dims)}: use smaller sizes.")
     kind: TensorKind = "dense"
     if getattr(value, "kind", "") in ("ragged", "sparse"):
         kind = value.kind

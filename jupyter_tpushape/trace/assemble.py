@@ -13,8 +13,8 @@ from .config import silently, size_arguments
 from .doors import Feeds
 from .families import layer_family, op_family
 from .locations import location
+from .ran import Leaf, Run
 from .recorder import Call, Port, Recorder, Source, line_of
-from .run import Leaf, Run
 
 
 class Assembler:

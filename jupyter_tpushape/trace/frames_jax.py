@@ -42,7 +42,7 @@ _PASSED_FILES = (
 
 HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
 _LIBRARIES = tuple(
-    str(Path(found.origin).resolve().parent) + os.sep
+    str(Path(found.origin).parent) + os.sep
     for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "opt_einsum", "optree", "tensorflow")
     if (found := importlib.util.find_spec(name)) is not None and found.origin
 )

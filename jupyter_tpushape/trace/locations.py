@@ -24,7 +24,8 @@ from ..flow import Location
 _CALLED = "get_ipython()."
 # Stands for the line with the cell magic in the source of a cell that is traced; IPython would take an empty one away.
 MAGIC = "# %%tpushape"
-HERE = str(Path(__file__).resolve().parent.parent) + os.sep
+# As code objects name their files: not resolved, or nothing would be known again in an environment behind a symbolic link.
+HERE = str(Path(__file__).parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
 _DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py", "step.py"))  # noqa: PTH118
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})

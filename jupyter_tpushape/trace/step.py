@@ -15,10 +15,10 @@ from ..flow.paths import flatten, map_leaves
 from .anew import made_anew
 from .locations import location, user_frame
 from .patience import ENDS, limited
+from .ran import Leaf, Run, leaves
 from .reach import BadStep, Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
-from .run import Leaf, Run, leaves
 from .step_facts import StepFacts
 from .strategies import Batches, Doors
 from .tensorflow import graph_for

@@ -17,10 +17,10 @@ from ..flow import Spec
 from ..flow.paths import flatten, map_leaves
 from .framework import Framework
 from .patience import ENDS, limited
+from .ran import Leaf, Run, leaves
 from .reach import BadStep, Reached, plain, reach
 from .recorder import Recorder, recording, unmasked
 from .restore import left_as_found
-from .run import Leaf, Run, leaves
 
 
 def run_on_state(

@@ -1,0 +1,112 @@
+"""What frameworks say of data: labels beside predictions, arrays beside one another, and what a pipeline's functions give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..flow import Shape
+from .heard import Heard, reads
+from .heard_sizes import either_of, sizes_of
+
+
+class HeardCompared(Heard, frozen=True):
+    """A loss was given labels and predictions of other sizes, where it compares value by value."""
+
+    labels: Shape
+    predictions: Shape
+
+
+class HeardPositions(HeardCompared, frozen=True):
+    """The same for a loss of class numbers, axis by axis up to the last one."""
+
+
+class HeardIncompatible(Heard, frozen=True):
+    """Two shapes that a loss of tf_keras wants alike: those of labels and predictions."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
+_COMPARED = re.compile(
+    r"must have the same shape(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
+    r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
+)
+
+
+@reads
+def _compared(text: str) -> Iterator[Heard]:
+    if found := _COMPARED.search(" ".join(text.split())):
+        kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
+        yield kind(sizes_of(either_of(found, 2, 4)), sizes_of(either_of(found, 3, 5)))
+    if alike := _INCOMPATIBLE.search(text):
+        yield HeardIncompatible(sizes_of(alike[1]), sizes_of(alike[2]))
+
+
+class HeardSlices(Heard, frozen=True):
+    """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
+
+    first: int
+    second: int
+
+
+_SLICES = re.compile(r"^Dimensions (\d+) and (\d+) are not compatible")
+
+
+@reads
+def _slices(text: str) -> Iterator[Heard]:
+    if found := _SLICES.search(text):
+        yield HeardSlices(int(found[1]), int(found[2]))
+
+
+class HeardYielded(Heard, frozen=True):
+    """A generator gave an element of another shape than its signature says."""
+
+    given: Shape
+    wanted: Shape
+
+
+_YIELDED = re.compile(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected")
+
+
+@reads
+def _yielded(text: str) -> Iterator[Heard]:
+    if found := _YIELDED.search(text):
+        yield HeardYielded(sizes_of(found[1]), sizes_of(found[2]))
+
+
+class HeardReturned(Heard, frozen=True):
+    """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
+
+    index: int
+    given: str
+    wanted: str
+
+
+_RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
+_C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
+
+
+@reads
+def _returned(text: str) -> Iterator[Heard]:
+    if found := _RETURNED.search(text):
+        yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
+
+
+class HeardClassRows(Heard, frozen=True):
+    """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_CLASS_ROWS = re.compile(
+    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
+)
+
+
+@reads
+def _class_rows(text: str) -> Iterator[Heard]:
+    if found := _CLASS_ROWS.search(text):
+        yield HeardClassRows(sizes_of(found[1]), sizes_of(found[2]))

@@ -1,0 +1,157 @@
+"""The variables of Keras 3 while a program is only traced: how they are made without values, and what is read and written instead."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from keras.src.backend import Variable
+from keras.src.backend.common import global_state
+
+from ..replicas.mesh import live_distribution
+from .backend import Backend
+from .hooks import Hooks
+from .initial import shaped
+from .locations import user_frame
+from .recorder import active
+from .whose import of_the_user
+
+
+class TracedVariables:
+    """What :class:`Keras3` does so that a trace initializes and writes none of its variables."""
+
+    backend: Backend
+    hooks: Hooks
+
+    # -- made by a builder --------------------------------------------------------------------------
+
+    def install_hollow(self) -> None:
+        """Variables of a builder that is only traced get no values, where these are slow to make."""
+        if self.backend.slow_values:
+            self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
+            self.hooks.patch(Variable, "_deferred_initialize", self._around_deferred)
+            if hasattr(Variable, "_initialize_layout"):
+                self.hooks.patch(Variable, "_initialize_layout", self._around_layout)
+            self.hooks.patch(keras.src.backend.distribution_lib, "list_devices", self._around_devices)
+
+    def _around_initial(self, original: Any) -> Any:
+        def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.building and live_distribution() is None:
+                recorder.unplaced[id(variable)] = variable
+            if recorder is None or not recorder.hollow:
+                return original(variable, initializer)
+            initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
+            # As Keras itself leaves a variable that is made in a stateless scope.
+            variable._value, variable._initializer = None, initializer
+            return None
+
+        return _initialize_with_initializer
+
+    def _around_layout(self, original: Any) -> Any:
+        def _initialize_layout(variable: Any) -> Any:
+            # The devices of a layout may be those of a slice that is only planned.
+            recorder = active()
+            return original(variable) if recorder is None or not recorder.hollow else None
+
+        return _initialize_layout
+
+    def _around_devices(self, original: Any) -> Any:
+        def list_devices(device_type: str | None = None) -> Any:
+            recorder = active()
+            planned = recorder.devices if recorder is not None and recorder.hollow else ()
+            if not planned or (device_type or "tpu").lower() != "tpu":
+                return original(device_type)
+            try:
+                found = original(device_type)
+            except RuntimeError:  # there is no such device on this machine
+                return list(planned)
+            # A builder on a machine with one CPU means those of the slice.
+            return list(planned) if len(found) == 1 and found[0].startswith("cpu") else found
+
+        return list_devices
+
+    def _around_deferred(self, original: Any) -> Any:
+        def _deferred_initialize(variable: Any) -> Any:
+            recorder = active()
+            # Keras forgets the initializer once it has been asked for a value.
+            return original(variable) if recorder is None or not recorder.hollow else None
+
+        return _deferred_initialize
+
+    # -- in a symbolic run --------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """No variable is written, none is initialised, and no warning reaches the user."""
+        uninitialised = global_state.get_global_attribute("uninitialized_variables")
+        known = list(uninitialised or [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with keras.StatelessScope(initialize_variables=False) as stateless:
+                stateless.get_current_value = self._values(stateless.get_current_value)
+                stateless.add_update = self._updates(stateless.add_update)
+                with self._whole_tracebacks():
+                    yield
+        after, recorder = global_state.get_global_attribute("uninitialized_variables"), active()
+        if after is not None:
+            if recorder is not None:
+                recorder.variables += after[len(known) :]
+            global_state.set_global_attribute("uninitialized_variables", known)
+
+    @contextlib.contextmanager
+    def _whole_tracebacks(self) -> Iterator[None]:
+        """Keras leaves its own frames in, where the operation that broke is known by them alone."""
+        state, name = vars(global_state.GLOBAL_STATE_TRACKER), "traceback_filtering"
+        before = {name: state[name]} if name in state else {}
+        if self.backend.reads_tracebacks:
+            state[name] = False
+        try:
+            yield
+        finally:
+            if self.backend.reads_tracebacks:
+                state.pop(name, None)
+                state.update(before)
+
+    def _values(self, written: Any) -> Any:
+        """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
+
+        def current(variable: Any) -> Any:
+            recorder = active()
+            if recorder is not None and id(variable) in recorder.metered:
+                recorder.measured.append((recorder.metered[id(variable)], user_frame()))
+            value = written(variable)
+            if value is not None:
+                return value
+            if recorder is not None and self.backend.slow_values and id(variable) not in recorder.asked:
+                recorder.asked.add(id(variable))
+                # One that a builder made has the shape that its initializer returned then.
+                made = global_state.get_global_attribute("uninitialized_variables") or ()
+                initializer = getattr(variable, "_initializer", None)
+                if of_the_user(initializer) and any(one is variable for one in made):
+                    variable._initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
+            value = self.backend.read(variable)
+            if recorder is not None and variable._value is None and variable.trainable:
+                recorder.weights.add(self.backend.key(value))
+            return value
+
+        return current
+
+    def _updates(self, original: Any) -> Any:
+        """Notes which variables are left with a tensor that only a branch or loop has."""
+
+        def add_update(update: Any) -> None:
+            recorder = active()
+            variable, value = update
+            if recorder is not None and self.backend.is_inner(value):
+                recorder.escaped[id(variable)] = variable, recorder.stack[-1].name if recorder.stack else "", user_frame()
+            elif recorder is not None:
+                recorder.escaped.pop(id(variable), None)
+            if recorder is not None and recorder.graph is not None and not recorder.muted and (place := user_frame()) is not None:
+                recorder.written.setdefault(id(variable), (variable, place))
+            original(update)
+
+        return add_update
