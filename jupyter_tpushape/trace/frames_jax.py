@@ -41,10 +41,12 @@ _PASSED_FILES = (
 )
 
 HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
+# An environment may be reached through a link: frames name the way that Python took.
 _LIBRARIES = tuple(
-    str(Path(found.origin).resolve().parent) + os.sep
+    str(path.parent) + os.sep
     for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "opt_einsum", "optree", "tensorflow")
     if (found := importlib.util.find_spec(name)) is not None and found.origin
+    for path in (Path(found.origin), Path(found.origin).resolve())
 )
 _STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 # Whoever stands above these called the layer, or asked for the trace.
