@@ -586,6 +586,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         paired.unflattened,
         paired.unpaired_axis,
         paired.axes_after_batch,
+        paired.axes_where_made,
         labels.rows_of_one,
         operations.other_axis,
         operations.leave_out,

@@ -33,6 +33,7 @@ from .compared import (
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
+from .crossed import crossed_before
 from .data import varying_widths
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
@@ -96,6 +97,10 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
+    crossed = crossed_before(evidence, node) if node.kind == "layer" else None
+    if crossed is not None:
+        yield crossed
+        return
     vector = vector_added(evidence, node)
     if vector is not None:
         added, by, place = vector

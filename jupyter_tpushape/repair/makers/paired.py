@@ -187,6 +187,25 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
             )
 
 
+@of(EveryPair)
+def axes_where_made(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """One number a sample with as many axes as what it meets, where the function makes it: rates of noise, drawn for each sample."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    if len(few) != 1 or len(long) < 3 or fact.chance:
+        return
+    more = len(long) - 1
+    for line in lines_at(evidence, finding.location)[:1]:
+        read = {item.id for one in line.around(ast.stmt, line.scope)[-1:] for item in nodes(one, ast.Name)}
+        made = {ast.unparse(item.targets[0]): item for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line}
+        for name, item in made.items():
+            if name in read:
+                yield (
+                    f"Add {more} axes of size 1 to {name} after its batch axis at line {item.lineno}",
+                    [line.edit(item.value, f"{IT}[{', '.join([':', *['None'] * more])}]")],
+                    "Each sample is then combined with its own value.",
+                )
+
+
 @of(EveryIndex)
 def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """One index for each row of a gather."""
