@@ -511,6 +511,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "key-reused": (keys.derived,),
+    "noise-shared": (keys.noise_for_each,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
         turned.whole_blocks,
@@ -596,6 +597,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     turned.last_two,
     turned.every_pair,
+    turned.each_with_each,
     turned.same_length,
     heads.flatten_inside,
     dtypes.cast,

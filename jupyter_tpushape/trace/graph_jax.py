@@ -19,6 +19,7 @@ from .gradients_jax import COUNTED, counted
 from .inside_jax import draws, inside, opens
 from .keys_jax import Keys
 from .locations import HERE, user_frame
+from .noise_jax import Noise
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 from .values_jax import GIVEN
 
@@ -41,7 +42,7 @@ class TraceGraph(Graph):
         self.fixed: dict[int, Any] = {}
         # Those of them that depend on a variable which the program created while it ran.
         self.renewed: dict[int, Any] = {}
-        self.keys = Keys()
+        self.keys, self.noise = Keys(), Noise()
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -71,6 +72,7 @@ class TraceGraph(Graph):
             del self._trace
         self._frame = None
         self.keys.clear()
+        self.noise.clear()
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
@@ -113,6 +115,7 @@ class TraceGraph(Graph):
                 recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
         if (redrawn := self.keys.note(name, params, tensors, [base(one) for one in results], _caller(sys._getframe(2)))) is not None:
             recorder.redrawn = recorder.redrawn or redrawn
+        scaled = self.noise.note(name, params, tensors, [base(one) for one in results], self.fixed)
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
@@ -148,7 +151,9 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
-        places = [id(base(one)) for one in operands if not isinstance(one, dict)]
+        if scaled is not None:
+            recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
+        places = [self._origin(base(one), call) for one in operands if not isinstance(one, dict)]
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
@@ -156,6 +161,11 @@ class TraceGraph(Graph):
             self.loop = self.loop or call
         if opens(name):
             inside(recorder, self.framework, call, name, params)
+
+    def _origin(self, tensor: Any, call: Call) -> int:
+        """The key of a tensor; of what a call made of its operand on the way, the operand's, where that has the same shape."""
+        port = next((one for one in call.inputs if one.spec.shape == getattr(tensor, "shape", None)), None)
+        return port.key if self.recorder.producers.get(id(tensor)) is call and port is not None else id(tensor)
 
     def note_failure(self, error: BaseException) -> None:
         """The operation that raised, where one did between layers: the function that the innermost line of the program called."""

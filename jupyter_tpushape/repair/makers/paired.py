@@ -9,7 +9,16 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
 from ...rules.facts.loss_silent import PairsPredicted, RowsLost
-from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
+from ...rules.facts.mixing import (
+    BatchLost,
+    EveryIndex,
+    EveryPair,
+    NormedOverBatch,
+    RowsMultiplied,
+    SamplesPicked,
+    SamplesReturn,
+    SamplesSummed,
+)
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -79,7 +88,7 @@ _REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") fo
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:
     """A sum over an axis of each sample, where the program names the axis of the samples; with as many axes as the labels have."""
     fact = finding.fact
-    if not isinstance(fact, (SamplesReturn, RowsLost)):
+    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
         return
     where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
     for line in lines_at(evidence, where):

@@ -109,7 +109,11 @@ class _Selection:
     def holds(self) -> bool:
         """Whether everything selected ends in a mean or a sum, and each element is computed by itself on the way."""
         line = self._line
-        stored = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)}
+        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        first = self._selects[0].lineno if self._selects else 0
+        # What is set once, before it is used, is the same wherever the mask is written.
+        once = {one.id for one in stores if one.lineno < first and sum(other.id == one.id for other in stores) == 1}
+        stored = {one.id for one in stores} - once
         steady = self.mask.isidentifier() or not stored & {
             one.id for one in ast.walk(syntax.parse(self.mask or "0")) if isinstance(one, ast.Name)
         }
