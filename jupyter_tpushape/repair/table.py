@@ -433,6 +433,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        paired.both_views,
         names.reordered_labels,
         foreign.in_keras_ops,
         pictures.colored_inside,

@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
-from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared, HeardIncompatible
+from ..examine.heard_contracts import HeardAssigned, HeardClassRows, HeardCompared, HeardIncompatible, HeardPositions
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -41,6 +41,7 @@ from .facts.data import LabelsAsWeights, ThirdPart
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
+from .facts.lines import LossCalled
 from .facts.loss import (
     IndexInRow,
     LabelRank,
@@ -223,6 +224,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
+    rows_apart = hear(node.failure, HeardPositions) if node.kind == "op" and not metric else None
+    if rows_apart is not None and len(rows_apart.labels) == len(rows_apart.predictions) - 1:
+        text = evidence.raised.text if evidence.raised is not None else ""
+        return CUSTOM.id, LossCalled(text, rows_apart.labels, rows_apart.predictions, True), ()
     if node.kind == "op" and len(evidence.given) >= 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 
 from ..flow import Spec
@@ -183,8 +184,10 @@ class TraceGraph(Graph):
         if around is not None and around.opaque and (line is None or line == tuple(around.called or ())):
             recorder.stack[-1].inner = recorder.stack[-1].inner or name
             return
-        tensors = [tensor for _, tensor in self.framework.tensors_of(self._read(arguments_of(callee)), {})]
-        if not tensors or callee.f_code.co_filename.startswith(HERE):
+        given = list(self._operands(self._read(arguments_of(callee))))
+        # Python asks the right operand where the left one, an array of NumPy, leaves it to that.
+        tensors = given[::-1] if function in _REFLECTED else given
+        if all(isinstance(one, np.ndarray) for one in tensors) or callee.f_code.co_filename.startswith(HERE):
             return
         call = self._new(None, recorder.stack[-1] if recorder.stack else None)
         call.op = call.name = name
@@ -194,6 +197,16 @@ class TraceGraph(Graph):
         call.called = line or call.called or made_by(callee) or line_running()
         call.failure = error
         recorder.failed = call
+
+    def _operands(self, values: Any) -> Iterator[Any]:
+        """The tensors among arguments, and arrays of NumPy, which are constants."""
+        for one in values:
+            if isinstance(one, (list, tuple)):
+                yield from self._operands(one)
+            elif isinstance(one, np.ndarray) and one.ndim:
+                yield one
+            else:
+                yield from (tensor for _, tensor in self.framework.tensors_of(([one],), {}))
 
     def _read(self, values: Any) -> Any:
         """The arguments of a call with the values of variables in their places."""
@@ -212,6 +225,7 @@ class TraceGraph(Graph):
 
 
 _GRAPHS: dict[int, TraceGraph] = {}
+_REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 

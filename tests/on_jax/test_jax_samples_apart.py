@@ -139,3 +139,142 @@ def test_a_mask_of_names_that_are_set_once_is_the_same_everywhere(tmp_path):
 def test_a_property_goes_by_the_name_of_what_it_does(tmp_path):
     flow = traced(tmp_path, PAIRS.format(first="u", second="v", loss=CLIP)).flow
     assert "Transpose" in {node.op for node in flow.nodes}
+
+
+BOXES = """
+class Boxes(keras.Model):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        total = 0.0
+        for i in range(y_pred.shape[0]):
+            mask = y["there"][i] > 0
+            p = y_pred[i][mask]
+            t = y["box"][i][mask]
+            total = total + jnp.mean(jnp.abs(p - t))
+        return total / y_pred.shape[0]
+def build():
+    inputs = keras.Input((16,))
+    model = Boxes(inputs, layers.Reshape((6, 4))(layers.Dense(24)(inputs)))
+    model.compile("adam")
+    return model
+def data():
+    return np.zeros((8, 16), "float32"), {"there": np.ones((8, 6), "float32"), "box": np.zeros((8, 6, 4), "float32")}
+"""
+
+
+def test_a_mean_of_selected_rows_is_divided_by_all_of_their_values(tmp_path):
+    (finding,) = serious(traced(tmp_path, BOXES))
+    fix = finding.fixes[0]
+    assert fix.proof == "source"
+    assert "ops.where(mask[..., None], ops.ones_like(jnp.abs(p - t)), 0.0)" in fix.patch
+
+
+LOOP = """
+class Own(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.table = layers.Embedding(12, 8)
+    def call(self, h):
+        start = {start}
+        def body(carry, _):
+            token, h = carry
+            h = jnp.tanh(h + {read})
+            return (jax.nn.softmax(h).max(-1), h), h
+        return jax.lax.scan(body, (start, h), None, length=3)[1][-1]
+def build():
+    model = keras.Sequential([keras.Input((8,)), Own(), layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+def data():
+    return np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+def test_whole_numbers_that_are_written_stay_whole(tmp_path):
+    code = LOOP.format(start='jnp.zeros((h.shape[0],), "int32")', read="self.table(token)")
+    finding = serious(traced(tmp_path, code))[0]
+    assert type(finding.fact).__name__ == "CarryApart"
+    assert not any("as float32" in fix.title for fix in finding.fixes)
+
+
+def test_a_state_that_is_whole_by_default_becomes_what_a_step_returns(tmp_path):
+    code = LOOP.format(start="jnp.zeros_like(jnp.argmax(h, axis=-1))", read="token[:, None]")
+    assert "as float32" in serious(traced(tmp_path, code))[0].fixes[0].title
+
+
+TABLE = """
+ALPHA = np.ones((5,), "float32")
+class Focal(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        y = jnp.squeeze(y_true, -1).astype("int32")
+        p = jnp.take_along_axis(jax.nn.log_softmax(y_pred), y[:, None], axis=-1)[:, 0]
+        return -{alpha} * (1 - jnp.exp(p)) ** 2 * p
+def build():
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(5)])
+    model.compile("adam", Focal())
+    return model
+def data():
+    return np.zeros((64, 8), "float32"), np.zeros((64, 1), "int32")
+"""
+
+
+def test_an_array_of_numpy_is_an_operand_as_well(tmp_path):
+    (finding,) = serious(traced(tmp_path, TABLE.format(alpha="ALPHA")))
+    assert finding.fact.shapes == ((5,), (32,))
+    assert finding.fixes[0].proof == "source"
+    assert "ops.take(-ALPHA" in finding.fixes[0].patch
+    assert traced(tmp_path, TABLE.format(alpha="jnp.take(jnp.asarray(ALPHA), y)")).ok
+
+
+VIEWS = """
+class Views(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.f = layers.Dense(16)
+    def call(self, x):
+        return self.f(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        z = ops.normalize(ops.concatenate([self(x), self(-x)], axis=0), axis=-1)
+        b = ops.shape(x)[0]
+        target = {target}
+        return ops.mean(keras.losses.sparse_categorical_crossentropy(target, ops.matmul(z, ops.transpose(z)) - 1e9 * ops.eye(2 * b), from_logits=True))
+def build():
+    model = Views()
+    model.compile("adam")
+    return model
+def data():
+    return np.zeros((96, 30), "float32"), None
+"""
+
+
+def test_the_second_view_of_each_sample_has_a_label_of_its_own(tmp_path):
+    (finding,) = serious(traced(tmp_path, VIEWS.format(target="ops.arange(b) + b")))
+    assert "without their last axis, (64,)" in finding.why
+    assert finding.fixes[0].proof == "source"
+    assert "ops.concatenate([ops.arange(b) + b, ops.arange(b)])" in finding.fixes[0].patch
+
+
+def test_labels_that_count_the_samples_themselves_are_left_to_the_user(tmp_path):
+    (finding,) = serious(traced(tmp_path, VIEWS.format(target="ops.arange(b)")))
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+CHOSEN = """
+class Values(keras.Model):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return jnp.mean(({chosen} - y["reward"]) ** 2)
+def build():
+    inputs = keras.Input((6,))
+    model = Values(inputs, layers.Dense(4)(inputs))
+    model.compile("adam")
+    return model
+def data():
+    return np.zeros((64, 6), "float32"), {{"action": np.zeros((64,), "int32"), "reward": np.zeros((64,), "float32")}}
+"""
+
+
+def test_one_value_of_each_row_is_read_at_its_own_index(tmp_path):
+    (finding,) = serious(traced(tmp_path, CHOSEN.format(chosen='y_pred[:, y["action"]]')))
+    assert finding.rule == "batch-broadcast"
+    assert finding.fixes[0].proof == "source"
+    assert "axis=1)[:, 0]" in finding.fixes[0].patch
+    assert traced(tmp_path, CHOSEN.format(chosen='jnp.take_along_axis(y_pred, y["action"][:, None], axis=1)[:, 0]')).ok

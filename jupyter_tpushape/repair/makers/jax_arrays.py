@@ -78,6 +78,20 @@ def _handed(node: ast.AST | None) -> set[str]:
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
 
 
+_WHOLE = ("int", "uint", "bool")
+_FILLED = frozenset({"zeros_like", "ones_like", "full_like", "full", "arange", "array", "asarray"})
+
+
+def _by_default(line: Line, node: ast.expr) -> bool:
+    """Whether a first state has whole numbers only because nothing else was said: it is made here, and no such dtype is written."""
+    made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) == ast.unparse(node)]
+    value = made[-1] if made else node
+    if not isinstance(value, ast.Call) or called(value) not in _FILLED:
+        return False
+    said = [str(one.value) for one in nodes(value, ast.Constant)] + [one.attr for one in nodes(value, ast.Attribute)]
+    return not any(one.startswith(_WHOLE) for one in (*said, *(one.id for one in nodes(value, ast.Name))))
+
+
 @of(CarryApart)
 def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state in the dtype that a step returns."""
@@ -86,6 +100,8 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
     for line in lines_of(evidence):
         for node in line.operands():
             spec = line.spec(node)
+            if fact.was.startswith(_WHOLE) and not fact.becomes.startswith(_WHOLE) and not _by_default(line, node):
+                continue  # whole numbers that the program means, such as ids
             known = spec.dtype == fact.was if spec is not None and spec.dtype else isinstance(node, ast.Call)
             if known and not isinstance(node, (ast.Constant, ast.Lambda)):
                 yield (

@@ -40,7 +40,7 @@ class LossCalled(Fact, frozen=True):
 
     def why(self) -> str:
         if self.sparse and len(self.labels) == len(self.predictions) - 1:
-            return "Integer labels have the shape of the predictions without their last axis: one label for each row of class scores."
+            return f"Integer labels have the shape of the predictions without their last axis, {show_shape(self.predictions[:-1])}: one label for each row of scores."
         if not self.apart:
             return "Labels and predictions need the same rank."
         i = self.apart[0]

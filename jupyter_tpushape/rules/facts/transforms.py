@@ -64,7 +64,7 @@ class CarryApart(Fact, frozen=True):
     def why(self) -> str:
         kept = "shape" if self.shapes else "dtype"
         rows = ", including the batch axis" if self.shapes else ""
-        return f"The state of a compiled loop must keep its {kept}. Start with the {kept} that a step returns{rows}."
+        return f"The state of a compiled loop must keep its {kept}. Start with the {kept} that a step returns{rows}, or return the one that it starts with."
 
     def sides(self) -> Sides:
         return Side(self._of(self.before, self.was)), Side(self._of(self.after, self.becomes))
