@@ -599,6 +599,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     turned.last_two,
     turned.every_pair,
     turned.each_with_each,
+    in_order.not_flattened,
     turned.same_length,
     heads.flatten_inside,
     dtypes.cast,
