@@ -26,7 +26,7 @@ SHARED = rule(
     "noise-shared", "All samples get the same noise", severity="silent", backend="jax", frameworks=("keras",),
     source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
     doc="""Reported if normal noise that was drawn without a batch axis is scaled by a value of each sample and added to another one, as a variational autoencoder
-samples. Noise that is only added, or that meets weights, is not reported, nor are single numbers.""",
+samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers.""",
 )  # fmt: skip
 _SUMS = ("AddV2", "Add", "Sub")
 

@@ -67,7 +67,7 @@ def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iter
         return
     known = _known(terms, shapes, i)
     if known and all(known.get(letter, size) == size for letter, size in zip(term[1:], shape, strict=True)):
-        yield i, term[1:], "It has no batch axis, so every sample meets the same values."
+        yield i, term[1:], "It has no batch axis, so every sample is combined with the same values."
 
 
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:

@@ -44,7 +44,7 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
         known |= {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < draw.lineno}
         for name in dict.fromkeys(one.id for one in used if isinstance(one.ctx, ast.Load) and one.id in known):
             yield (
-                f"Draw noise of the shape of {name} at {line.at}",
+                f"Create the noise with the shape of {name} at {line.at}",
                 [line.edit(shape, f"{MODULE}.shape({name})", "keras.ops")],
                 "Each sample then has its own numbers.",
             )

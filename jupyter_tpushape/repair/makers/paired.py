@@ -293,9 +293,9 @@ def both_views(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
             if isinstance(first, ast.Call) and called(first) == "arange" and [ast.unparse(one) for one in first.args] == [more]:
                 both = f"{MODULE}.concatenate([{ast.unparse(value)}, {ast.unparse(first)}])"
                 yield (
-                    f"Label the second view as well at line {value.lineno}: concatenate([{ast.unparse(value)}, {ast.unparse(first)}])",
+                    f"Add the labels of the second view at line {value.lineno}: concatenate([{ast.unparse(value)}, {ast.unparse(first)}])",
                     [line.edit(value, both, "keras.ops")],
-                    "The other view of the first half stands in the second half, and the other way around.",
+                    "The other view of each sample is in the other half.",
                 )
 
 

@@ -69,7 +69,7 @@ def each_with_each(evidence: Evidence, finding: Finding, fact: OperationRaised) 
             continue
         for first, second in ((one, other), (other, one)):
             yield (
-                f"Add axes of size 1 at {line.at}, so that each position of {short(first)} meets each of {short(second)}",
+                f"Add axes of size 1 at {line.at}, so that each position of {short(first)} is combined with each of {short(second)}",
                 [line.edit(first, f"{IT}[:, :, None]"), line.edit(second, f"{IT}[:, None]")],
                 "An attention that adds has one score for each pair of positions.",
             )
