@@ -244,6 +244,27 @@ def scanned_inside(failed: Call | None) -> tuple[Shape, tuple[str, int]] | None:
     return tuple(None if size == other else size for size, other in zip(shape, stand_ins, strict=True)), line
 
 
+def scan_axis(error: BaseException) -> int:
+    """The axis that ``associative_scan`` was to go along, as the user's innermost line gives it; the first where it gives none."""
+    found = innermost(error)
+    scope = scope_of(found[1]) if found is not None else None
+    if found is None or scope is None:
+        return 0
+    frame, place, _ = found
+    for call in (one for one in ast.walk(scope) if isinstance(one, ast.Call)):
+        if ast.unparse(call.func).rpartition(".")[2] != "associative_scan" or not call.lineno <= place[1] <= (call.end_lineno or 0):
+            continue
+        given = next((word.value for word in call.keywords if word.arg == "axis"), next(iter(call.args[3:4]), None))
+        if given is None:
+            return 0
+        try:
+            axis = ast.literal_eval(given)
+        except ValueError:
+            axis = values_of(frame).of(given)
+        return axis if isinstance(axis, int) else -1
+    return 0
+
+
 _TRACES_ALL = frozenset({"checkpoint", "remat", "jit"})
 
 

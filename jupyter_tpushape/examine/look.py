@@ -33,15 +33,27 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
-from .breaks import along, anew, assemble_broken, data_failed, entry_failed, error_line, given_to, redrawn, tracked, with_growth
+from .breaks import along, anew, assemble_broken, data_failed, entry_failed, error_line, given_to, redrawn, scaled, tracked, with_growth
 from .broken_layers import initial_shape, on_one_sample
-from .broken_lines import first_row, last_call, paired, scanned, scanned_inside, states_taken, traced_argument, uncalled, unpacked
+from .broken_lines import (
+    first_row,
+    last_call,
+    paired,
+    scan_axis,
+    scanned,
+    scanned_inside,
+    states_taken,
+    traced_argument,
+    uncalled,
+    unpacked,
+)
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
 from .heard import hear
 from .heard_contracts import HeardByPlace
+from .heard_jax import HeardOpenScan
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
@@ -65,6 +77,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
             seen.evidence.facts["scanned"] = scanned(error) or scanned_inside(failed)
             seen.evidence.facts["initial"] = initial_shape(seen.recorder)
+            seen.evidence.facts["scan_axis"] = scan_axis(error) if hear(error, HeardOpenScan) is not None else 0
             handed = traced_argument(adapter, error)
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
@@ -254,6 +267,7 @@ def _trace(seen: Examined) -> None:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
 
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
+    evidence.facts["scaled"] = scaled(seen)
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None

@@ -61,7 +61,8 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     if first is None or seen.adapter is None or first.error is not None or not seen.evidence.x:
         return None
     settled = first.fast or (rerun is None and _transparent(seen))
-    if settled and not any(not call.opaque for call in seen.recorder.calls if call.kind in ("loss", "metric")):
+    own_loss = seen.adapter.is_model(seen.model) and seen.adapter.overrides(seen.model, "compute_loss")
+    if settled and not own_loss and not any(not call.opaque for call in seen.recorder.calls if call.kind in ("loss", "metric")):
         return None
     batch = _batch(seen)
     if not batch:

@@ -28,7 +28,7 @@ Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
 def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
     """What the user must decide before the edits count as a fix; empty if the meaning is kept."""
     found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
-    return [*dict.fromkeys(found), *_pooled_no_more(edits), *_inputs_lost(before, after)]
+    return [*dict.fromkeys(found), *_pooled_no_more(edits), *_inputs_lost(before, after), *_classes_lost(before, after)]
 
 
 def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -73,6 +73,23 @@ def _unread(flow: Flow, own: bool) -> list[str]:
 
 
 # -- classes stay classes ------------------------------------------------------------------------------
+
+
+def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
+    """An output with fewer values than there are classes among its labels, which had enough before."""
+    had = {node.name: node for node in before.flow.nodes if node.kind == "layer"}
+    for loss in after.losses():
+        edges = after.flow.into(loss.id)
+        labels, predictions = (next((edge for edge in edges if edge.label == label), None) for label in ("labels", "predictions"))
+        path = after.carried(labels) if labels is not None else None
+        stats = _stats(after, path) if path is not None else None
+        if predictions is None or stats is None or not (stats.integer and stats.maximum) or not predictions.spec.shape:
+            continue
+        head, width, most = had.get(after.flow.node(predictions.source).name), predictions.spec.shape[-1], int(stats.maximum)
+        wide = [edge.spec.shape[-1] or 0 for edge in before.flow.out_of(head.id) if edge.spec.shape] if head is not None else []
+        rows = labels is not None and len(labels.spec.shape or ()) == len(predictions.spec.shape) - 1
+        if head is not None and rows and width is not None and width <= most < max(wide, default=0):
+            yield f"May {head.name} leave classes out? It then has {width} values, but the labels go up to {most}."
 
 
 def _classes(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:

@@ -458,6 +458,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        paired.both_views,
         names.reordered_labels,
         foreign.in_keras_ops,
         pictures.colored_inside,
@@ -537,6 +538,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "key-reused": (keys.derived,),
+    "noise-shared": (keys.noise_for_each,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
         reshapes.permuted_first,
@@ -614,6 +616,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         paired.unflattened,
         paired.unpaired_axis,
         paired.axes_after_batch,
+        paired.axes_where_made,
         labels.rows_of_one,
         operations.other_axis,
         operations.leave_out,
@@ -625,6 +628,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     tables.turned_filter,
     turned.last_two,
     turned.every_pair,
+    turned.each_with_each,
+    in_order.not_flattened,
     turned.same_length,
     heads.flatten_inside,
     dtypes.cast,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who, elements
+from .balanced import meant
 from .facts.mixing import SamplesReturn
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check
@@ -27,7 +28,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
         if made is None or not (_sums(evidence, node, made) or _multiplies(evidence, node, made)):
             continue
         reader = node if carried(evidence, made) else _met(evidence, node)
-        if reader is not None:
+        if reader is not None and not meant(evidence, reader):
             given = evidence.flow.into(node.id)[0]
             told.add(place)
             fact = SamplesReturn(Who.of(node), given.spec.shape or (), Who.of(reader))

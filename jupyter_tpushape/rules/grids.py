@@ -75,7 +75,7 @@ def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         apart = grid_apart(evidence, node, node, said.labels, said.predictions, predictions)
         if apart is not None:
             return "output-size", msgspec.structs.replace(apart, loss=text.split("(", maxsplit=1)[0] or apart.loss)
-    return "loss-raises", LossCalled(text, said.labels, said.predictions)
+    return "loss-raises", LossCalled(text, said.labels, said.predictions, isinstance(said, HeardPositions))
 
 
 def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:

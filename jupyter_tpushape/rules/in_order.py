@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
+from .balanced import meant
 from .examples import sequential
 from .facts.in_order import SamplesInOrder, SharedByAll
 from .mixing import SOURCE, SUMMED, above, carried, of_a_loss
@@ -89,7 +90,8 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
         whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
         if total is None or whole is None or len(whole.spec.shape or ()) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        if whole.source in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}:
+        of_it = whole.source in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        if of_it and not meant(evidence, node):
             fact = SharedByAll(Who.of(total), whole.spec.shape or (), Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edges[1].id,), total.called or node.called)
 

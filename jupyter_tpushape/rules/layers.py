@@ -25,6 +25,7 @@ from ..trace.locations import location
 from .branches import merge_shapes, size_cause
 from .calls import misdeclared
 from .contracts import CONTRACTS, Break
+from .crossed import crossed_before
 from .encodings import behind_code, coded_ids
 from .entry import entry
 from .facts.distributed import StepRank
@@ -46,7 +47,6 @@ from .handed_over import overriding_finding
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
 from .lines import line_raised
-from .mixing import PAIRWISE, looked_up_before, paired_before
 from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
@@ -181,11 +181,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if node.kind == "input" and any(True for _ in coded_ids(evidence)):
         return
-    # What an operation was given carries the batch on two axes: the samples were paired before.
-    twice = any(len(one.grows) == 2 for one in evidence.given)
-    crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" or twice else None
+    crossed = crossed_before(evidence, node)
     if crossed is not None:
-        yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
+        yield crossed
         return
     edges = evidence.operands()
     finding = _explain(evidence, node, edges)

@@ -9,7 +9,7 @@ from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
 from ..examine.heard_contracts import HeardAssigned
-from ..examine.heard_data import HeardClassRows, HeardCompared, HeardIncompatible
+from ..examine.heard_data import HeardClassRows, HeardCompared, HeardIncompatible, HeardPositions
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -34,6 +34,7 @@ from .compared import (
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
+from .crossed import crossed_before
 from .data import varying_widths
 from .entry import matched
 from .facts.compiled import ColourMasks, TextLabels
@@ -42,6 +43,7 @@ from .facts.data import LabelsAsWeights, ThirdPart
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
+from .facts.lines import LossCalled
 from .facts.loss import (
     IndexInRow,
     LabelRank,
@@ -99,6 +101,10 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
+    crossed = crossed_before(evidence, node) if node.kind == "layer" else None
+    if crossed is not None:
+        yield crossed
+        return
     vector = vector_added(evidence, node)
     if vector is not None:
         added, by, place = vector
@@ -221,7 +227,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
-    if node.kind == "op" and len(evidence.given) >= 2:
+    rows_apart = hear(node.failure, HeardPositions) if node.kind == "op" and not metric else None
+    if rows_apart is not None and len(rows_apart.labels) == len(rows_apart.predictions) - 1:
+        text = evidence.raised.text if evidence.raised is not None else ""
+        return CUSTOM.id, LossCalled(text, rows_apart.labels, rows_apart.predictions, True), ()
+    if node.kind == "op" and node.op != "python" and len(evidence.given) >= (1 if loss is node else 2):
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
         in_a_row = (

@@ -63,7 +63,8 @@ SUMMED = rule(
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
     doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
 Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. Means and other
-statistics of a batch are not reported, nor are divisions by a sum in a loss: they are often intended.""",
+statistics of a batch are not reported, nor are divisions by a sum in a loss: they are often intended. On JAX, a norm over the samples is reported if a product
+then compares every sample with every other.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
@@ -139,26 +140,26 @@ def crossed(evidence: Evidence, edge: Edge) -> Node | None:
 def gathered_across(evidence: Evidence) -> Iterator[Finding]:
     """Lookups along an inner axis with one index per sample, which return the values at the indices of all samples for each."""
     for node in evidence.flow.nodes:
-        edges = _looked_up(evidence, node)
+        edges = looked_up(evidence, node)
         if not edges or any((carried(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
             continue
         made = next(iter(evidence.flow.out_of(node.id)), None)
-        fact = _every_index(node, edges, made.spec.shape or ()) if made is not None and len(carried(evidence, made) or {}) == 2 else None
+        fact = every_index(node, edges, made.spec.shape or ()) if made is not None and len(carried(evidence, made) or {}) == 2 else None
         if fact is not None:
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges[:2]), node.called)
 
 
 def lookup_of_all(evidence: Evidence, node: Node) -> EveryIndex | None:
     """The fact of a lookup whose values and indices both begin with the samples, and whose result has them twice."""
-    edges, made = _looked_up(evidence, node), next(iter(evidence.flow.out_of(node.id)), None)
+    edges, made = looked_up(evidence, node), next(iter(evidence.flow.out_of(node.id)), None)
     shapes = [edge.spec.shape or (None,) for edge in edges[:2]]
     given = made.spec.shape or () if made is not None else ()
     if len(shapes) < 2 or shapes[0][0] is None or shapes[0][0] != shapes[1][0] or given.count(shapes[0][0]) < 2:
         return None
-    return _every_index(node, edges, given)
+    return every_index(node, edges, given)
 
 
-def _looked_up(evidence: Evidence, node: Node) -> list[Edge]:
+def looked_up(evidence: Evidence, node: Node) -> list[Edge]:
     """The values and the indices of a lookup, by a function or by ``[:, indices]``."""
     edges = evidence.flow.into(node.id)
     if node.op != "Slice":
@@ -167,47 +168,12 @@ def _looked_up(evidence: Evidence, node: Node) -> list[Edge]:
     return [*(edge for edge in edges if edge not in whole), *whole] if len(edges) == 2 and len(whole) == 1 else []
 
 
-def _every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None:
+def every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None:
     """A lookup along the axis behind the samples; indices that come from no other node, such as random ones, have the shape that is left."""
     values = edges[0].spec.shape or ()
     indices = edges[1].spec.shape or () if len(edges) > 1 else made[1 : len(made) - len(values) + 2]
     alike = made[:1] == values[:1] and made[1 : 1 + len(indices)] == indices and made[1 + len(indices) :] == values[2:]
     return EveryIndex(Who.of(node), values, indices, made) if alike or node.op.startswith("Gather") else None
-
-
-def looked_up_before(evidence: Evidence, node: Node) -> tuple[Node, EveryIndex] | None:
-    """The lookup upstream of a failure that gave a tensor the batch on a second axis: one of no known size, or of one that grows with it."""
-    grown = [one.grows for one in evidence.given if len(one.grows or ()) == 2]
-    for item in ancestors(evidence, node.id):
-        edges = _looked_up(evidence, item)
-        made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
-        values = edges[0].spec.shape if edges else None
-        if not made or not values or len(made) <= len(values) or made[1] != made[0] != 1 or made[0] != values[0]:
-            continue
-        open_axes = made[1] is None and values.count(None) == 1
-        fact = _every_index(item, edges, made) if open_axes or grown else None
-        if fact is not None:
-            return item, fact
-    return None
-
-
-def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:
-    """The operation upstream of a failure whose two operands both start with the batch and were broadcast against each other."""
-    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
-    for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
-        made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
-        if item.kind != "op" or item.op not in PAIRING or not made or made[0] != batch:
-            continue
-        if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):
-            continue  # it came in so
-        for edge in evidence.flow.into(item.id):
-            one = edge.spec.shape or ()
-            gap = len(made) - len(one)
-            if one and gap and one[0] == made[gap] == batch:
-                # What it met need not come from the data: one random number a sample.
-                others = [other.spec.shape for other in evidence.flow.into(item.id) if other is not edge]
-                return item, EveryPair(Who.of(item), one, (others[0] if others else None) or (batch, *[1] * (len(made) - 1)))
-    return None
 
 
 @check(order=41)

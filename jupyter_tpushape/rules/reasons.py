@@ -41,6 +41,15 @@ _PARTS = ("reshape", *SLICES)
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
+def _one_step(scanned: Shape, operands: list[Given]) -> bool:
+    """Whether an operand is what a loop takes for one step, or made of it: it meets a state with a row for each sample."""
+    if any(one.spec.shape == scanned[1:] for one in operands):
+        return True
+    shapes = [one.spec.shape or () for one in operands]
+    made = [shape for shape in shapes if len(shape) == len(scanned) - 1 and shape[:-1] == scanned[1:-1]]
+    return bool(made) and any(len(shape) == len(made[0]) and shape[:1] == scanned[:1] != made[0][:1] for shape in shapes)
+
+
 def reason(evidence: Evidence, node: Node) -> Reason | None:
     """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
     operands = [one for one in evidence.given if one.spec.shape is not None]
@@ -59,7 +68,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
     over = evidence.facts.get("scanned")
-    if over is not None and len(over[0]) > 2 and any(one.spec.shape == over[0][1:] for one in operands):
+    if over is not None and len(over[0]) > 2 and _one_step(over[0], operands):
         return ScanRows(over[0])
     if node.op.startswith("Assign"):
         return None

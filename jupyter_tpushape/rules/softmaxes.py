@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Finding, Node, Who
+from .balanced import meant, softmax_axis
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
 from .mixing import SOURCE, above, carried, of_a_loss
@@ -32,20 +33,14 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             grown, shape = carried(evidence, edge), edge.spec.shape
             if not grown or not shape or len(grown) != 1:
                 continue
-            axis = node.config.get("axis", -1) if node.kind == "layer" else _summed(evidence, node, edge)
+            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
             if not isinstance(axis, int) or axis % len(shape) not in grown or len(shape) < 2:
+                continue
+            if meant(evidence, node):
                 continue
             where = next((item for item in [node, *above(evidence, node)] if item.kind == "layer"), node)
             fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
-
-
-def _summed(evidence: Evidence, node: Node, edge: Edge) -> int:
-    """The axis that a softmax sums over: the last one, where nobody saw another."""
-    return next(
-        (axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)),
-        -1,
-    )
 
 
 def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:

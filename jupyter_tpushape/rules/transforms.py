@@ -33,6 +33,7 @@ from .facts.transforms import (
     FractionalSize,
     GradientOf,
     MappedApart,
+    OpenScan,
     PutApart,
     VectorPredicate,
 )
@@ -51,7 +52,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         where = node.op if node.kind == "op" else f"a loop in {node.name}"
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
     if hear(said, HeardOpenScan) is not None and node.kind == "layer":
-        return "op-shapes", BatchScanned(Who.of(node))
+        axis = evidence.facts.get("scan_axis", 0)
+        return "op-shapes", OpenScan(Who.of(node), axis) if axis else BatchScanned(Who.of(node))
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
     if evidence.facts.get("taken_apart"):

@@ -22,12 +22,13 @@ _NAMES = {
     "add": "AddV2", "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
     "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
     "value_and_grad_f": "Gradient", "grad_f": "Gradient", "vmap_f": "Vmap", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
+    "transpose_property": "Transpose",
 }  # fmt: skip
 # What jax.lax calls so takes two tensors, and what jax.numpy and keras.ops call so one.
 _ELEMENTWISE = {"max": "maximum", "min": "minimum"}
 _LAX = f"lax{os.sep}lax.py"
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
-_PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
+_PASSED = frozenset({"op", "meth", "method", "prop", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
 _PASSED_FILES = (
     "traceback_util.py",
     "pjit.py",
@@ -41,10 +42,12 @@ _PASSED_FILES = (
 )
 
 HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
+# An environment may be reached through a link: frames name the way that Python took.
 _LIBRARIES = tuple(
-    str(Path(found.origin).parent) + os.sep
+    str(path.parent) + os.sep
     for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "opt_einsum", "optree", "tensorflow")
     if (found := importlib.util.find_spec(name)) is not None and found.origin
+    for path in (Path(found.origin), Path(found.origin).resolve())
 )
 _STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 # Whoever stands above these called the layer, or asked for the trace.

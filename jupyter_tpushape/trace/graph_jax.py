@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 
 from ..flow import Spec
@@ -19,6 +20,7 @@ from .gradients_jax import COUNTED, counted
 from .inside_jax import draws, inside, opens
 from .keys_jax import Keys
 from .locations import HERE, user_frame
+from .noise_jax import Noise
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 from .values_jax import GIVEN
 
@@ -41,7 +43,7 @@ class TraceGraph(Graph):
         self.fixed: dict[int, Any] = {}
         # Those of them that depend on a variable which the program created while it ran.
         self.renewed: dict[int, Any] = {}
-        self.keys = Keys()
+        self.keys, self.noise = Keys(), Noise()
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -71,6 +73,7 @@ class TraceGraph(Graph):
             del self._trace
         self._frame = None
         self.keys.clear()
+        self.noise.clear()
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
@@ -113,6 +116,7 @@ class TraceGraph(Graph):
                 recorder.drawn.append((tuple(results[0].shape), user_frame(), renewed))
         if (redrawn := self.keys.note(name, params, tensors, [base(one) for one in results], _caller(sys._getframe(2)))) is not None:
             recorder.redrawn = recorder.redrawn or redrawn
+        scaled = self.noise.note(name, params, tensors, [base(one) for one in results], self.fixed)
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
@@ -148,7 +152,9 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
-        places = [id(base(one)) for one in operands if not isinstance(one, dict)]
+        if scaled is not None:
+            recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
+        places = [self._origin(base(one), call) for one in operands if not isinstance(one, dict)]
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
@@ -156,6 +162,11 @@ class TraceGraph(Graph):
             self.loop = self.loop or call
         if opens(name):
             inside(recorder, self.framework, call, name, params)
+
+    def _origin(self, tensor: Any, call: Call) -> int:
+        """The key of a tensor; of what a call made of its operand on the way, the operand's, where that has the same shape."""
+        port = next((one for one in call.inputs if one.spec.shape == getattr(tensor, "shape", None)), None)
+        return port.key if self.recorder.producers.get(id(tensor)) is call and port is not None else id(tensor)
 
     def note_failure(self, error: BaseException) -> None:
         """The operation that raised, where one did between layers: the function that the innermost line of the program called."""
@@ -173,8 +184,10 @@ class TraceGraph(Graph):
         if around is not None and around.opaque and (line is None or line == tuple(around.called or ())):
             recorder.stack[-1].inner = recorder.stack[-1].inner or name
             return
-        tensors = [tensor for _, tensor in self.framework.tensors_of(self._read(arguments_of(callee)), {})]
-        if not tensors or callee.f_code.co_filename.startswith(HERE):
+        given = list(self._operands(self._read(arguments_of(callee))))
+        # Python asks the right operand where the left one, an array of NumPy, leaves it to that.
+        tensors = given[::-1] if function in _REFLECTED else given
+        if all(isinstance(one, np.ndarray) for one in tensors) or callee.f_code.co_filename.startswith(HERE):
             return
         call = self._new(None, recorder.stack[-1] if recorder.stack else None)
         call.op = call.name = name
@@ -184,6 +197,16 @@ class TraceGraph(Graph):
         call.called = line or call.called or made_by(callee) or line_running()
         call.failure = error
         recorder.failed = call
+
+    def _operands(self, values: Any) -> Iterator[Any]:
+        """The tensors among arguments, and arrays of NumPy, which are constants."""
+        for one in values:
+            if isinstance(one, (list, tuple)):
+                yield from self._operands(one)
+            elif isinstance(one, np.ndarray) and one.ndim:
+                yield one
+            else:
+                yield from (tensor for _, tensor in self.framework.tensors_of(([one],), {}))
 
     def _read(self, values: Any) -> Any:
         """The arguments of a call with the values of variables in their places."""
@@ -202,6 +225,7 @@ class TraceGraph(Graph):
 
 
 _GRAPHS: dict[int, TraceGraph] = {}
+_REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 

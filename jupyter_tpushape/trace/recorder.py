@@ -169,6 +169,8 @@ class Recorder:
         self.drawn: list[tuple[Any, Place | None, bool]] = []
         # Random numbers that were drawn before from the same key: their shape and both lines.
         self.redrawn: tuple[tuple[int, ...], Place, Place] | None = None
+        # Noise without an axis for the samples and what scales it: the call, its other factor, the shape and the line of the draw.
+        self.scaled: list[tuple[Call, int, tuple[int, ...], Any]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
         # Axes that operations run along: the call, the tensor's key, the axis, and whether it goes through the axis in order.

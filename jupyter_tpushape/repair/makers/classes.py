@@ -242,18 +242,25 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
             yield f"Compute the softmax over the positions at {line.at}: axis=1", [edit], why
 
 
+def _all_of(line: Line, depth: ast.expr) -> list[ast.expr]:
+    """A number of classes wherever a function reads it by that name, such as in its smoothing."""
+    if not isinstance(depth, ast.Name):
+        return [depth]
+    return [one for one in nodes(line.scope, ast.Name) if one.id == depth.id and isinstance(one.ctx, ast.Load)]
+
+
 def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
     """As many classes in a one-hot encoding as the other operand has."""
     if not isinstance(finding.fact, (OperationRaised, LossRaised)):
         return
     for line in lines_of(evidence):
         for node, other in itertools.permutations(line.operands()[:2], 2):
-            # A squeezed or cast encoding is one as well.
+            # A squeezed or cast encoding is one as well, and a smoothed one.
             held: ast.expr = node
             if isinstance(node, ast.Call) and node.args and called(node) in ("squeeze", "cast", "reshape"):
                 held = node.args[0]
             values = given_to(line.scope, held, line.raised.line) if isinstance(held, ast.Name) else [held]
-            coded = next((call for call in values if isinstance(call, ast.Call) and called(call) == "one_hot"), None)
+            coded = next((call for value in values for call in nodes(value, ast.Call) if called(call) == "one_hot"), None)
             depth = argument(coded, "depth", ["", "depth"]) or argument(coded, "num_classes", []) if coded is not None else None
             shape, its = line.shape(node), line.shape(other)
             if depth is None or not shape or not its or len(shape) != len(its) or shape[-1] == its[-1] or its[-1] in (None, 1):
@@ -273,6 +280,6 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
                     )
             yield (
                 f"Use {its[-1]} classes in the encoding at line {depth.lineno}: {new} instead of {short(depth)}",
-                [line.edit(depth, new)],
+                [line.edit(one, new) for one in _all_of(line, depth)],
                 f"{short(other)} has {its[-1]} values, one for each class.",
             )

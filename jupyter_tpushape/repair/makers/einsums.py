@@ -27,7 +27,7 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         if len(shapes) != len(terms):
             continue
         yield from _exchanged(line, terms, shapes)
-        said = [new for i in range(len(terms)) for new in _other_letter(terms, shapes, i)]
+        said = [new for i in range(len(terms)) for new in (*_other_letter(terms, shapes, i), *_without_batch(terms, shapes, i))]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
             node = line.operands()[i + 1]
@@ -75,6 +75,16 @@ def _other_letter(terms: list[str], shapes: list[Shape | None], i: int) -> Itera
     if len(others) == 1 and longer:
         new = term.replace(term[off[0]], others[0])
         yield i, new, f"The axis of size {shape[off[0]]} is {others[0]} in the other operand."
+
+
+def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iterator[tuple[int, str, str]]:
+    """An operand's letters without that of the batch, which a table of the program's does not have."""
+    term, shape = terms[i], shapes[i]
+    if shape is None or len(shape) != len(term) - 1 or not any(term[0] == one[0] for j, one in enumerate(terms) if j != i):
+        return
+    known = _known(terms, shapes, i)
+    if known and all(known.get(letter, size) == size for letter, size in zip(term[1:], shape, strict=True)):
+        yield i, term[1:], "It has no batch axis, so every sample is combined with the same values."
 
 
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:

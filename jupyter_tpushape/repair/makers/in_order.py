@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.in_order import SamplesInOrder, SharedByAll
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import NoAxis
 from ..edits import Edit, Statement
 from ..edits.expression import IT
 from ..text.source import called, nodes
 from .edits import Made, of
-from .line import Line, assigned_to, lines_at, span_of, whole_number
+from .line import Line, assigned_to, lines_at, lines_of, span_of, whole_number
 
 
 @of(SamplesInOrder)
@@ -90,3 +92,24 @@ def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -
                 [line.more(call, f"axis={fact.axis}, keepdims=True")],
                 "Each sample is then divided by its own number.",
             )
+
+
+_CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin", "nancumsum"})
+
+
+@of(OperationRaised)
+def not_flattened(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The axis for a cumulative function, which flattens what it is given without one, where the next operation asks for that axis."""
+    if not isinstance(fact.reason, NoAxis) or len(fact.reason.shape) != 1 or fact.reason.axis < 1:
+        return
+    axis = f"axis={fact.reason.axis}"
+    for line in lines_of(evidence)[:1]:
+        read = {one.id for one in nodes(line.node, ast.Name)} if line.node is not None else set()
+        made = [one.value for one in nodes(line.scope, ast.Assign) if ast.unparse(one.targets[0]) in read and one.lineno < line.raised.line]
+        for call in (one for part in (line.node, *made) if part is not None for one in nodes(part, ast.Call)):
+            if called(call) in _CUMULATIVE and len(call.args) == 1 and not call.keywords:
+                yield (
+                    f"Pass {axis} to {called(call)} at line {call.lineno}",
+                    [line.more(call, axis)],
+                    "Without an axis, it flattens the tensor, the samples included.",
+                )

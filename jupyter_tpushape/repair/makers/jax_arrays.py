@@ -78,6 +78,44 @@ def _handed(node: ast.AST | None) -> set[str]:
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
 
 
+_WHOLE = ("int", "uint", "bool")
+_FILLED = frozenset({"zeros_like", "ones_like", "full_like", "full", "arange", "array", "asarray"})
+
+
+def _by_default(line: Line, node: ast.expr) -> bool:
+    """Whether a first state has whole numbers only because nothing else was said: it is made here, and no such dtype is written."""
+    made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) == ast.unparse(node)]
+    value = made[-1] if made else node
+    if not isinstance(value, ast.Call) or called(value) not in _FILLED:
+        return False
+    said = [str(one.value) for one in nodes(value, ast.Constant)] + [one.attr for one in nodes(value, ast.Attribute)]
+    return not any(one.startswith(_WHOLE) for one in (*said, *(one.id for one in nodes(value, ast.Name))))
+
+
+def _computed(line: Line, name: str) -> bool:
+    """Whether the loop's function computes with a part of its state, as with a sum or a count; an id is only looked up."""
+    place = name.rpartition("[")[2].rstrip("]")
+    names = {ast.unparse(one) for one in line.node.args} if isinstance(line.node, ast.Call) else set()
+    bodies: list[ast.FunctionDef | ast.Lambda] = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
+    kept = [one.value for one in nodes(line.scope, ast.Assign) if ast.unparse(one.targets[0]) in names]
+    bodies += [one for one in (*kept, *(line.node.args if isinstance(line.node, ast.Call) else ())) if isinstance(one, ast.Lambda)]
+    for body in bodies:
+        states = [one.arg for one in body.args.args]
+        for item in nodes(body, ast.Assign):
+            target = item.targets[0]
+            if (
+                ast.unparse(item.value) in states[:2]
+                and isinstance(target, ast.Tuple)
+                and place.isdigit()
+                and int(place) < len(target.elts)
+            ):
+                states = [ast.unparse(target.elts[int(place)])]
+        used = [side for one in nodes(body, ast.BinOp) for side in (one.left, one.right)]
+        if any(isinstance(one, ast.Name) and one.id in states for one in used):
+            return True
+    return False
+
+
 @of(CarryApart)
 def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state in the dtype that a step returns."""
@@ -86,6 +124,12 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
     for line in lines_of(evidence):
         for node in line.operands():
             spec = line.spec(node)
+            if (
+                fact.was.startswith(_WHOLE)
+                and not fact.becomes.startswith(_WHOLE)
+                and not (_by_default(line, node) or _computed(line, fact.name))
+            ):
+                continue  # whole numbers that the program means, such as ids
             known = spec.dtype == fact.was if spec is not None and spec.dtype else isinstance(node, ast.Call)
             if known and not isinstance(node, (ast.Constant, ast.Lambda)):
                 yield (
@@ -98,6 +142,7 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
 @of(MappedApart)
 def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     """``in_axes`` with None for what is the same in each turn."""
+    yield from _same_in_each(evidence, fact)
     # The batch is what is mapped: an axis of unknown size, else the rows of the data.
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     axes = [axis if size is None or size in rows else None for size, axis, _ in fact.axes]
@@ -110,6 +155,28 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
                     f"Map over the batch only: in_axes={_tuple(axes)} at line {call.lineno}",
                     [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}")],
                     "The other arguments are the same for every row.",
+                )
+
+
+def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
+    """None for the one argument of several that is not of their size, such as the data beside the stacked weights of an ensemble."""
+    apart = {name.partition("[")[0] for _, _, name in fact.axes if name}
+    for line in lines_of(evidence) if len(apart) == 1 and any(not name for *_, name in fact.axes) else []:
+        for outer in nodes(line.source.tree, ast.Call):
+            call = outer.func
+            mapped = isinstance(call, ast.Call) and called(call) == "vmap" and len(call.args) == 1 and not call.keywords
+            if not mapped or not isinstance(call, ast.Call) or not outer.lineno <= line.raised.line <= (outer.end_lineno or 0):
+                continue
+            function = call.args[0]
+            known = [function] if isinstance(function, ast.Lambda) else nodes(line.source.tree, ast.FunctionDef)
+            made = next((one for one in known if isinstance(one, ast.Lambda) or one.name == ast.unparse(function)), None)
+            names = [one.arg for one in made.args.args] if made is not None else []
+            if len(names) == len(outer.args) > 2 and apart <= set(names):
+                axes = _tuple([None if name in apart else 0 for name in names])
+                yield (
+                    f"Pass {apart.copy().pop()} as a whole each time: in_axes={axes} at line {call.lineno}",
+                    [line.edit(function, f"{IT}, in_axes={axes}")],
+                    "The other arguments are mapped over their first axis.",
                 )
 
 

@@ -10,7 +10,7 @@ from ...flow import Finding, syntax
 from ...rules.facts.mesh import ValueAsked
 from ..edits.expression import MODULE
 from ..text.arguments import argument
-from ..text.source import nodes
+from ..text.source import called, nodes
 from .edits import Made, of
 from .line import Line, lines_of
 
@@ -136,18 +136,35 @@ def _sizes(line: Line, shapes: dict[str, tuple[int | None, ...]]) -> Iterator[st
 
 @of(ValueAsked)
 def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """As many segments as there are rows, of which each has one at least."""
-    for line in lines_of(evidence) if fact.asked == "size" else []:
+    """As many segments as there are rows, of which each has one at least; for rows looked up in a table, as many as the table has."""
+    for line in lines_of(evidence) if fact.asked in ("size", "number", "argument") else []:
         call = line.call("segment_sum", "segment_max", "segment_min", "segment_prod")
         ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
         if call is None or ids is None or argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) is not None:
             continue
-        if isinstance(ids, (ast.Name, ast.Attribute)):
+        table = _table(argument(call, "data", ["data"]))
+        if table:
+            yield (
+                f"Set num_segments={table}.shape[0] at {line.at}",
+                [line.more(call, f"num_segments={table}.shape[0]")],
+                f"The ids then count the rows of {table}.",
+            )
+        elif isinstance(ids, (ast.Name, ast.Attribute)):
             yield (
                 f"Set num_segments={ast.unparse(ids)}.shape[0] at {line.at}, which is enough for ids that count from 0",
                 [line.more(call, f"num_segments={ast.unparse(ids)}.shape[0]")],
                 "Each segment has at least one row, and segments without rows are empty.",
             )
+
+
+def _table(data: ast.expr | None) -> str:
+    """What rows are looked up in: ``h`` of ``h[senders]`` or ``take(h, senders, axis=0)``."""
+    if isinstance(data, ast.Subscript) and isinstance(data.slice, (ast.Name, ast.Attribute)):
+        return ast.unparse(data.value) if isinstance(data.value, (ast.Name, ast.Attribute)) else ""
+    if isinstance(data, ast.Call) and called(data) == "take" and data.args and isinstance(data.args[0], (ast.Name, ast.Attribute)):
+        axis = argument(data, "axis", ["a", "indices", "axis"])
+        return ast.unparse(data.args[0]) if isinstance(axis, ast.Constant) and axis.value == 0 else ""
+    return ""
 
 
 @of(ValueAsked)

@@ -8,14 +8,24 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
+from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss_silent import PairsPredicted, RowsLost
-from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
+from ...rules.facts.mixing import (
+    BatchLost,
+    EveryIndex,
+    EveryPair,
+    NormedOverBatch,
+    RowsMultiplied,
+    SamplesPicked,
+    SamplesReturn,
+    SamplesSummed,
+)
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, given, of
-from .line import Line, calls_at, lines_at, short, size_of, span_of, whole_number
+from .line import Line, calls_at, lines_at, lines_of, short, size_of, span_of, whole_number
 
 
 @of(SamplesSummed)
@@ -79,7 +89,7 @@ _REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") fo
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:
     """A sum over an axis of each sample, where the program names the axis of the samples; with as many axes as the labels have."""
     fact = finding.fact
-    if not isinstance(fact, (SamplesReturn, RowsLost)):
+    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
         return
     where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
     for line in lines_at(evidence, where):
@@ -187,6 +197,25 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
             )
 
 
+@of(EveryPair)
+def axes_where_made(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """One number a sample with as many axes as what it meets, where the function makes it: rates of noise, drawn for each sample."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    if len(few) != 1 or len(long) < 3 or fact.chance:
+        return
+    more = len(long) - 1
+    for line in lines_at(evidence, finding.location)[:1]:
+        read = {item.id for one in line.around(ast.stmt, line.scope)[-1:] for item in nodes(one, ast.Name)}
+        made = {ast.unparse(item.targets[0]): item for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line}
+        for name, item in made.items():
+            if name in read:
+                yield (
+                    f"Add {more} axes of size 1 to {name} after its batch axis at line {item.lineno}",
+                    [line.edit(item.value, f"{IT}[{', '.join([':', *['None'] * more])}]")],
+                    "Each sample is then combined with its own value.",
+                )
+
+
 @of(EveryIndex)
 def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """One index for each row of a gather."""
@@ -204,6 +233,8 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
 def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """The same with ``take`` or ``[:, indices]``: the index of a row has its axes, so it is looked up in that row alone."""
     behind = len(fact.values) - len(fact.indices)
+    if len(fact.indices) == 1 and len(fact.values) == 2:
+        yield from _one_each(evidence, finding, fact)
     for line in lines_at(evidence, finding.location) if len(fact.indices) == 2 and behind >= 0 else []:
         for node, values, indices in _lookups(line, len(fact.values)):
             plain = isinstance(indices, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
@@ -222,6 +253,19 @@ def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> M
             )
 
 
+def _one_each(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
+    """One value of each row, by an index for each row: the action that was taken, the score of the label."""
+    for line in lines_at(evidence, finding.location):
+        for node, values, indices in _lookups(line, len(fact.values)):
+            if isinstance(indices, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+                new = f"{MODULE}.take_along_axis({ast.unparse(values)}, {ast.unparse(indices)}[:, None], axis=1)[:, 0]"
+                yield (
+                    f"Look up each row at its own index at {line.at}: take_along_axis",
+                    [line.edit(node, new, "keras.ops")],
+                    "Each sample then has one value.",
+                )
+
+
 def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """The lookups along axis 1 at an expression, with what is looked up and the indices."""
     node = line.node
@@ -233,6 +277,26 @@ def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.ex
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else []
         if len(parts) == 2 and ast.unparse(parts[0]) == ":" and not isinstance(parts[1], (ast.Slice, ast.Constant, ast.UnaryOp)):
             yield item, item.value, parts[1]
+
+
+@of(LossCalled)
+def both_views(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
+    """For each sample of two stacked views the place of its other view, where the labels count those of the first half alone."""
+    if len(fact.labels) != 1 or len(fact.predictions) != 2 or None in (*fact.labels, *fact.predictions):
+        return
+    (count,), (rows, columns) = fact.labels, fact.predictions
+    for line in lines_of(evidence)[:1] if rows == columns == 2 * (count or 0) else []:
+        read = {one.id for one in nodes(line.node, ast.Name)} if line.node is not None else set()
+        made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read]
+        for value in (one for one in made if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)):
+            first, more = value.left, ast.unparse(value.right)
+            if isinstance(first, ast.Call) and called(first) == "arange" and [ast.unparse(one) for one in first.args] == [more]:
+                both = f"{MODULE}.concatenate([{ast.unparse(value)}, {ast.unparse(first)}])"
+                yield (
+                    f"Add the labels of the second view at line {value.lineno}: concatenate([{ast.unparse(value)}, {ast.unparse(first)}])",
+                    [line.edit(value, both, "keras.ops")],
+                    "The other view of each sample is in the other half.",
+                )
 
 
 @of(EveryPair)

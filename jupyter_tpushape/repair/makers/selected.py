@@ -109,7 +109,11 @@ class _Selection:
     def holds(self) -> bool:
         """Whether everything selected ends in a mean or a sum, and each element is computed by itself on the way."""
         line = self._line
-        stored = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)}
+        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        first = self._selects[0].lineno if self._selects else 0
+        # What is set once, before it is used, is the same wherever the mask is written.
+        once = {one.id for one in stores if one.lineno < first and sum(other.id == one.id for other in stores) == 1}
+        stored = {one.id for one in stores} - once
         steady = self.mask.isidentifier() or not stored & {
             one.id for one in ast.walk(syntax.parse(self.mask or "0")) if isinstance(one, ast.Name)
         }
@@ -151,19 +155,32 @@ class _Selection:
             mask = f"{self.mask}[{'..., ' + ', '.join(['None'] * apart)}]" if apart else self.mask
             mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not self.mask.isidentifier() else mask
             total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0))"
-            ones = f'{MODULE}.cast({mask}, "float32")' if not apart else f"{MODULE}.where({mask}, {MODULE}.ones_like({what}), 0.0)"
+            ones = f'{MODULE}.cast({mask}, "float32")' if apart == 0 else f"{MODULE}.where({mask}, {MODULE}.ones_like({what}), 0.0)"
             found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}), 1.0)"))
         return found + ([self._made] if self._made is not None else [])
 
     def _nested(self, node: ast.expr) -> bool:
         return any(one is not node and any(item is node for item in ast.walk(one)) for one in self._selects)
 
-    def _apart(self) -> int:
-        """By how many axes what is selected from has more than the mask."""
-        specs = self._line.specs
-        mask = specs.get(self.mask)
-        base = next((spec for one in self._selects if (spec := specs.get(ast.unparse(self._picked(one) or one))) is not None), None)
-        return max(0, len(base.shape) - len(mask.shape)) if base is not None and mask is not None and base.shape and mask.shape else 0
+    def _apart(self) -> int | None:
+        """By how many axes what is selected from has more than the mask; ``None`` where the number of axes of either is unknown."""
+        mask = self._rank(syntax.parse(self.mask, mode="eval").body)
+        base = next((rank for one in self._selects if (rank := self._rank(self._picked(one) or one)) is not None), None)
+        return max(0, base - mask) if base is not None and mask is not None else None
+
+    def _rank(self, node: ast.expr) -> int | None:
+        """The number of axes of a tensor, of one row of it as well; of a comparison, as many as the operand with the most."""
+        spec = self._line.specs.get(ast.unparse(node))
+        if spec is not None:
+            return len(spec.shape) if spec.shape is not None else None
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) in self._line.numbers:
+            whole = self._rank(node.value)
+            return whole - 1 if whole else None
+        if isinstance(node, (ast.Compare, ast.BinOp)):
+            parts = [node.left, *(node.comparators if isinstance(node, ast.Compare) else [node.right])]
+            ranks = [0 if isinstance(one, (ast.Constant, ast.UnaryOp)) else self._rank(one) for one in parts]
+            return None if None in ranks else max(rank or 0 for rank in ranks)
+        return None
 
 
 _JOINS = frozenset({"stack", "array", "asarray", "convert_to_tensor"})

@@ -12,7 +12,7 @@ from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block
 from ..edits import Edit, Statement
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes, parents, statement_of
+from ..text.source import called, nodes, parents, statement_of
 from .edits import Made, gives, of
 from .line import calls_at, calls_of, lines_of, reshaped, short, span_of
 
@@ -46,6 +46,33 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                     f"Each row is then combined with each of the {fact.reason.number} values.",
                 )
                 return
+
+
+_SQUASHES = frozenset({"tanh", "relu", "gelu", "silu", "swish", "leaky_relu", "activation"})
+
+
+@of(OperationRaised)
+def each_with_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Every position of one sequence with every position of another, where an attention adds them before it scores them."""
+    if not isinstance(fact.reason, Lengths) or fact.reason.summed or fact.reason.joined:
+        return
+    for line in lines_of(evidence)[:1]:
+        sums = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Add)) or line.call("add") is not None
+        pair = line.shaped()
+        around = parents(line.source.tree).get(line.node) if line.node is not None else None
+        squashed = isinstance(around, ast.Call) and called(around) in _SQUASHES
+        softmax = any(called(one) == "softmax" for one in nodes(line.scope, ast.Call))
+        if not sums or not squashed or not softmax or len(pair) != 2:
+            continue
+        (one, left), (other, right) = pair
+        if len(left) != 3 or len(right) != 3 or (left[0], left[2]) != (right[0], right[2]) or left[1] == right[1]:
+            continue
+        for first, second in ((one, other), (other, one)):
+            yield (
+                f"Add axes of size 1 at {line.at}, so that each position of {short(first)} is combined with each of {short(second)}",
+                [line.edit(first, f"{IT}[:, :, None]"), line.edit(second, f"{IT}[:, None]")],
+                "An attention that adds has one score for each pair of positions.",
+            )
 
 
 @of(OperationRaised)

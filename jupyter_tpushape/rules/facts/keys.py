@@ -23,3 +23,21 @@ class KeyReused(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("a key for each draw"), Side("one key for two draws")
+
+
+class NoiseShared(Fact, frozen=True):
+    """Noise of shape ``drawn`` is scaled, at ``line``, by a tensor of shape ``each``, which has a row for each sample."""
+
+    drawn: Shape
+    each: Shape
+    line: Location | None
+
+    def message(self) -> str:
+        at = f" at {self.line}" if self.line is not None else ""
+        return f"The noise {show_shape(self.drawn)} has no batch axis, so all samples of {show_shape(self.each)} get the same random numbers{at}."
+
+    def why(self) -> str:
+        return "Shapes are aligned from the right, so the same numbers scale each sample. Draw noise of the shape of the tensor that it scales."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.each)), Side(show_shape(self.drawn))

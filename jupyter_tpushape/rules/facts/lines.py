@@ -27,6 +27,7 @@ class LossCalled(Fact, frozen=True):
     text: str
     labels: Shape
     predictions: Shape
+    sparse: bool = False
 
     @property
     def apart(self) -> tuple[int, ...]:
@@ -38,6 +39,8 @@ class LossCalled(Fact, frozen=True):
         return f"{f'`{self.text}`' if self.text else 'A loss'} compares labels {show_shape(self.labels)} with predictions {show_shape(self.predictions)}."
 
     def why(self) -> str:
+        if self.sparse and len(self.labels) == len(self.predictions) - 1:
+            return f"Integer labels have the shape of the predictions without their last axis, {show_shape(self.predictions[:-1])}: one label for each row of scores."
         if not self.apart:
             return "Labels and predictions need the same rank."
         i = self.apart[0]

@@ -223,9 +223,13 @@ class VariableGiven(Fact, frozen=True):
     attribute: str = ""
 
     def message(self) -> str:
-        what = " and ".join(self.names) or "A variable"
+        what = " and ".join([*([", ".join(self.names[:-1])] if self.names[1:] else []), *self.names[-1:]]) or "A variable"
+        if self.attribute and len(self.names) > 1:
+            return f"{what} are Keras variables, which have no {self.attribute}: only tensors do."
         if self.attribute:
             return f"{what} is a Keras variable, which has no {self.attribute}: only tensors do."
+        if len(self.names) > 1:
+            return f"{what} are passed to a JAX function, but they are Keras variables and not JAX arrays."
         return f"{what} is passed to a JAX function, but it is a Keras variable and not a JAX array."
 
     def why(self) -> str:

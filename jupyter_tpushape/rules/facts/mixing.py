@@ -320,6 +320,26 @@ class SoftmaxOverBatch(Fact, frozen=True):
         return Side("an inner axis"), Side("the batch axis")
 
 
+class NormedOverBatch(Fact, frozen=True):
+    """A norm of ``shape`` over its samples, of which ``product`` then compares every one with every other."""
+
+    norm: Who
+    shape: Shape
+    product: Who
+
+    def message(self) -> str:
+        return (
+            f"{self.norm.op}{placed(self.norm)} takes the norm of each feature of {show_shape(self.shape)} over all samples, "
+            f"and {self.product.op}{placed(self.product)} compares the samples."
+        )
+
+    def why(self) -> str:
+        return "A similarity of two samples needs samples of length 1, and here the features have that length. Axis 0 is the batch; use axis -1."
+
+    def sides(self) -> Sides:
+        return Side("the norm of each sample"), Side("the norm of each feature")
+
+
 class AttentionOverBatch(Fact, frozen=True):
     """``layer`` attends over the samples, because ``shape`` has no time axis."""
 

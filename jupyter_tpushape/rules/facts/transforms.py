@@ -64,7 +64,7 @@ class CarryApart(Fact, frozen=True):
     def why(self) -> str:
         kept = "shape" if self.shapes else "dtype"
         rows = ", including the batch axis" if self.shapes else ""
-        return f"The state of a compiled loop must keep its {kept}. Start with the {kept} that a step returns{rows}."
+        return f"The state of a compiled loop must keep its {kept}. Start with the {kept} that a step returns{rows}, or return the one that it starts with."
 
     def sides(self) -> Sides:
         return Side(self._of(self.before, self.was)), Side(self._of(self.after, self.becomes))
@@ -323,3 +323,22 @@ class BatchScanned(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("axis=1, the steps"), Side("axis=0, the batch")
+
+
+class OpenScan(Fact, frozen=True):
+    """``associative_scan`` in ``layer`` goes along an ``axis`` whose size is unknown while a functional model is built."""
+
+    layer: Who
+    axis: int
+
+    def message(self) -> str:
+        return f"associative_scan in {named(self.layer)} runs along axis {self.axis}, whose size is None while the model is built."
+
+    def why(self) -> str:
+        return (
+            f"It needs the size. Keras runs call without it to learn the shape of the result: define compute_output_shape in {self.layer.op}, "
+            "and Keras asks that instead. Or give Input a fixed size."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a known size"), Side("None")

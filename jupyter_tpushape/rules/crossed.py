@@ -1,0 +1,60 @@
+"""What gave a tensor the batch on a second axis, upstream of a layer or an operation that then refuses it."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..flow import Finding, Node, Who
+from .facts.mixing import EveryIndex, EveryPair
+from .mixing import PAIRWISE, every_index, looked_up
+from .upstream import ancestors
+from .words import PAIRING
+
+
+def crossed_before(evidence: Evidence, node: Node) -> Finding | None:
+    """The samples were paired before: by a broadcast, or by a lookup."""
+    # What an operation was given carries the batch on two axes.
+    twice = any(len(one.grows or ()) == 2 for one in evidence.given)
+    crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" or twice else None
+    if crossed is None:
+        return None
+    return Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
+
+
+def looked_up_before(evidence: Evidence, node: Node) -> tuple[Node, EveryIndex] | None:
+    """The lookup upstream of a failure that gave a tensor the batch on a second axis: one of no known size, or of one that grows with it."""
+    grown = [one.grows for one in evidence.given if len(one.grows or ()) == 2]
+    for item in ancestors(evidence, node.id):
+        edges = looked_up(evidence, item)
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
+        values = edges[0].spec.shape if edges else None
+        if not made or not values or len(made) <= len(values) or made[1] != made[0] != 1 or made[0] != values[0]:
+            continue
+        open_axes = made[1] is None and values.count(None) == 1
+        fact = every_index(item, edges, made) if open_axes or grown else None
+        if fact is not None:
+            return item, fact
+    return None
+
+
+def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:
+    """The operation upstream of a failure whose two operands both start with the batch and were broadcast against each other."""
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    twice = any(len(one.grows or ()) == 2 for one in evidence.given)
+    for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
+        if item.kind != "op" or item.op not in PAIRING or not made or made[0] != batch:
+            continue
+        if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):
+            continue  # it came in so
+        for edge in evidence.flow.into(item.id):
+            one = edge.spec.shape or ()
+            gap = len(made) - len(one)
+            if one and gap and one[0] == made[gap] == batch:
+                # What it met need not come from the data: one random number a sample.
+                others = [other.spec.shape for other in evidence.flow.into(item.id) if other is not edge]
+                return item, EveryPair(Who.of(item), one, (others[0] if others else None) or (batch, *[1] * (len(made) - 1)))
+            # What met it came from no node, and has one number a sample on an axis where each sample had one value.
+            widened = [i for i, (a, b) in enumerate(zip(one, made, strict=False)) if a != b] if len(one) == len(made) else []
+            if len(widened) == 1 and twice and widened[0] and (one[widened[0]], made[widened[0]]) == (1, batch) and one[0] == batch:
+                return item, EveryPair(Who.of(item), one, (batch, *[1] * (len(made) - widened[0] - 1)))
+    return None

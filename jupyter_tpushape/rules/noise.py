@@ -1,0 +1,53 @@
+"""Noise that all samples of a batch share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Finding, Node
+from .facts.keys import NoiseShared
+from .mixing import carried
+from .registry import check, rule
+
+_SAMPLING = """
+class Sampling(L.Layer):
+    def __init__(self):
+        super().__init__(); self.seed = keras.random.SeedGenerator(1)
+    def call(self, x):
+        mean, deviation = x[:, :2], x[:, 2:]
+        return mean + keras.ops.exp(deviation) * keras.random.normal(%s, seed=self.seed)
+def build():
+    m = keras.Sequential([keras.Input((4,)), Sampling(), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+SHARED = rule(
+    "noise-shared", "All samples get the same noise", severity="silent", backend="jax", frameworks=("keras",),
+    source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
+    doc="""Reported if normal noise that was drawn without a batch axis is scaled by a value of each sample and added to another one, as a variational autoencoder
+samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers.""",
+)  # fmt: skip
+_SUMS = ("AddV2", "Add", "Sub")
+
+
+@check(order=49, backend="jax")
+def noise_shared(evidence: Evidence) -> Iterator[Finding]:
+    """Noise scaled by each sample, and added to each sample."""
+    for name, edge_id, shape, line in evidence.facts.get("scaled") or () if evidence.failure is None else ():
+        node, flow = evidence.flow.node(name), evidence.flow
+        edge = next((one for one in flow.into(name) if one.id == edge_id), None)
+        if edge is not None and (carried(evidence, edge) or {}).get(0) == 1 and _added(evidence, node):
+            fact = NoiseShared(shape, edge.spec.shape or (), node.called)
+            yield Finding.of(SHARED.id, "silent", fact, (node.id,), (edge.id,), line or node.called)
+            return
+
+
+def _added(evidence: Evidence, node: Node) -> bool:
+    """Whether what an operation makes is added to a tensor that has a row for each sample."""
+    for edge in evidence.flow.out_of(node.id):
+        reader = evidence.flow.node(edge.target)
+        others = [one for one in evidence.flow.into(reader.id) if one.id != edge.id]
+        if reader.op in _SUMS and any((carried(evidence, one) or {}).get(0) == 1 for one in others):
+            return True
+    return False
