@@ -48,7 +48,7 @@ def test_titles_of_fixes_are_instructions():
 
 VERBS = frozenset(
     """
-    Accept Add Apply Average Batch Build Cache Call Cast Change Choose Compile Compute Concatenate Convert Count Create Crop Declare Divide Drop
+    Accept Add Apply Average Batch Build Cache Call Cast Change Choose Compare Compile Compute Concatenate Convert Count Create Crop Declare Divide Drop
     Expand Feed Flatten Give Group Initialize Insert Join Keep Leave Let Look Make Map Mask Merge Move Name Normalize Number
     Output Pad Pass Pool Predict Project Put Read Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale
     Select Set Shard Sort Span Split Squeeze Stack Start Store Sum Swap Take Transpose Treat Undo Unpack Upsample Use Watch Wrap

@@ -61,10 +61,10 @@ def take_sample(seen: Examined, framework: str) -> None:
 
 def stage_error(seen: Examined) -> BaseException | None:
     """What a function of the pipeline raises once its sizes are known, where drawing from it failed with no line of the program."""
-    from ..sources.retraced import raised_by_stage
+    from ..sources.retraced import of_a_kernel, raised_by_stage
 
     error = getattr(seen.sample, "error", None)
-    if error is None or not type(error).__module__.startswith("tensorflow.") or not has(seen.data, "element_spec"):
+    if error is None or not of_a_kernel(error) or not has(seen.data, "element_spec"):
         return None
     with uncollected():
         return raised_by_stage(seen.data)

@@ -10,6 +10,11 @@ from .pipeline import inputs_of, op_name, plain, user_function, wrappers_of
 _BATCHED = frozenset({"batch", "padded_batch"})
 
 
+def of_a_kernel(error: BaseException) -> bool:
+    """Whether an operation of a running pipeline raised, and not the program's own Python."""
+    return type(error).__module__.startswith("tensorflow.")
+
+
 def raised_by_stage(dataset: Any) -> BaseException | None:
     """What the function of a ``map`` raises when it is traced with the batch size in place of an unknown size of the first axis.
 

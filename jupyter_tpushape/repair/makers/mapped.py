@@ -333,5 +333,5 @@ def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> 
                 yield (
                     f"Replace {old} with {new} at line {written[0].lineno}",
                     [line.edit(written[0], str(new))],
-                    "This is the size of the tensor that it meets.",
+                    "This is the size of the other tensor.",
                 )

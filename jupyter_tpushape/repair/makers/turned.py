@@ -245,7 +245,7 @@ def heads_joined(evidence: Evidence, finding: Finding) -> Made:
         if front:
             edits.append(line.apply(given, "transpose", (0, 2, 1, 3)))
         yield (
-            f"{'Move the heads behind the steps and join them' if front else 'Join the heads'} at {line.at}: {joined} values for each step",
+            f"{'Move the heads after the steps and join them' if front else 'Join the heads'} at {line.at}: {joined} values for each step",
             edits,
             f"Each step has {heads} heads of {depth} values.",
         )
