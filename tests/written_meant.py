@@ -270,7 +270,8 @@ model = keras.Model(i, L.Dense(1)(Gated(4)(i)))
 """, f"{rows(8, 7)}, {rows(8, 1)}", head=_GATED), (("        self.both = L.Dense(units)", "        self.both = L.Dense(2 * units)"),))),
     "a token that is not predicted": ("reshape-size", Own(model_of("""
 i = keras.Input((6, 4))
-x = L.Dense(3)(Marked()(i))
+x = Marked()(i)
+x = L.Dense(3)(L.MultiHeadAttention(1, 2)(x, x))
 model = keras.Model(i, L.Reshape((6, 3))(x))
 """, f"{rows(8, 6, 4)}, {rows(8, 6, 3)}", head=_MARKED), ((
         "    model = keras.Model(i, L.Reshape((6, 3))(x))", "    model = keras.Model(i, L.Reshape((6, 3))(L.Cropping1D((1, 0))(x)))",

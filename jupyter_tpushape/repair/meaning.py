@@ -356,6 +356,21 @@ def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
         yield f"Do the positions of {one} and {other} correspond? The data has {first} of one and {second} of the other, so each is combined with another position."
 
 
+def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A branch padded or cropped by more than a border: it has another scale, and its positions are not those of the other."""
+    if not isinstance(edit, InsertLayer) or edit.input is None or not edit.layer_class.startswith(("Cropping", "ZeroPadding")):
+        return
+    sizes = [edge.spec.shape or () for edge in before.operands()]
+    if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]) or len(sizes[0]) < 3:
+        return
+    parts = 3 if edit.layer_class.startswith("Cropping") else 4
+    for one, other in zip(sizes[0][1:-1], sizes[1][1:-1], strict=True):
+        small, big = sorted((one or 0, other or 0))
+        if small and big - small > 2 and parts * (big - small) >= big:
+            yield f"Do both branches have the same scale? One has {big} positions and the other {small}, so each is combined with another position."
+            return
+
+
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -381,5 +396,6 @@ _CHECKS: tuple[Check, ...] = (
     _taken,
     _cropped_steps,
     _unlike_lengths,
+    _other_scale,
     _left_out,
 )

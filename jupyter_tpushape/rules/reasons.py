@@ -105,7 +105,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if batch_axis(mine) != k or batch_axis(its) == m or fixed[m] is None:
             continue
         number = fixed[m] or 0
-        if number == getattr(evidence.sample, "rows", None) and fixed[-2:] == (number, number) and set(fixed[:-2]) <= {1}:
+        if number == getattr(evidence.sample, "rows", None) and (
+            len(fixed) == 2 or (fixed[-2:] == (number, number) and set(fixed[:-2]) <= {1})
+        ):
             return WholeOnly(number, shape[k])
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)

@@ -27,6 +27,8 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
             fill = _fill(line, node)
             if fill is None or shape == its or not isinstance(other, (ast.Name, ast.Attribute)) or call is None:
                 continue
+            if not {node, other} <= set(words_of(call)):
+                continue  # parts of a list are joined and not compared
             alike = [one for one in nodes(line.scope, ast.Call) if ast.unparse(one.func) == ast.unparse(call.func)]
             edits = [edit for one in alike if (edit := _like(line, fill, one, (call, node, other))) is not None]
             yield (

@@ -81,7 +81,9 @@ def joined(evidence: Evidence, finding: Finding) -> Made:
     """Several tensors concatenated for a layer that reads one."""
     node, edges = evidence.failed, evidence.failed_inputs()
     shapes = {(edge.spec.shape or ())[:-1] for edge in edges}
-    if node is None or node.kind != "layer" or node.op in MERGES or len(edges) < 2 or len(shapes) != 1 or not shapes.pop():
+    # The results of one call, such as a recurrent layer's states, are no branches.
+    apart = len({edge.source for edge in edges}) == len(edges)
+    if node is None or node.kind != "layer" or node.op in MERGES or len(edges) < 2 or not apart or len(shapes) != 1 or not shapes.pop():
         return
     for line in lines_at(evidence, node.called or node.location)[:1]:
         for call in nodes(line.scope, ast.Call):
@@ -225,7 +227,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
                 for kind in (f"MaxPooling{rank}D", f"AveragePooling{rank}D"):
                     edit = at(node, index, kind, pool_size=ratios, padding="same")
                     yield f"Pool {name} like the other branch: {kind}({tuple(ratios)})", [edit], "Adds no weights."
-            if not channels and _border(inner, 3):
+            if not channels:
                 edit = at(node, index, f"Cropping{rank}D", cropping=halves([a - b for a, b in inner]))
                 yield f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D", [edit], "The border is lost."
         elif channels and big[1:-1] == small[1:-1]:
@@ -252,7 +254,7 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
                 factor = [b // a for a, b in inner]
                 edit = at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])
                 yield f"Upsample {name}: UpSampling{rank}D({tuple(factor)})", [edit], "Adds no weights."
-            if same and _border([(b, a) for a, b in inner], 4):
+            if same:
                 edit = at(node, index, f"ZeroPadding{rank}D", padding=halves([b - a for a, b in inner]))
                 yield f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D", [edit], "Adds zeros."
         elif not same and small[1:-1] == big[1:-1]:
@@ -262,11 +264,6 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
     if len(small) == 2 and len(big) == 3 and big[1] and big[1] > 1:
         edit = at(node, index, "RepeatVector", n=big[1])
         yield f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})", [edit], "Every step receives the same vector."
-
-
-def _border(pairs: list[tuple[int, int]], parts: int) -> bool:
-    """Whether what two sizes are apart is a border, and not another scale: less than one of so many parts of the larger, or two positions."""
-    return all(big - small <= 2 or parts * (big - small) < big for big, small in pairs)
 
 
 def _projected(node: Node, index: int, name: str, to: Shape, why: str, strides: Sequence[int] = ()) -> Fix:

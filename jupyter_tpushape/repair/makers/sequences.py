@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, elements
+from ...flow import Edge, Finding, Node, elements
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import WrongCount
 from ...rules.facts.loss import GridApart
-from ...rules.upstream import maker_of
+from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
@@ -173,7 +173,7 @@ def without_token(evidence: Evidence, finding: Finding) -> Made:
         return
     steps, width = shape[1] or 0, shape[2] or 0
     maker = maker_of(evidence, edge, 1)
-    crop = _added_step(evidence, maker, steps)
+    crop = _added_step(evidence, maker, steps) if _mixes_steps(evidence, edge, maker) else None
     if crop is None or wanted != (steps - 1) * width:
         return
     which = "first" if crop[0] else "last"
@@ -184,6 +184,13 @@ def without_token(evidence: Evidence, finding: Finding) -> Made:
         [put(target.name, "Cropping1D", cropping=crop)],
         f"{maker.name} concatenated it with the other {steps - 1}{placed(maker)}.",
     )
+
+
+def _mixes_steps(evidence: Evidence, edge: Edge, maker: Node) -> bool:
+    """Whether the other steps have seen the one that was added: without that it would be added for nothing."""
+    earlier = {node.id for node in ancestors(evidence, maker.id)}
+    between = [evidence.flow.node(edge.source), *ancestors(evidence, edge.source)]
+    return any(node.family in ("attention", "recurrent", "convolution") for node in between if node.id not in earlier)
 
 
 def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None:
