@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from types import FrameType, TracebackType
@@ -72,10 +73,35 @@ class Interruptible:
         if self._asked and self._inside and not self.told:
             self.told = True
             self._heard.set()
-            raise Cancelled
+            starts = _thread_start(frame)
+            if starts is None:
+                raise Cancelled
+            _raise_behind(starts)
+            return
         if self._asked and time.monotonic() - self._last < LATE:
             return
         if callable(self._before):
             self._before(number, frame)
         elif self._before != signal.SIG_IGN:
             raise KeyboardInterrupt
+
+
+def _thread_start(frame: FrameType | None) -> FrameType | None:
+    """The call of ``Thread.start`` that runs, if one does: an exception inside it can leave one lock in two hands, and the newborn dies of it."""
+    while frame is not None and frame.f_code.co_filename == threading.__file__:
+        if frame.f_code.co_name == "start":
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _raise_behind(frame: FrameType) -> None:
+    """Cancels as soon as a call that takes a moment has returned."""
+    before = sys.getprofile()
+
+    def returned(one: FrameType, event: str, _: Any) -> None:
+        if one is frame and event == "return":
+            sys.setprofile(before)
+            raise Cancelled
+
+    sys.setprofile(returned)
