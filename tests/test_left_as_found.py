@@ -136,6 +136,37 @@ def test_a_dataset_keeps_its_place_and_its_functions_their_seeds(lib):
     assert len(list(data)) == 4
 
 
+def test_a_pipeline_that_fails_as_it_runs_is_looked_at_and_left_as_it_was():
+    seen = []
+
+    def mixed(x):
+        seen.append(np.random.rand())
+        return tf.random.uniform((tf.shape(x)[0], 1)) * x
+
+    data = tf.data.Dataset.from_tensor_slices(np.ones((8, 3, 3, 2), "float32")).batch(4).map(mixed)
+    model = keras.Sequential([keras.Input((3, 3, 2)), keras.layers.Flatten(), keras.layers.Dense(1)])
+    np.random.seed(3)
+    before = list(seen), np.random.get_state()[1].tobytes(), random.getstate()
+    finding = tpushape.trace(model, data, tpu=None, fixes=False).findings[0]
+    assert (finding.rule, finding.location.text) == ("data-raises", "return tf.random.uniform((tf.shape(x)[0], 1)) * x")
+    assert (seen, np.random.get_state()[1].tobytes(), random.getstate()) == before
+
+
+def test_a_function_that_cannot_be_traced_again_says_nothing_of_sizes():
+    traced = []
+
+    def once(x):
+        traced.append(x)
+        assert len(traced) == 1, "traced again"
+        return tf.random.uniform((tf.shape(x)[0], 1)) * x
+
+    data = tf.data.Dataset.from_tensor_slices(np.ones((8, 3, 3, 2), "float32")).batch(4).map(once)
+    model = keras.Sequential([keras.Input((3, 3, 2)), keras.layers.Flatten(), keras.layers.Dense(1)])
+    finding = tpushape.trace(model, data, tpu=None, fixes=False).findings[0]
+    assert (finding.rule, finding.location) == ("data-raises", None)
+    assert {finding.fact.first, finding.fact.second} == {(4, 3, 3, 2), (4, 1)}
+
+
 @BOTH
 def test_names_go_on_where_they_were(lib):
     adapter(lib.__name__)

@@ -14,7 +14,7 @@ from ..trace.doors import Door, Feeds, accepted
 from ..trace.framework import Framework
 from ..trace.inside import look_before, look_inside
 from ..trace.locations import is_user_file, location
-from ..trace.raised import raised_at
+from ..trace.raised import frames_of, raised_at
 from ..trace.ran import Leaf, Run, leaves
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
@@ -264,4 +264,6 @@ def error_line(error: BaseException) -> Location | None:
         if is_user_file(trace.tb_frame.f_code.co_filename):
             found = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
+    if found is None:  # a function that TensorFlow has converted runs from another file
+        found = next(((place[0], place[1]) for _, place in frames_of(error)), None)
     return location(found)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from ..sources.kinds import has
 from ..trace.patience import ADVICE, TimeUp, patience
 from ..trace.ran import leaves
-from ..trace.reach import is_step
-from ..trace.restore import uncollected
+from ..trace.reach import is_step, reach
+from ..trace.restore import left_as_found, uncollected
 from .program import Examined, shape_of
 
 
@@ -66,5 +68,15 @@ def stage_error(seen: Examined) -> BaseException | None:
     error = getattr(seen.sample, "error", None)
     if error is None or not of_a_kernel(error) or not has(seen.data, "element_spec"):
         return None
-    with uncollected():
-        return raised_by_stage(seen.data)
+    adapters = [seen.adapter] if seen.adapter is not None else []
+
+    @contextlib.contextmanager
+    def kept(function: Any) -> Iterator[None]:
+        reached = reach(function)
+        with left_as_found(adapters, reached.keras), uncollected():
+            try:
+                yield
+            finally:
+                reached.restore()
+
+    return raised_by_stage(seen.data, kept)

@@ -25,3 +25,12 @@ def parse(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
         except SystemError:
             continue
     return ast.parse(text, mode=mode)
+
+
+def names_in(text: str) -> set[str]:
+    """The names and attributes that an expression reads, such as ``x`` and ``self.kernel``; none where it is no Python."""
+    try:
+        tree = parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    return {ast.unparse(item) for item in ast.walk(tree) if isinstance(item, (ast.Name, ast.Attribute))}

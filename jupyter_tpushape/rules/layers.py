@@ -19,6 +19,7 @@ from ..examine.heard import (
 )
 from ..examine.heard_contracts import HeardAboutShapes, HeardTuple, HeardUndefined
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
+from ..flow.syntax import names_in
 from ..graph import resized, written
 from ..trace.axes import recurs
 from ..trace.locations import location
@@ -415,7 +416,8 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
         if not _masks(mask, wanted):
             return ATTENTION.id, WrongMask(Who.of(node), wanted, mask)
     raised = evidence.raised
-    held = [name for name in raised.variables if f"({name}" in raised.text or f", {name}" in raised.text] if raised is not None else []
+    read = names_in(raised.text) if raised is not None else set()
+    held = [name for name in raised.variables if name in read] if raised is not None else []
     weight = held[0] if len(held) == 1 and len(parts) < 2 else ""
     return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said, weight)
 

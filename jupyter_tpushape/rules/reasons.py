@@ -9,6 +9,7 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
+from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
 from .facts.reasons import (
     ClassesSummed,
@@ -311,11 +312,11 @@ def _weight(evidence: Evidence, given: Given) -> str:
 
 def _of_another(evidence: Evidence, shape: Shape | None) -> str:
     """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
-    text = evidence.raised.text if evidence.raised is not None else ""
+    read = {name.rpartition(".")[2] for name in names_in(evidence.raised.text) if "." in name} if evidence.raised is not None else set()
     every = {
         (weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape
     }
-    found = {(name, layer) for name, layer in every if f".{name}" in text}
+    found = {(name, layer) for name, layer in every if name in read}
     name, layer = next(iter(found)) if len(found) == 1 and shape else ("", "")
     return f"{name}, a weight of {layer}" if name else ""
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .pipeline import inputs_of, op_name, plain, user_function, wrappers_of
 
+Keeps = Callable[[Any], AbstractContextManager[Any]]
 _BATCHED = frozenset({"batch", "padded_batch"})
 
 
@@ -15,15 +18,19 @@ def of_a_kernel(error: BaseException) -> bool:
     return type(error).__module__.startswith("tensorflow.")
 
 
-def raised_by_stage(dataset: Any) -> BaseException | None:
+def raised_by_stage(dataset: Any, keeps: Keeps) -> BaseException | None:
     """What the function of a ``map`` raises when it is traced with the batch size in place of an unknown size of the first axis.
 
     TensorFlow traces these functions once, when the pipeline is made, with sizes that may be unknown; an error that only the values of
     those show has no line of the program in its traceback.
+
+    Args:
+        dataset: the pipeline.
+        keeps: runs the program's own function inside, and leaves what it reaches as it was.
     """
     tf = sys.modules.get("tensorflow")
     for source in inputs_of(dataset):
-        found = raised_by_stage(source)
+        found = raised_by_stage(source, keeps)
         if found is not None:
             return found
     wrappers = wrappers_of(dataset) if op_name(dataset) == "map" else []
@@ -38,8 +45,15 @@ def raised_by_stage(dataset: Any) -> BaseException | None:
             return None
     except Exception:
         return None
+    error = _raises(tf, function, specs, keeps)
+    # What raises as well with the sizes that the pipeline was made with cannot be traced a second time, and says nothing of sizes.
+    return error if error is not None and _raises(tf, function, source.element_spec, keeps) is None else None
+
+
+def _raises(tf: Any, function: Any, specs: Any, keeps: Keeps) -> BaseException | None:
     try:
-        tf.function(function).get_concrete_function(*(specs if isinstance(specs, tuple) else (specs,)))
+        with keeps(function):
+            tf.function(function).get_concrete_function(*(specs if isinstance(specs, tuple) else (specs,)))
     except Exception as error:
         return error
     return None

@@ -69,7 +69,7 @@ def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast
     """The edit at one of several calls of a function, where it is given such a tensor, of the same shape, in the same place."""
     places = [words_of(first[0]).index(one) for one in first[1:]]
     words = words_of(call)
-    if len(words) != len(words_of(first[0])):
+    if len(words) != len(words_of(first[0])) or [item.arg for item in call.keywords] != [item.arg for item in first[0].keywords]:
         return None
     node, other = (words[at] for at in places)
     made = _fill(line, node)

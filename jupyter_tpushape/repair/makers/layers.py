@@ -177,16 +177,13 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
         return
 
 
-_VOCABULARIES = {"TextVectorization": "max_tokens", "StringLookup": "max_tokens", "IntegerLookup": "max_tokens", "Hashing": "num_bins"}
-
-
 def _embed_words(evidence: Evidence) -> Made:
     """The same for the ids that a layer of the program looks up, as many as its vocabulary has."""
     node = evidence.failed
     for edge in evidence.failed_inputs() if node is not None and len(axes_of(node.op)) == 3 else ():
         giver = evidence.flow.node(edge.source)
-        size = giver.config.get(_VOCABULARIES.get(giver.op, ""))
-        if node is not None and type(size) is int and len(edge.spec.shape or ()) == 2:
+        size = giver.config.get("max_tokens") or giver.config.get("num_bins")
+        if node is not None and type(size) is int and edge.spec.dtype.startswith("int") and len(edge.spec.shape or ()) == 2:
             yield (
                 f"Convert the ids to vectors: add Embedding({size}, 8) before {node.name}",
                 [insert(node.name, "Embedding", input_dim=size, output_dim=8)],

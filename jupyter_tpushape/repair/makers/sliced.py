@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -22,11 +23,7 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
     if line is None or len(wholes) != 1 or len(sliced) != 2:
         return
     size = wholes.pop()[-1]
-    slices = [
-        item.slice.elts[-1]
-        for item in nodes(line.scope, ast.Subscript)
-        if isinstance(item.slice, ast.Tuple) and isinstance(item.slice.elts[-1], ast.Slice)
-    ]
+    slices = [part for _, part in last_slices(line)]
     bounds = [bound for one in slices for bound in (one.lower, one.upper) if (size_of(bound) or 0) > 0]
     numbers = sorted({size_of(bound) or 0 for bound in bounds})
     width = numbers[0] if numbers else 0
@@ -45,7 +42,10 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
 def without_gap(evidence: Evidence, finding: Finding) -> Made:
     """Where a part of a row begins or ends, so that the parts of it follow each other and no value is left out or taken twice."""
     for line in lines_of(evidence)[:1]:
-        cut = _cut(line)
+        cut: dict[str, list[ast.Slice]] = {}
+        for name, part in last_slices(line):
+            if part.step is None:
+                cut.setdefault(name, []).append(part)
         for whole, parts in cut.items():
             bounds = sorted(((_bound(one.lower, 0), one) for one in parts), key=lambda pair: pair[0] if pair[0] is not None else -1)
             if len(bounds) < 2 or any(start is None for start, _ in bounds):
@@ -63,14 +63,12 @@ def without_gap(evidence: Evidence, finding: Finding) -> Made:
                     )
 
 
-def _cut(line: Line) -> dict[str, list[ast.Slice]]:
-    """The slices along the last axis that the function takes of a tensor, by its name."""
-    found: dict[str, list[ast.Slice]] = {}
+def last_slices(line: Line) -> Iterator[tuple[str, ast.Slice]]:
+    """The slices along the last axis that the function takes, each with what it takes a slice of."""
     for item in nodes(line.scope, ast.Subscript):
         last = item.slice.elts[-1] if isinstance(item.slice, ast.Tuple) and item.slice.elts else None
-        if isinstance(last, ast.Slice) and last.step is None and isinstance(item.value, (ast.Name, ast.Attribute)):
-            found.setdefault(ast.unparse(item.value), []).append(last)
-    return found
+        if isinstance(last, ast.Slice):
+            yield ast.unparse(item.value), last
 
 
 def _bound(node: ast.expr | None, without: int | None) -> int | None:

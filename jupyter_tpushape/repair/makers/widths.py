@@ -18,6 +18,7 @@ from .edits import Made, created, of
 from .ends import ends_of
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
 from .read_sizes import index_of, shape_read
+from .sliced import last_slices
 
 _WIDTHS = ("units", "filters")
 
@@ -117,7 +118,7 @@ def projected_map(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The projection of a block's shortcut whatever its stride, where the channels differ as well."""
+    """The projection of a block's shortcut without its condition, such as a stride, where the channels differ as well."""
     line = next(iter(lines_of(evidence)), None)
     shaped = line.shaped() if line is not None and _adds(line) else []
     if line is None or len(shaped) != 2 or any(len(shape) < 3 for _, shape in shaped) or shaped[0][1][:-1] != shaped[1][1][:-1]:
@@ -128,9 +129,9 @@ def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised
         held = ast.unparse(item.targets[0])
         if not isinstance(choice, ast.IfExp) or not isinstance(choice.body, ast.Call) or not called(choice.body).startswith("Conv"):
             continue
-        if any(ast.unparse(read) == held for read in nodes(line.scope, ast.Attribute)) and "strid" in ast.unparse(choice.test):
+        if any(ast.unparse(read) == held for read in nodes(line.scope, ast.Attribute)):
             yield (
-                f"Create {held} for every stride at line {item.lineno}: the channels differ too",
+                f"Create {held} in every case at line {item.lineno}: the channels differ",
                 [line.edit(choice, line.source.of(choice.body))],
                 f"It is created only if {ast.unparse(choice.test)}.",
             )
@@ -246,12 +247,12 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
 def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Twice the width of a layer whose output is split in two, where one part takes all of it or more than half."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
-    cut = [item for item in _slices(line) if item is not None] if line is not None else []
+    cut = list(last_slices(line)) if line is not None else []
     if line is None or owner is None or len(cut) < 2:
         return
     for one, other in itertools.permutations(cut, 2):
-        start, end = other.slice.elts[-1].lower, one.slice.elts[-1].upper  # type: ignore[attr-defined]
-        if start is None or end is None or ast.unparse(start) != ast.unparse(end) or ast.unparse(one.value) != ast.unparse(other.value):
+        start, end = other[1].lower, one[1].upper
+        if start is None or end is None or ast.unparse(start) != ast.unparse(end) or other[0] != one[0]:
             continue
         half = line.number(end)
         for giver in (node for node in evidence.flow.nodes if half and _within(evidence, node, owner)):
@@ -290,13 +291,6 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
                 [line.edit(argument, written)],
                 f"It is split into {pieces} pieces of {new // pieces} values.",
             )
-
-
-def _slices(line: Line) -> Iterator[ast.Subscript]:
-    """The slices along the last axis that the function takes."""
-    for item in nodes(line.scope, ast.Subscript):
-        if isinstance(item.slice, ast.Tuple) and item.slice.elts and isinstance(item.slice.elts[-1], ast.Slice):
-            yield item
 
 
 @of(OperationRaised)
