@@ -10,6 +10,7 @@ from written_blocks import BLOCKS
 from written_calls import CALLS
 from written_created import CREATED
 from written_data import DATA
+from written_folded import FOLDED
 from written_mapped import MAPPED
 from written_meant import MEANT
 from written_older import OLDER
@@ -42,6 +43,7 @@ PROGRAMS = {
     **SHAPED,
     **SIZES,
     **PAIRS,
+    **FOLDED,
     **MAPPED,
     **MEANT,
     **SOLVED,

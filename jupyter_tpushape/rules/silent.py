@@ -142,7 +142,8 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
             continue
         surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
         cause: tuple[Through | Literal["last", "width"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
-        if cause is None and (len(labels.spec.shape) > 2 or (len(labels.spec.shape) == 2 and predictions.spec.shape[-1] == 1)):
+        stepless = not len(y) == len(p) > 2 or y[1] != p[1]
+        if cause is None and stepless and (len(labels.spec.shape) > 2 or (len(labels.spec.shape) == 2 and predictions.spec.shape[-1] == 1)):
             cut = cut_sequence(evidence, labels.spec.shape, predictions)
             cause = ("last", cut) if cut is not None else None
         if cause is None and len(y) == len(p) > 2 and y[:-1] == p[:-1] and y[-1] == 1:

@@ -12,7 +12,7 @@ from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, StepsReduced
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.facts.reasons import LacksAxis
+from ...rules.facts.reasons import LacksAxis, Uneven
 from ...rules.upstream import ancestors, cause_of_axes
 from ...rules.words import axes_of, listed
 from ...trace.axes import RECURRENT, recurs
@@ -99,7 +99,7 @@ def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     tables = [
         one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
     ]
-    if predictions is None or len(tables) != 1 or not tables[0]:
+    if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
         return
     head = head_of(evidence, evidence.flow.node(predictions.source))
     if head is not None and predictions.spec.shape and head.config.get(width_of(head)) == predictions.spec.shape[-1]:

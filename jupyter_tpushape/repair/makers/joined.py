@@ -18,7 +18,10 @@ from ..edits.expression import MODULE
 from ..text.source import called, nodes
 from .edits import Made, append, at, configure, failing, of, received, setting, width_of
 from .ends import ends_of, head_of
-from .line import lines_at, lines_of, own_layer, short
+from .line import calls_at, lines_at, lines_of, own_layer, short
+from .sliced import last_slices
+
+STACKS = frozenset({"Pack", "Stack", "stack"})
 
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
@@ -233,6 +236,26 @@ def stacked_parts(evidence: Evidence, finding: Finding) -> Made:
                         f"Stack the {len(edges)} vectors along a new axis at line {parts.lineno}",
                         [place.edit(place.node, stack, place.module())],  # type: ignore[arg-type]
                         f"The loss reads {min(names)}[:, i] as vector i of a sample.",
+                    )
+
+
+@of(OperationRaised)
+def joined_vectors(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Vectors joined in one row, where the loss cuts a row into them and a stack has an axis of its own for them."""
+    for line in lines_of(evidence)[:1] if evidence.where == "loss" else ():
+        bounds = {line.number(at) for _, cut in last_slices(line) for at in (cut.lower, cut.upper) if at is not None}
+        for node in evidence.flow.nodes:
+            whole = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+            if whole not in fact.shapes or whole is None or len(whole) != 3 or whole[2] not in bounds or node.op not in STACKS:
+                continue
+            for place, call in calls_at(evidence, node.called, "stack"):
+                axis = place.keyword("axis")
+                if axis is not None and isinstance(call.func, ast.Attribute) and call.args:
+                    join = "concat" if place.module() == "tensorflow" else "concatenate"
+                    yield (
+                        f"Join the {whole[1]} vectors into one row at {place.at}: {join} instead of stack",
+                        [place.edit(call, f"{ast.unparse(call.func.value)}.{join}({ast.unparse(call.args[0])}, axis=-1)")],
+                        f"The loss cuts each row into slices of {whole[2]} values.",
                     )
 
 

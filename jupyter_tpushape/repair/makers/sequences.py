@@ -121,6 +121,24 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def each_sequence(evidence: Evidence, finding: Finding) -> Made:
+    """What reads one sequence, over the sequences of a sample, where what comes next reads its vectors as steps."""
+    node, shape = failing(evidence)
+    if (
+        not recurs(node)
+        or not shape
+        or len(shape) != 4
+        or _all_steps(node)
+        or any(len(axes_of(above.op)) > 3 for above in upstream(evidence, node))
+    ):
+        return
+    yield (
+        f"Apply {node.name} to each sequence: TimeDistributed({node.name})",
+        [WrapLayer(node.name, "TimeDistributed")],
+        f"It expects one sequence, but a sample has {shape[1] if shape[1] is not None else 'several'}.",
+    )
+
+
 @of(StepRank)
 def whole_sequence(evidence: Evidence, finding: Finding, fact: StepRank) -> Made:
     """What takes the whole sequence by itself, without the layer that gives it one step at a time."""

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, show_shape
+from ...flow import Finding, Node, elements, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import Lengths, Uneven
 from ..edits import HeldLayer
 from ..text.source import called, nodes
-from .edits import Made, created, of
-from .ends import ends_of
+from .edits import Made, configure, created, known, of, setting, way_to, width_of
+from .ends import compared, ends_of, head_of
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
 from .read_sizes import index_of, shape_read
 from .sliced import last_slices
@@ -312,4 +312,34 @@ def width_of_rest(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                 f"Use {wholes[0]} - {parts[0]} ({new}) instead of {parts[0]} ({old}) for the layers that {owner.op}.__init__ creates",
                 [line.edit(item, f"({wholes[0]} - {parts[0]})") for item in sorted(reads, key=lambda item: (item.lineno, item.col_offset))],
                 f"The rest of the {old + new} values is {new} wide.",
+            )
+
+
+@of(OperationRaised)
+def units_of_target(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A head as wide as the grid that a loss reshapes its output to, where the labels have that grid."""
+    if not isinstance(fact.reason, Uneven) or fact.reason.target[:1] != (None,):
+        return
+    shape, want = fact.reason.shape, elements(fact.reason.target[1:])
+    labels = [elements(tuple(spec.shape or ())[1:]) for _, spec in evidence.y]
+    last = next((edge.source for edge in evidence.failed_inputs() if edge.spec.shape == shape), "")
+    head = head_of(evidence, evidence.flow.node(last)) if last else None
+    if head is not None and len(shape) == 2 and want and labels == [want]:
+        yield setting(head, width_of(head), want, ", one for each value of a label", "The labels determine the number.")
+
+
+def reshaped_end(evidence: Evidence, finding: Finding) -> Made:
+    """A Dense that a reshape at the end of the model folds: both for the shape of a label, where the labels have another one."""
+    for last, (_, *y), (_, *p) in compared(evidence, finding):
+        target = last.config.get("target_shape")
+        head = next((node for node in way_to(evidence, last) if node is not last and isinstance(node.config.get("units"), int)), None)
+        if not target or len(target) != len(p) or len(y) != len(p) or head is None or not known(tuple(y)) or y == p:
+            return
+        values = elements(tuple(y)) or 0
+        if head.config["units"] == elements(tuple(p)) and values:
+            row = [-1 if size == -1 and want == have else int(want or 0) for size, want, have in zip(target, y, p, strict=True)]
+            yield (
+                f"Set units={values} on {head.name}, and target_shape={tuple(row)} on {last.name}: the shape of a label",
+                [configure(head.name, units=values), configure(last.name, target_shape=row)],
+                "The labels determine both.",
             )

@@ -11,7 +11,7 @@ from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Lengths, Reason, cut_blocks
+from .reasons import Lengths, Reason, Uneven, cut_blocks
 
 
 class WrongRank(Fact, frozen=True):
@@ -287,6 +287,9 @@ class OperationRaised(Fact, frozen=True):
 
     def message(self) -> str:
         given = listed(tuple(map(show_shape, self.shapes))) or "its inputs"
+        if isinstance(self.reason, Uneven):
+            inside = f" inside {named(self.layer)}" if self.layer is not None else placed(self.node) if self.node is not None else ""
+            return f"The operation {self.operation}{inside} cannot reshape {show_shape(self.reason.shape)} to {show_shape(self.reason.target)}."
         if self.layer is not None:
             return f"{self.operation} inside {named(self.layer)} does not accept {given}."
         return f"The operation {self.operation}{placed(self.node) if self.node is not None else ''} does not accept {given}."

@@ -238,6 +238,9 @@ class Uneven(Reason, frozen=True):
         for n in tail:
             product *= n
         text = f"The values do not divide evenly into the target shape {show_shape(self.target)}."
+        have, need = elements(self.shape[1:]), elements(self.target[1:])
+        if have and need and self.target[0] is None:
+            text = f"{text.removesuffix('.')}: each sample has {have:,}, and each row of the target has {need:,}."
         if cuts := cut_blocks(self.shape, self.target):
             return cuts[0].words()
         if len(tail) == 2 and self.shape and self.shape[-1] not in (None, product):

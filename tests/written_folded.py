@@ -1,0 +1,51 @@
+"""Heads that a reshape folds, vectors that a loss cuts out of rows, sequences of sequences."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_GRID = """
+S, B, C = 3, 2, 4
+def grid_loss(t, p):
+    p = tf.reshape(p, (-1, S, S, B * 5 + C))
+    return tf.reduce_sum(tf.square(t - p), axis=[1, 2, 3])
+"""
+_THREE = """
+N = 5
+def triplet(t, p):
+    a, b, c = p[:, :N], p[:, N:2 * N], p[:, 2 * N:]
+    return tf.nn.relu(tf.reduce_sum((a - b) ** 2, -1) - tf.reduce_sum((a - c) ** 2, -1) + 0.2)
+"""
+
+FOLDED: dict[str, tuple[str, Own]] = {
+    "a head for the grid of the loss": ("loss-raises", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(S * S * (B * 4 + C))(i))
+""", f"{rows(8, 6)}, {rows(8, 3, 3, 14)}", "grid_loss", head=_GRID), ((
+        "    model = keras.Model(i, L.Dense(S * S * (B * 4 + C))(i))", "    model = keras.Model(i, L.Dense(S * S * (B * 5 + C))(i))",
+    ),))),
+    "steps of one value": ("loss-broadcast", Own(model_of("""
+i = keras.Input((7, 5))
+x = L.Dense(30)(L.LSTM(4)(i))
+model = keras.Model(i, L.Reshape((6, 5))(x))
+""", f"{rows(8, 7, 5)}, {rows(8, 6, 1)}"), (
+        ("    x = L.Dense(30)(L.LSTM(4)(i))", "    x = L.Dense(6)(L.LSTM(4)(i))"),
+        ("    model = keras.Model(i, L.Reshape((6, 5))(x))", "    model = keras.Model(i, L.Reshape((6, 1))(x))"),
+    ))),
+    "vectors in one row": ("loss-raises", Own(model_of("""
+i, j, k = keras.Input((6,)), keras.Input((6,)), keras.Input((6,))
+way = L.Dense(5)
+x = L.Lambda(lambda t: tf.stack(t, axis=1))([way(i), way(j), way(k)])
+model = keras.Model([i, j, k], x)
+""", f"({rows(8, 6)}, {rows(8, 6)}, {rows(8, 6)}), {rows(8, 1)}", "triplet", head=_THREE), ((
+        "    x = L.Lambda(lambda t: tf.stack(t, axis=1))([way(i), way(j), way(k)])",
+        "    x = L.Lambda(lambda t: tf.concat(t, axis=-1))([way(i), way(j), way(k)])",
+    ),))),
+    "words of sentences": ("layer-rank", Own(model_of("""
+i = keras.Input((4, 6))
+x = L.Embedding(20, 3)(i)
+x = L.GRU(5)(x)
+model = keras.Model(i, L.Dense(1)(L.GRU(2)(x)))
+""", f"np.arange(192).reshape(8, 4, 6) % 20, {rows(8, 1)}"), (("    x = L.GRU(5)(x)", "    x = L.TimeDistributed(L.GRU(5))(x)"),))),
+}  # fmt: skip
