@@ -444,13 +444,14 @@ def load(path: Any) -> Any:
     return module
 
 
-def fit(model: Any, data: Any) -> None:
-    """One real epoch. An optimizer that has its variables before the step is made lets TensorFlow trace that step once, not twice.
+def fit(model: Any, data: Any, *, eagerly: bool = False) -> None:
+    """One real epoch; ``eagerly`` where the step's graph was traced before. An optimizer that has its variables before the step is made lets TensorFlow trace that step once, not twice.
 
     A graph that runs once is not worth what TensorFlow takes to optimize it: a fifth of the whole.
     """
     import tensorflow as tf
 
+    model.run_eagerly = eagerly or model.run_eagerly
     if model.built and getattr(model, "optimizer", None) is not None:
         model.optimizer.build(model.trainable_variables)
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

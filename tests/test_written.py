@@ -68,4 +68,4 @@ def test_the_first_fix_changes_what_is_written(name, tmp_path):
     linecache.checkcache(str(path))
     again = load(path)
     assert tpushape.trace(again.build, again.data, tpu=None, fixes=False).ok
-    fit(again.build(), again.data())
+    fit(again.build(), again.data(), eagerly=True)

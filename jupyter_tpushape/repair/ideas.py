@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
+from ..rules.facts.contracts import ShapeLost
 from ..rules.facts.data import ClassesAsWeights
 from ..rules.facts.loss_silent import NoLabels
 from ..rules.facts.tpu_steps import GradientScale
@@ -193,6 +194,10 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
         return list(_average(evidence, finding))
     if isinstance(finding.fact, ClassesAsWeights):
         return list(_class_weights(finding.fact))
+    if isinstance(finding.fact, ShapeLost):
+        return [
+            ("Set the shape where the function is called: tf.ensure_shape(result, ...)", "Not tried: tpushape does not run the function.")
+        ]
     if isinstance(finding.fact, NoLabels):
         return list(_own_labels(evidence, finding.fact))
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):

@@ -62,6 +62,8 @@ class Rerun:
     def __init__(self, seen: Any, text: Text, *, whole: bool = False) -> None:
         self.seen, self.text, self.whole = seen, text, whole
         self.changed = {file: source for file, source in text.sources.items() if source.changed}
+        # What the model's build made at the top of a file: the data reads the same objects, as it does in the program.
+        self.ran: dict[str, tuple[dict[str, Any], set[str]]] = {}
         if not self.changed:
             raise NoPlace
         self.aliases = {file: register(source) for file, source in self.changed.items()}
@@ -114,7 +116,7 @@ class Rerun:
             return None
 
         def build() -> Any:
-            made = here.function(function, others)
+            made = here.function(function, others, first=entry is self.seen.program.model)
             return made(*getattr(entry, "args", ()), **getattr(entry, "keywords", {})) if hasattr(entry, "func") else made()
 
         build.__name__ = function.__name__
@@ -191,7 +193,7 @@ class Overlay:
     """A module's definitions as the changed text has them, in a copy of its globals."""
 
     def __init__(self, rerun: Rerun, file: str, globals: dict[str, Any], source: Source | None = None) -> None:
-        self.file, self.names = file, globals
+        self.file, self.names, self.ran = file, globals, rerun.ran
         self.source = source or rerun.changed[file]
         self.alias = rerun.aliases.get(file, file)
         self.statements = [item for item in self.source.tree.body if not is_main(item)]
@@ -235,9 +237,10 @@ class Overlay:
         """A copy of the globals with everything that the change touches run again."""
         return self._run(self.dirty(), dict(self.names))
 
-    def function(self, function: Any, others: list[Overlay]) -> Any:
-        """The function as the changed text has it."""
-        names = dict(self.names)
+    def function(self, function: Any, others: list[Overlay], first: bool = False) -> Any:
+        """The function as the changed text has it; ``first``: the model's, whose objects at the top the data's reads too."""
+        names, done = self.ran.get(self.file, ({}, set())) if not first else ({}, set())
+        names = dict(self.names) | {name: names[name] for name in done if name in names}
         for other in others:
             changed = other.all()
             old = {id(other.names[name]): name for name in other.dirty() if name in other.names}
@@ -250,7 +253,9 @@ class Overlay:
         code = self._code(function)
         dirty = self.dirty(self._replaced(others))
         wanted = _needed(self.statements, set(_globals_of(code))) & dirty
-        self._run(wanted, names)
+        self._run(wanted - done, names)
+        if first:
+            self.ran[self.file] = names, wanted
         return rebound(function, code, names)
 
     def _run(self, wanted: set[str], names: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from .facts.contracts import (
     InnerDoor,
     KeysUnpacked,
     NoRank,
+    ShapeLost,
     ShapesInBuild,
     SymbolicFunction,
     SymbolicQuestion,
@@ -306,6 +307,9 @@ def _several(at: Break) -> Explained:
 
 def _no_rank(at: Break) -> Explained:
     paths = tuple(show(path) for path, spec in at.evidence.x if spec.shape is None)
+    lost = shape_lost(at.evidence, at.node, at.node) if not paths and at.node.kind == "layer" else None
+    if lost is not None:
+        return "layer-raises", lost
     if not paths or hear(at.node.failure, HeardNoRank) is None:
         return None
     return "unknown-rank", NoRank(paths, Who.of(at.node) if at.node.kind == "layer" else None)
@@ -398,6 +402,20 @@ CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip
+
+
+# Operations that run Python code.
+_PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}
+
+
+def shape_lost(evidence: Evidence, node: Node, inside: Node) -> ShapeLost | None:
+    """A layer, loss or metric whose Python function returns a tensor without a shape."""
+    if node.failure is None or hear(node.failure, HeardNoRank) is None or any(edge.spec.shape is None for edge in evidence.failed_inputs()):
+        return None
+    called = [_PYTHON[item.op] for item in evidence.flow.nodes if item.op in _PYTHON]
+    if not called and (inside.kind != "layer" or (inside.family != "own" and inside.op != "Lambda")):
+        return None
+    return ShapeLost(Who.of(inside), node.failure.said, called[0] if len(set(called)) == 1 else "")
 
 
 def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:

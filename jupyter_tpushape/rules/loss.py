@@ -33,7 +33,7 @@ from .compared import (
     widths_met,
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
-from .contracts import dtypes_in_loss
+from .contracts import dtypes_in_loss, shape_lost
 from .crossed import crossed_before
 from .data import varying_widths
 from .entry import matched
@@ -156,6 +156,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         return *number, ()
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
+    lost = shape_lost(evidence, node, loss)
+    if lost is not None:
+        return METRIC.id if loss.kind == "metric" else CUSTOM.id, lost, ()
     indices = hear(node.failure, HeardClassRows)
     if indices is not None and indices.labels[-1:] == (1,):
         return RANK.id, IndexInRow(loss.name, indices.labels, indices.predictions), ()

@@ -51,16 +51,68 @@ class HostLayer(Edit):
             self._at_top(text, place, obj)
             return
         source, _, call = text.made(obj)
-        above = parents(source.tree)
-        assign = above[call]
-        if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], ast.Name):
-            raise NoPlace
-        name = assign.targets[0].id
         if place.source is not source:
             raise NoPlace
+        assign = parents(source.tree)[call]
+        named = isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Name)
+        name = assign.targets[0].id if named else self._name(source, assign)  # type: ignore[attr-defined]
         # The data first: the lines of the model are where they were, and the layer's line moves last.
         place.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
-        self._moved(text, source, obj, name)
+        if named:
+            self._moved(text, source, obj, name)
+        elif isinstance(assign, ast.Assign):
+            self._held(text, source, obj, name)
+        else:
+            self._taken_out(text, source, obj, name)
+
+    def _name(self, source: Source, assign: ast.AST) -> str:
+        """A name for a layer that has none, or is an attribute, which nothing in the file bears."""
+        held = assign.targets[0].attr if isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Attribute) else ""
+        taken = {item.id for item in nodes(source.tree, ast.Name)}
+        for name in (held, self.target.rstrip("0123456789").rstrip("_")):
+            if name.isidentifier() and name not in taken:
+                return name
+        raise NoPlace
+
+    def _held(self, text: Text, source: Source, obj: Any, name: str) -> None:
+        """A layer that an attribute of a class holds: made in front of the class, and read from there."""
+        above = parents(source.tree)
+        assign = above[text.made(obj)[2]]
+        assert isinstance(assign, ast.Assign)
+        owner: ast.AST = assign
+        while not isinstance(owner, (ast.ClassDef, ast.Module)):
+            owner = above[owner]
+        held = ast.unparse(assign.targets[0])
+        uses = [item for item in nodes(owner, ast.Attribute) if ast.unparse(item) == held and isinstance(item.ctx, ast.Load)]
+        if not isinstance(owner, ast.ClassDef) or len(assign.targets) != 1 or not isinstance(above[owner], ast.Module):
+            raise NoPlace
+        changes: list[Change] = []
+        for use in uses:
+            changes += _unwrapped(source, above[use], use) or [source.change(use, name)]
+        lines = source.text.split("\n")
+        whole = lines[assign.lineno - 1 : assign.end_lineno]
+        if not uses or source.of(assign) != "\n".join(whole).strip():
+            raise NoPlace
+        start = sum(len(line) + 1 for line in lines[: assign.lineno - 1])
+        head = min([owner.lineno, *(item.lineno for item in owner.decorator_list)])
+        put = sum(len(line) + 1 for line in lines[: head - 1])
+        made = (put, put, f"{name} = {source.of(assign.value)}\n\n\n")
+        source.splice([*changes, made, (start, start + sum(len(line) + 1 for line in whole), "")])
+
+    def _taken_out(self, text: Text, source: Source, obj: Any, name: str) -> None:
+        """A layer that is called, or listed, where it is made: made in front of the function, and not there."""
+        _, _, call = text.made(obj)
+        above = parents(source.tree)
+        changes = _unwrapped(source, above[call], call)
+        outer: ast.AST = statement_of(above, call)
+        if not changes:
+            raise NoPlace
+        while not isinstance(above[outer], ast.Module):
+            outer = above[outer]
+        head = min([outer.lineno, *(item.lineno for item in getattr(outer, "decorator_list", ()))])  # type: ignore[attr-defined]
+        put = sum(len(line) + 1 for line in source.text.split("\n")[: head - 1])
+        gap = "\n\n\n" if isinstance(outer, (ast.FunctionDef, ast.ClassDef)) else "\n"
+        source.splice([*self._declared(text, source), *changes, (put, put, f"{name} = {source.of(call)}{gap}")])
 
     def _at_top(self, text: Text, handed: Handed, obj: Any) -> None:
         source = handed.source
@@ -77,19 +129,11 @@ class HostLayer(Edit):
         source.splice(changes)
 
     def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
-        _, names, call = text.made(obj)
+        _, _, call = text.made(obj)
         above = parents(source.tree)
         assign = above[call]
         scope = enclosing(above, call)
-        changes: list[Change] = []
-        if self.input is not None:
-            gives = self._gives(text)
-            _, _, door = text.made(text.door(self.target, self.input))
-            shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
-                source, door, positions_of(names.value(door.func))
-            )
-            typed = with_argument(source, names, door, "dtype", literal(gives.dtype), [])
-            changes += [shaped, typed]
+        changes = self._declared(text, source)
         for use in _uses(scope, above, name, self.training):
             found = _unwrapped(source, above[use], use)
             if not found and not isinstance(scope, ast.Module):
@@ -98,6 +142,17 @@ class HostLayer(Edit):
         if not isinstance(scope, ast.Module):
             changes += self._lifted(source, above, assign)
         source.splice(changes)
+
+    def _declared(self, text: Text, source: Source) -> list[Change]:
+        """The declared input with the shape and the dtype of what the layer gives."""
+        if self.input is None:
+            return []
+        gives = self._gives(text)
+        _, names, door = text.made(text.door(self.target, self.input))
+        shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
+            source, door, positions_of(names.value(door.func))
+        )
+        return [shaped, with_argument(source, names, door, "dtype", literal(gives.dtype), [])]
 
     def _lifted(self, source: Source, above: dict[ast.AST, ast.AST], assign: ast.AST) -> list[Change]:
         """The layer's line taken out of its function, and put in front of it."""

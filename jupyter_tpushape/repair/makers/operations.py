@@ -52,7 +52,9 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                 if layer.kind != "layer":
                     continue
                 move = HostLayer(layer.name, key_of(node.path), doors.index(node.id) if evidence.declared else None)
-                for title, edits, reason in static_batch(evidence, finding):
+                split, batch = evidence.split, getattr(evidence.sample, "batch", None)
+                whole = not getattr(evidence.sample, "dynamic", True) and (split is None or (batch and split.divides(batch)))
+                for title, edits, reason in () if whole else static_batch(evidence, finding):
                     yield (
                         f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",
                         [move, *edits],

@@ -118,7 +118,7 @@ class Text:
 
     def _declared_by(self, door: Any, declaring: list[Any]) -> Any:
         """The layer whose shape an input has that Sequential made as that layer was added; any other input as it is."""
-        if not isinstance(door, self.seen.adapter.InputLayer):
+        if not isinstance(door, self.seen.adapter.InputLayer) or self._typed(door):
             return door
         own = [
             obj
@@ -127,9 +127,23 @@ class Text:
         ]
         return own[0] if len(own) == 1 else door
 
+    def _typed(self, door: Any) -> bool:
+        """Whether an input was made by a call of its own: a layer on the same line may have a shape that the user never gave."""
+        try:
+            return called(self.made(door)[2]) in ("Input", "InputLayer")
+        except NoPlace:
+            return False
+
     def _declares(self, obj: Any) -> bool:
         given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
-        return isinstance(obj, self.seen.adapter.InputLayer) or bool(given)
+        if isinstance(obj, self.seen.adapter.InputLayer) or not given:
+            return isinstance(obj, self.seen.adapter.InputLayer)
+        try:
+            words = {keyword.arg for keyword in self.made(obj)[2].keywords}
+        except NoPlace:
+            return True
+        # tf_keras gives a shape of its own to some layers that were given none.
+        return bool(words & {None, "input_shape", "batch_input_shape", "input_dim", "input_length"})
 
     def where(self, obj: Any) -> Where | None:
         """The user's line that made an object."""

@@ -263,6 +263,24 @@ class NoRank(Fact, frozen=True):
         )
 
 
+class ShapeLost(Fact, frozen=True):
+    """What a Python function returns has no shape, and ``inside`` needs one; ``called``: the operation that runs it, or ``""``."""
+
+    inside: Who
+    said: str
+    called: str = ""
+
+    def message(self) -> str:
+        what = f"{self.called} in {named(self.inside)}" if self.called else named(self.inside)
+        return f"{what} returns a tensor of unknown rank."
+
+    def why(self) -> str:
+        return (
+            "tf.numpy_function and tf.py_function run Python code, so TensorFlow cannot infer the shape of the result. Set it where the function "
+            f"is called: tf.ensure_shape(result, x.shape), or (None,) for one value per sample, () for one number. The error: {self.said}"
+        )
+
+
 class DtypesApart(Fact, frozen=True):
     """``operation`` receives the dtypes ``first`` and ``second``; ``inside``: the node whose code it is."""
 
