@@ -626,6 +626,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     tables.turned_weight,
     tables.turned_filter,
+    tables.width_by_name,
     turned.last_two,
     turned.every_pair,
     turned.each_with_each,

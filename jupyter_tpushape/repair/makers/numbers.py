@@ -101,11 +101,11 @@ def _sized_by(line: Line) -> set[str]:
 @of(OperationRaised)
 def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """A number that a layer of the user's own was created with, where a size is a product of it: so many heads, supports or orders."""
-    owner, pairs = own_layer(evidence), [*fact.apart]
+    owner = own_layer(evidence)
+    # Where the two sizes that must be equal are known, no other size, such as that of the batch, is one to make them equal to.
+    pairs = [(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [*fact.apart]
     if owner is None:
         return
-    if isinstance(fact.reason, Lengths):
-        pairs += [(fact.reason.left, fact.reason.right)]
     for line in lines_of(evidence)[:1]:
         products = [
             ast.unparse(one) for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult) for one in (item.left, item.right)
