@@ -246,7 +246,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 def _shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
     """The sizes of the weights that the class creates, by the attribute that holds each."""
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
-    shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]  # type: ignore[arg-type]
+    shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]
     return {name: shape.elts for name, shape in shapes if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) > 1}
 
 
