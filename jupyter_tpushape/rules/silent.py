@@ -8,6 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
+from .balanced import softmax_axis
 from .compared import as_it_came, class_labels, cut_sequence, ends, fed_whole, kind_of
 from .compiled import METRIC_LABELS, unread_labels
 from .examples import sequential
@@ -262,7 +263,7 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             continue
         for edge in evidence.flow.into(node.id)[:1]:
             shape = edge.spec.shape or ()
-            axis = node.config.get("axis", -1)
+            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
             maker = evidence.flow.node(edge.source)
             # An activation or a scale between them keeps the shape.
             while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
