@@ -14,7 +14,7 @@ from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
 from ..edits.expression import MODULE
 from ..text.source import called, nodes, words_of
-from .edits import Made, created, gives, of
+from .edits import Made, created, gives, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
 from .read_sizes import shape_read
 from .turned import order_to
@@ -44,6 +44,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     for old, new in pairs:
         if isinstance(getattr(fact, "reason", None), WholeOnly):
             continue  # all rows are meant, and a batch has a part of them
+        if new in samples_alone(evidence):
+            continue  # no layer is as wide as there are samples in a batch
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
             where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"

@@ -162,14 +162,15 @@ def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
     for item in nodes(step, ast.Assign):
         if item.value is taken:
             named = [ast.unparse(target) for target in item.targets]
-            results = [
+            results: list[ast.expr] = [
                 one.targets[0]
                 for one in nodes(step, ast.Assign)
                 if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
             ]
             return results[0] if len(results) == 1 else None
         if isinstance(item.value, ast.Call) and item.value.func is taken:
-            return item.targets[0]
+            target: ast.expr = item.targets[0]
+            return target
     return None
 
 

@@ -17,7 +17,7 @@ from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of, setting
-from .line import Line, assigned_to, defaults, lines_of, own_layer, short
+from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -240,6 +240,33 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     f"Create {weight} with {named[0]} columns at line {last.lineno}, instead of {ast.unparse(last)}",
                     [line.edit(last, named[0])],
                     f"The product then has the width of {short(other)}.",
+                )
+
+
+@of(OperationRaised)
+def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size: the gates of a cell."""
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        counts = [argument(call, "indices_or_sections", ["x", "indices_or_sections"]) or argument(call, "num_or_size_splits", [])
+                  for call in nodes(line.owner(), ast.Call) if called(call) == "split"]  # fmt: skip
+        products = [item for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult)]
+        for parts, (one, other) in itertools.product({size_of(count) or 0 for count in counts}, fact.apart):
+            small, whole = sorted((one, other))
+            found = [
+                (times, ast.unparse(size))
+                for item in products
+                for times, size in ((item.left, item.right), (item.right, item.left))
+                if (size_of(times) or parts) * whole == parts * small
+                and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
+            ]
+            if small < whole and found and len({name for _, name in found}) == 1:
+                times, name = found[0]
+                yield (
+                    f"Create the weights with {parts} * {name} columns, instead of {ast.unparse(times)} * {name}",
+                    [line.edit(one, str(parts)) for one, _ in found],
+                    f"The result is split into {parts} parts, and each needs {whole} values instead of {small}.",
                 )
 
 
