@@ -610,6 +610,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "batch-broadcast": (
         columns.unpacked_vectors,
         filled.one_per_sample,
+        paired.summed_alike,
         expressions.unpaired,
         labels.label_axes,
         paired.own_index,
@@ -656,6 +657,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     own_classes.results_exchanged,
     repeats.repeated,
     repeats.repeated_step,
+    paired.summed_alike,
     expressions.axes,
     operands.weighted,
     numbers.counted_to,

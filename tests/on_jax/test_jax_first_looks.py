@@ -328,3 +328,59 @@ def data():
 def test_an_input_that_only_feeds_an_added_loss_is_no_question(tmp_path):
     _, patch = first(tmp_path, ADDED)
     assert "eps[:, None, :] * x" in patch or "eps[..., None] * x" in patch
+
+
+FLOW = """
+class Flow(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.scale = layers.Dense(8)
+    def call(self, x):
+        s = jnp.tanh(self.scale(x))
+        return x * jnp.exp(s), jnp.sum(s, axis=-1)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        z, logdet = y_pred
+        prior = -0.5 * z ** 2
+        return -jnp.mean(prior + {term})
+
+def build():
+    model = Flow()
+    model.compile("adam")
+    return model
+
+def data():
+    return np.ones(({rows}, 8), "float32"), None
+"""
+
+
+@pytest.mark.parametrize("rows", [32, 8], ids=["raises", "silent"])
+def test_a_term_beside_a_sum_is_summed(tmp_path, rows):
+    _, patch = first(tmp_path, FLOW.format(term="logdet", rows=rows))
+    assert "+        return -jnp.mean(ops.sum(prior, axis=-1) + logdet)" in patch
+
+
+def test_a_term_beside_a_mean_gets_an_axis(tmp_path):
+    _, patch = first(tmp_path, FLOW.format(term="logdet", rows=32).replace("jnp.sum(s", "jnp.mean(s"))
+    assert "logdet[..., None]" in patch or "logdet[:, None]" in patch
+
+
+AUDIO = """
+class Audio(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.conv, self.pool = layers.Normalization(mean=0.0, variance=1.0, axis=None), layers.Conv2D(4, 3), layers.GlobalMaxPooling2D()
+    def call(self, x):
+        return self.pool(self.conv(self.norm(x)))
+
+def build():
+    model = Audio()
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.ones((16, 20, 20), "float32"), np.ones((16, 4), "float32")
+"""
+
+
+def test_a_break_is_told_where_a_tensor_leaks_as_well(tmp_path):
+    assert serious(traced(tmp_path, AUDIO))[0].rule == "layer-rank"
