@@ -55,7 +55,8 @@ INTERLEAVED = rule(
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back. Other reshapes that split or
-merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
+merge axes are not reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
+positions and ends inside another sample.""",
 )  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
 SUMMED = rule(
