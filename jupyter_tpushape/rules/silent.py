@@ -31,7 +31,7 @@ BROADCAST = rule(
     fails=sequential("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=sequential("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
     doc="""Regression losses subtract labels from predictions, which broadcasts axes of size 1. Keras first removes or adds one trailing axis of size 1,
 which is intended. Any difference that is left is broadcast, so labels are compared with predictions for other samples.
-A loss of your own is reported if one predicted value meets each of several values of a label.""",
+A custom loss is reported if one predicted value is compared with each of several values of a label.""",
 )  # fmt: skip
 LOGITS = rule(
     "logits-twice", "from_logits=True after a softmax or sigmoid", severity="silent", source=_SOURCE,
