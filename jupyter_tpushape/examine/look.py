@@ -275,7 +275,9 @@ def _trace(seen: Examined) -> None:
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["leaked"] = location(seen.recorder.leaked)
-    behind = seen.recorder.calls[seen.recorder.leaked_at :] if seen.recorder.leaked is not None else []
+    # Where the program breaks as well, nothing else may be told of the leak.
+    told = seen.recorder.leaked is not None and (traced.error is None or bool(seen.recorder.kept))
+    behind = seen.recorder.calls[seen.recorder.leaked_at :] if told else []
     evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [

@@ -62,7 +62,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         return None
     settled = first.fast or (rerun is None and _transparent(seen))
     own_loss = seen.adapter.is_model(seen.model) and seen.adapter.overrides(seen.model, "compute_loss")
-    if settled and not own_loss and not any(not call.opaque for call in seen.recorder.calls if call.kind in ("loss", "metric")):
+    if settled and not own_loss and not _compares(seen):
         return None
     batch = _batch(seen)
     if not batch:
@@ -112,6 +112,13 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         if found is not None:
             result.axes[edge_id] = found
     return result
+
+
+def _compares(seen: Any) -> bool:
+    """Whether code of the program's own compares labels and predictions: in a loss or metric, or in one that takes the place of the call that tells of itself."""
+    calls = seen.recorder.calls
+    unseen = bool(seen.evidence.y) and not any(call.kind == "loss" for call in calls) and any(call.kind == "op" for call in calls)
+    return unseen or any(not call.opaque for call in calls if call.kind in ("loss", "metric"))
 
 
 def _alike(old: Call, new: Call) -> bool:

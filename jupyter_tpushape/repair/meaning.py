@@ -44,8 +44,9 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
 
 def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
     """Inputs that nothing reads any more."""
-    # The inputs of a custom training step do not end in an output or a loss of Keras.
-    own = "train_step" in (after.facts.get("overrides") or ())
+    # The inputs of a custom training step do not end in an output or a loss of Keras, nor what leads to a loss that a layer adds.
+    added = getattr(after.facts.get("probe"), "added", None) or after.facts.get("added")
+    own = bool(added) or not {"train_step", "compute_loss"}.isdisjoint(after.facts.get("overrides") or ())
     was = _unread(before.flow, own)
     lost = [name for name in _unread(after.flow, own) if name not in was]
     if lost:
@@ -53,7 +54,7 @@ def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _unread(flow: Flow, own: bool) -> list[str]:
-    """Inputs that do not reach an output or a loss, or in a custom training step (``own``), the result of a layer or operation."""
+    """Inputs that do not reach an output or a loss, or where the program has losses of its ``own``, the result of a layer or operation."""
     above: dict[str, list[str]] = {}
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)

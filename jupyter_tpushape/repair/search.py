@@ -23,6 +23,7 @@ from .computed import asked_of, facts
 from .edits import Edit, Expression, edit_of
 from .effect import effect_of
 from .ideas import ideas
+from .makers.line import lines_of
 from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
@@ -133,18 +134,23 @@ class Search:
         # A layer that the finding names as the one to leave out is not asked about again.
         left_out = isinstance(finding.fact, StepsReduced)
         asked = [] if left_out else questions(self.seen.evidence, trial.seen.evidence, trial.edits)
-        asked = asked or (self._computed(finding, trial.seen) if trial.holds else [])
+        asked = asked or (self._computed(finding, trial) if trial.holds else [])
         if asked:
             self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
         return bool(asked)
 
-    def _computed(self, finding: Finding, after: Examined) -> list[str]:
+    def _computed(self, finding: Finding, trial: Trial) -> list[str]:
         """What the fixed program computes and the program did not compute before."""
-        adapter = after.adapter
-        if adapter is None or (adapter.backend.slow_values and self._compared):
+        after = trial.seen
+        adapter = after.adapter if after is not None else None
+        if after is None or adapter is None or (adapter.backend.slow_values and self._compared):
             return []
-        self._compared = True
         found = facts(after) or frozenset()
+        if self.seen.evidence.where == "loss" and all(_where_it_raised(self.seen, edit) for edit in trial.edits):
+            # Only what comes behind the predictions was edited.
+            found = frozenset(one for one in found if one[0] != "mixed")
+        # What is asked about is not shown first: the next one may be.
+        self._compared = not found
         if found and self.seen.error is None:
             # Samples that mixed before mix by mistake: the program has a fault, and this may be it.
             before = facts(self.seen)
@@ -354,6 +360,15 @@ def _ran_before(before: Examined, after: Examined) -> bool:
         node.status == "ok" and node.op == failed.op and node.called is not None and node.called.text == failed.called.text
         for node in before.evidence.flow.nodes
     )
+
+
+def _where_it_raised(seen: Examined, edit: Edit) -> bool:
+    """Whether an edit is one of the function that raised."""
+    line = next(iter(lines_of(seen.evidence)), None)
+    if line is None or not isinstance(edit, Expression) or edit.file != line.raised.file:
+        return False
+    first, last = (getattr(line.scope, name, 0) for name in ("lineno", "end_lineno"))
+    return bool(edit.span) and first <= edit.span[0] <= last
 
 
 def _later_line(before: Examined, trial: Trial) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who
+from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .examples import sequential
 from .facts.mixing import (
     BatchLost,
@@ -55,7 +55,8 @@ INTERLEAVED = rule(
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back. Other reshapes that split or
-merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
+merge axes are not reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
+positions and ends inside another sample.""",
 )  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
 SUMMED = rule(
@@ -326,9 +327,11 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             batch = _moved(evidence, node, edge, after)
             heads = heads_apart(given, after) or heads_apart(after, given)
             block = _block(given, after) if not heads else 0
+            across = _across_samples(evidence, edge, after) if not heads and not block else 0
+            block = block or across
             if block and not cut and not _shifted(evidence, edge):
                 cut = True  # what comes behind it is cut unevenly for the same reason
-                straddling = Straddling(Who.of(node), given, after, given[-1] or 0, block)
+                straddling = Straddling(Who.of(node), given, after, given[-1] or 0, block, elements(given[1:]) or 0 if across else 0)
                 yield Finding.of(INTERLEAVED.id, "silent", straddling, (node.id,), (edge.id,), node.called or node.location)
                 continue
             if _shifted(evidence, edge):
@@ -364,6 +367,23 @@ def _block(given: Shape, after: Shape) -> int:
     width = given[-1] or 0
     uneven = len(given) > 2 and bool(sizes) and None not in sizes and width > 1 and inner > 1
     return inner if uneven and width % inner and inner % width else 0
+
+
+def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
+    """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does; otherwise 0."""
+    given = edge.spec.shape or ()
+    whole, block = elements(given[1:]), (after[-1] or 0) if len(after) == 2 else 0
+    rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
+    if (
+        len(given) < 3
+        or not whole
+        or rows != {given[0]}
+        or after[0] == given[0]
+        or block < 2
+        or of_a_loss(evidence, evidence.flow.node(edge.source))
+    ):
+        return 0
+    return block if block > (given[-1] or 0) > 1 and whole % block and block % whole else 0
 
 
 def _shifted(evidence: Evidence, edge: Edge) -> bool:

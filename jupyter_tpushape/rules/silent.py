@@ -8,6 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
+from .balanced import softmax_axis
 from .compared import as_it_came, class_labels, cut_sequence, ends, fed_whole, kind_of
 from .compiled import METRIC_LABELS, unread_labels
 from .examples import sequential
@@ -29,7 +30,8 @@ BROADCAST = rule(
     "loss-broadcast", "The loss broadcasts labels against predictions", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
     fails=sequential("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=sequential("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
     doc="""Regression losses subtract labels from predictions, which broadcasts axes of size 1. Keras first removes or adds one trailing axis of size 1,
-which is intended. Any difference that is left is broadcast, so labels are compared with predictions for other samples.""",
+which is intended. Any difference that is left is broadcast, so labels are compared with predictions for other samples.
+A custom loss is reported if one predicted value is compared with each of several values of a label.""",
 )  # fmt: skip
 LOGITS = rule(
     "logits-twice", "from_logits=True after a softmax or sigmoid", severity="silent", source=_SOURCE,
@@ -263,7 +265,7 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             continue
         for edge in evidence.flow.into(node.id)[:1]:
             shape = edge.spec.shape or ()
-            axis = node.config.get("axis", -1)
+            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
             maker = evidence.flow.node(edge.source)
             # An activation or a scale between them keeps the shape.
             while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:

@@ -196,16 +196,37 @@ class Hooks:
             return original(layer, *args, **kwargs)
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
-        """A model that builds itself inside the trace calls its layers once more: only a failure counts."""
+        """A model that builds itself inside the trace calls its layers once more: these count only where one of them fails."""
+        before = len(recorder.shadows)
         try:
-            return original(layer, *args, **kwargs)
+            outputs = original(layer, *args, **kwargs)
         except BaseException as error:
             if recorder.failed is None:
+                self._replay(recorder)
                 call = self._enter(recorder, layer, args, kwargs, opaque=True)
                 recorder.fail(call, error)
                 # What is inside is looked into once the trace has ended.
                 call.given, call.opaque = (args, kwargs), self.framework.opaque(layer)
             raise
+        # What ran inside of it is one call with it.
+        parent = recorder.stack[-1] if recorder.stack else None
+        recorder.shadows[before:] = [(parent, layer, args, kwargs, outputs)]
+        return outputs
+
+    def _replay(self, recorder: Recorder) -> None:
+        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself."""
+        parent = recorder.stack[-1] if recorder.stack else None
+        given = [port for port in parent.inputs if port.producer is not None] if parent is not None else []
+        done = [one for one in recorder.shadows if one[0] is parent]
+        recorder.shadows.clear()
+        for _, layer, args, kwargs, outputs in done:
+            for _, tensor in self.framework.tensors_of(args, kwargs):
+                # The model's own placeholder stands for what the model was given.
+                port = recorder.port(self.framework, tensor)
+                if port.producer is None and len(given) == 1 and given[0].spec == port.spec:
+                    recorder.produce(port.key, given[0].producer, tensor)
+            call = self._enter(recorder, layer, args, kwargs, opaque=True)
+            recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
 
     def _enter(self, recorder: Recorder, layer: Any, args: Any, kwargs: Any, opaque: bool) -> Call:
         framework = self.framework

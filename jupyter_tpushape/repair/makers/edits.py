@@ -168,6 +168,12 @@ def width_of(node: Node) -> str:
     return "units" if isinstance(node.config.get("units"), int) else "filters"
 
 
+def samples_alone(evidence: Evidence) -> set[int | None]:
+    """The number of samples in a batch, where the operands of what failed have that size on axes of samples only: no size to create a layer with."""
+    axes = [(size, axis in (given.grows or ())) for given in evidence.given for axis, size in enumerate(given.spec.shape or ())]
+    return {size for size, grows in axes if grows} - {size for size, grows in axes if not grows}
+
+
 def pooling(shape: Shape) -> str:
     """The global pooling that takes tensors of this shape; ``""`` for none."""
     return f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
+
+import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...rules.facts.layers import OperationRaised
-from ..text.source import called
+from ...rules.moved import turned_around
+from ..text.source import called, nodes
 from .edits import Made, of
 from .line import Line, assigned_to, lines_of, short
 
@@ -23,11 +27,15 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             continue
         parts = text.value.replace(" ", "").partition("->")
         terms = parts[0].split(",")
-        shapes = [line.shape(node) for node in line.operands()[1:]]
+        shapes = [_shape_of(line, node) for node in line.operands()[1:]]
         if len(shapes) != len(terms):
             continue
         yield from _exchanged(line, terms, shapes)
-        said = [new for i in range(len(terms)) for new in (*_other_letter(terms, shapes, i), *_without_batch(terms, shapes, i))]
+        said = [
+            new
+            for i in range(len(terms))
+            for new in (*_other_letter(terms, shapes, i), *_without_batch(terms, shapes, i), *_with_batch(terms, shapes, i, parts[2]))
+        ]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
             node = line.operands()[i + 1]
@@ -87,6 +95,32 @@ def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iter
         yield i, term[1:], "It has no batch axis, so every sample is combined with the same values."
 
 
+def _with_batch(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
+    """An operand's letters with that of the batch in front, where it has one axis more than letters, and the others and the result begin with it."""
+    term, shape, first = terms[i], shapes[i], gives[:1]
+    others = [one for j, one in enumerate(terms) if j != i and one[:1] == first]
+    if shape is None or len(shape) != len(term) + 1 or not first or first in term or not others:
+        return
+    known = _known(terms, shapes, i)
+    if all(known.get(letter, size) == size for letter, size in zip(first + term, shape, strict=True)):
+        yield i, first + term, f"It has {len(shape)} axes, of which the first is the batch."
+
+
+def _shape_of(line: Line, node: ast.expr) -> Shape | None:
+    """The shape of an operand, or of what a sum or quotient of two names is broadcast to."""
+    shape = line.shape(node)
+    if shape is not None or not isinstance(node, ast.BinOp):
+        return shape
+    both = [_shape_of(line, side) for side in (node.left, node.right)]
+    sides = [one for one in both if one is not None]
+    if len(sides) != 2 or isinstance(node.op, ast.MatMult):
+        return None
+    try:
+        return tuple(np.broadcast_shapes(*(tuple(size or 0 for size in one) for one in sides)))
+    except ValueError:
+        return None
+
+
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:
     """The size of each letter, by all operands but one; empty where they differ among themselves."""
     known: dict[str, int | None] = {}
@@ -130,6 +164,47 @@ def result_letters(evidence: Evidence, finding: Finding, fact: OperationRaised) 
                     [line.edit(text, f'"{terms}->{new}"')],
                     f"They have the sizes of {short(other)}.",
                 )
+
+
+@of(OperationRaised)
+def of_features(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A product of two matrices that sums over the samples, where it meets a square of the features: a correlation of features, not of samples."""
+    crossed = [given.spec.shape for given in evidence.given if {*(given.grows or ())} == {0, 1}]
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+            if shape not in crossed or len(its) != 2 or its[0] != its[1] or its in crossed:
+                continue
+            rows = (shape[0], its[0])
+            for product in nodes(assigned_to(line, node), (ast.Call, ast.BinOp)):
+                for old, new, factors in _over_samples(line, product):
+                    if all(line.shape_of_names().get(ast.unparse(one)) == rows for one in factors):
+                        yield (
+                            f"Sum over the samples in the product at line {old.lineno}: {new}",
+                            [line.edit(old, new)],
+                            f"The result then has the shape of {short(other)}, one value for each pair of features.",
+                        )
+
+
+def _over_samples(line: Line, product: ast.Call | ast.BinOp) -> Iterator[tuple[ast.expr, str, list[ast.expr]]]:
+    """A product of the rows of two matrices, what sums over their rows instead, and the matrices."""
+    if isinstance(product, ast.Call) and called(product) == "einsum" and len(product.args) == 3:
+        text, one, other = product.args
+        found = (
+            re.fullmatch(r"(\w)(\w),(\w)\2->\1\3", text.value.replace(" ", ""))
+            if isinstance(text, ast.Constant) and isinstance(text.value, str)
+            else None
+        )
+        if found is not None and found[1] != found[3]:
+            yield text, f'"{found[1]}{found[2]},{found[1]}{found[3]}->{found[2]}{found[3]}"', [one, other]
+        return
+    pair = [product.left, product.right] if isinstance(product, ast.BinOp) and isinstance(product.op, ast.MatMult) else []
+    pair = product.args if isinstance(product, ast.Call) and called(product) == "matmul" and len(product.args) == 2 else pair
+    inner = turned_around(pair[1]) if pair else None
+    if inner is not None:
+        first, second = line.source.of(pair[0]), line.source.of(inner)
+        turned = f"{first}.T" if line.source.of(pair[1]).endswith(".T") else line.source.of(pair[1]).replace(second, first)
+        function = f"{line.source.of(product.func)}({turned}, {second})" if isinstance(product, ast.Call) else f"{turned} @ {second}"
+        yield product, function, [pair[0], inner]
 
 
 def _with_sizes(wanted: Shape, known: dict[str, int | None]) -> str | None:

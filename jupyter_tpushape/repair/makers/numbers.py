@@ -14,7 +14,7 @@ from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
 from ..edits.expression import MODULE
 from ..text.source import called, nodes, words_of
-from .edits import Made, created, gives, of
+from .edits import Made, created, gives, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
 from .read_sizes import shape_read
 from .turned import order_to
@@ -44,6 +44,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     for old, new in pairs:
         if isinstance(getattr(fact, "reason", None), WholeOnly):
             continue  # all rows are meant, and a batch has a part of them
+        if new in samples_alone(evidence):
+            continue  # no layer is as wide as there are samples in a batch
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
             where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
@@ -101,11 +103,11 @@ def _sized_by(line: Line) -> set[str]:
 @of(OperationRaised)
 def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """A number that a layer of the user's own was created with, where a size is a product of it: so many heads, supports or orders."""
-    owner, pairs = own_layer(evidence), [*fact.apart]
+    owner = own_layer(evidence)
+    # Where the two sizes that must be equal are known, no other size, such as that of the batch, is one to make them equal to.
+    pairs = [(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [*fact.apart]
     if owner is None:
         return
-    if isinstance(fact.reason, Lengths):
-        pairs += [(fact.reason.left, fact.reason.right)]
     for line in lines_of(evidence)[:1]:
         products = [
             ast.unparse(one) for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult) for one in (item.left, item.right)

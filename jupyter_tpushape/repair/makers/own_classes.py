@@ -14,7 +14,7 @@ from ...rules.facts.layers import OperationRaised, WrongRank
 from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
 from ..text.source import called, method_of, nodes, words_of
-from .edits import Made, of
+from .edits import Made, of, samples_alone
 from .line import lines_at, lines_of, listed, makers_of, own_layer, short
 
 
@@ -35,7 +35,7 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
             given = {name: argument(call, name, order) for name in [*order, *defaults]}
             for old, new in [pair for one, other in fact.apart for pair in ((one, other), (other, one))]:
                 for name, value in given.items():
-                    if name in picks:
+                    if name in picks or new in samples_alone(evidence):
                         continue
                     if (line.number(value) if value is not None else defaults.get(name)) != old or not new:
                         continue

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, elements, show_shape
+from ...flow import Edge, Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss_silent import PairsPredicted, RowsLost
 from ...rules.facts.mixing import (
@@ -20,6 +22,7 @@ from ...rules.facts.mixing import (
     SamplesReturn,
     SamplesSummed,
 )
+from ...rules.mixing import above
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -55,6 +58,56 @@ def turned_second(evidence: Evidence, finding: Finding, fact: RowsMultiplied) ->
                 [line.apply(products[0], "transpose")],
                 "Each sample is then compared with every other.",
             )
+
+
+def summed_alike(evidence: Evidence, finding: Finding) -> Made:
+    """A sum over the axes of a sample, where a term of a loss that is one is added: a log-probability beside a log-determinant."""
+    for line, pair in _terms(evidence, finding):
+        for (whole, edge), (_, other) in itertools.permutations(pair):
+            shape, few = edge.spec.shape or (), other.spec.shape or ()
+            more = len(shape) - len(few)
+            if more < 1 or not few or shape[: len(few)] != few or not _is_sum(evidence, other.source):
+                continue
+            axes = "-1" if more == 1 else str(tuple(range(len(few), len(shape))))
+            yield (
+                f"Sum {short(whole)} over {'axis' if more == 1 else 'the axes'} {axes} at {line.at}",
+                [line.apply(whole, "sum" if line.module() != "tensorflow" else "reduce_sum", f"axis={axes}")],
+                "The other term is a sum over the values of each sample, too.",
+            )
+
+
+def _terms(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, list[tuple[ast.expr, Edge]]]]:
+    """The line of a loss where two terms are added, each with its edge."""
+    if isinstance(finding.fact, OperationRaised) and evidence.where == "loss":
+        lines, edges, op = lines_of(evidence)[:1], evidence.failed_inputs(), finding.fact.operation
+    elif isinstance(finding.fact, EveryPair):
+        node = evidence.flow.node(finding.nodes[0])
+        inside = [item.kind for item in above(evidence, node)]
+        lines, edges, op = lines_at(evidence, finding.location), evidence.flow.into(node.id), node.op
+        if "layer" in inside or not ("loss" in inside or "compute_loss" in (evidence.facts.get("overrides") or ())):
+            return
+    else:
+        return
+    kinds = {"AddV2": ast.Add, "Sub": ast.Sub}
+    for line in lines:
+        if op in kinds and isinstance(line.node, ast.BinOp) and isinstance(line.node.op, kinds[op]) and len(edges) == 2:
+            yield line, [(line.node.left, edges[0]), (line.node.right, edges[1])]
+            return
+
+
+def _is_sum(evidence: Evidence, name: str) -> bool:
+    """Whether values are sums, or made of sums by adding and scaling."""
+    pending, seen = [name], set[str]()
+    while pending:
+        node = evidence.flow.node(pending.pop())
+        if node.id in seen:
+            continue
+        seen.add(node.id)
+        if node.op in ("Sum", "ReduceSum"):
+            return True
+        if node.op in ("AddV2", "Add", "Sub", "Mul", "Neg", "Negative", "Cast", "Identity"):
+            pending += [edge.source for edge in evidence.flow.into(node.id)]
+    return False
 
 
 def reduced_whole(evidence: Evidence, finding: Finding) -> Made:

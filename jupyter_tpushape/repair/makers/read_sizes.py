@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
@@ -115,7 +116,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
     pairs: list[tuple[int, int]] = []
     if isinstance(fact, OperationRaised):
         pairs = [*fact.apart]
-    elif isinstance(fact, LossRaised) and fact.labels and fact.predictions:
+    elif isinstance(fact, (LossRaised, LossCalled)) and fact.labels and fact.predictions:
         # As many labels as something else has entries.
         pairs = [(fact.labels[0] or 0, fact.predictions[0] or 0)]
     for node in nodes(line.scope, ast.Subscript) if line is not None and pairs else ():
@@ -132,7 +133,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
                 continue
             wanted = pair[1] if read == pair[0] else pair[0]
             places = [place for place, size in enumerate(spec.shape) if size == wanted]
-            if isinstance(fact, LossRaised):
+            if isinstance(fact, (LossRaised, LossCalled)):
                 places = [place for place in places if place == 0]  # as many labels as samples
             if len(places) == 1:
                 # Counted from the end where the program does.

@@ -38,7 +38,7 @@ from .edits import (
     upstream,
     way_to,
 )
-from .line import Line, assigned_to, constants, lines_at, lines_of, makers_of, own_layer, reshaped, short
+from .line import Line, assigned_to, constants, defaults, lines_at, lines_of, makers_of, own_layer, reshaped, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -321,7 +321,9 @@ def created_for_row(evidence: Evidence, finding: Finding, fact: Straddling) -> M
     """A layer of the user's own created for as many values as a row has."""
     node = evidence.flow.node(finding.nodes[0])
     owner = owner_of(evidence, node) if node.kind != "layer" else None
-    keys = [key for key, value in owner.config.items() if type(value) is int and value == fact.block] if owner is not None else []
+    line = next(iter(lines_at(evidence, finding.location)), None)
+    set_to = (defaults(line) if line is not None else {}) | (owner.config if owner is not None else {})
+    keys = [key for key, value in set_to.items() if type(value) is int and value == fact.block]
     if owner is not None and len(keys) == 1:
         yield created(owner, keys[0], fact.width, f": a row has {fact.width} values", "Each row then stays together.")
 

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, show_shape
 from ...rules.words import SLICES
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, lines_of, size_of
+from .line import Line, lines_of, short, size_of
 from .numbers import where_of
 
 
@@ -61,6 +61,32 @@ def without_gap(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(bound, ast.unparse(new))],
                         said,
                     )
+
+
+def other_axis(evidence: Evidence, finding: Finding) -> Made:
+    """One place of another axis, where the other operand has every axis but that: one quantile of each step, and not one step of each quantile."""
+    for line in lines_of(evidence)[:1]:
+        for node, other in itertools.permutations(line.operands(), 2):
+            index = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
+            whole = line.specs.get(ast.unparse(node.value)) if isinstance(node, ast.Subscript) and index else None
+            shape, wanted = (whole.shape if whole is not None else None), line.shape(other)
+            picks = [i for i, one in enumerate(index) if not isinstance(one, ast.Slice)]
+            if not shape or not wanted or len(picks) != 1 or len(wanted) != len(shape) - 1 or not _is_place(index[picks[0]]):
+                continue
+            fits = [axis for axis in range(1, len(shape)) if (*shape[:axis], *shape[axis + 1 :]) == wanted]
+            if len(fits) == 1 and fits != picks and all(ast.unparse(one) == ":" for i, one in enumerate(index) if i not in picks):
+                place = ast.unparse(index[picks[0]])
+                new = f"{ast.unparse(node.value)}[{', '.join([':'] * fits[0] + [place]) if fits[0] < len(shape) - 1 else f'..., {place}'}]"  # type: ignore[attr-defined]
+                yield (
+                    f"Select along axis {fits[0]} at line {node.lineno}: {new}",
+                    [line.edit(node, new)],
+                    f"The result then has the shape of {short(other)}, {show_shape(wanted)}.",
+                )
+
+
+def _is_place(node: ast.expr) -> bool:
+    """Whether an index takes one place of an axis: a number, or a name that may hold one."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.BinOp)) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
 
 def last_slices(line: Line) -> Iterator[tuple[str, ast.Slice]]:

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
-from ...rules.facts.stateless import OptimizerBeside
+from ...rules.facts.stateless import OptimizerBeside, StateDropped
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
 from ..text.source import called, free_name, nodes, parents, statement_of
@@ -115,6 +115,63 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
             edits,
             "Each step then starts from what the last one returned.",
         )
+
+
+@of(StateDropped)
+def out_of_gradient(evidence: Evidence, finding: Finding, fact: StateDropped) -> Made:
+    """The new values of the model's state beside the loss, where the function that is differentiated gives back the loss alone."""
+    for line, step in _steps(evidence, finding):
+        held = groups(step)[1]
+        functions = {one.name: one for one in nodes(line.owner(), ast.FunctionDef) if one is not step}
+        for taken in [one for one in nodes(step, ast.Call) if called(one) in ("grad", "value_and_grad") and one.args]:
+            given = taken.args[0]
+            method = isinstance(given, ast.Attribute) and ast.unparse(given.value) == step.args.args[0].arg
+            name = given.attr if isinstance(given, ast.Attribute) and method else given.id if isinstance(given, ast.Name) else ""
+            inner, target = functions.get(name), _result_of(step, taken)
+            aux = any(word.arg == "has_aux" for word in taken.keywords)
+            back = [one.value for one in nodes(inner, ast.Return) if one.value is not None] if inner is not None else []
+            calls = [one for one in nodes(inner, ast.Assign) if called(one.value) == "stateless_call"] if inner is not None else []
+            thrown = calls[0].targets[0].elts[-1] if len(calls) == 1 and isinstance(calls[0].targets[0], ast.Tuple) else None
+            if (
+                aux
+                or inner is None
+                or target is None
+                or len(back) != 1
+                or isinstance(back[0], ast.Tuple)
+                or not isinstance(thrown, ast.Name)
+            ):
+                continue
+            # The function reads the old values by their name, which therefore stays theirs there.
+            new = thrown.id if thrown.id not in ("_", held) else free_name(inner, f"new_{held}")
+            loss = target.elts[0] if called(taken) == "value_and_grad" and isinstance(target, ast.Tuple) else target
+            both = f"({line.source.of(loss)}, {held})" if loss is not target else f"{line.source.of(loss)}, {held}"
+            yield (
+                f"Return the new {held} from {name}, and store them: has_aux=True in {called(taken)} at line {taken.lineno}",
+                [
+                    *([line.edit(thrown, new)] if new != thrown.id else []),
+                    line.edit(back[0], f"{line.source.of(back[0])}, {new}"),
+                    line.more(taken, "has_aux=True"),
+                    line.edit(loss, both),
+                ],
+                "fit stores what the step returns in the variables.",
+            )
+
+
+def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
+    """What a step gives the result of a differentiated function to, which it calls at once or by a name."""
+    for item in nodes(step, ast.Assign):
+        if item.value is taken:
+            named = [ast.unparse(target) for target in item.targets]
+            results: list[ast.expr] = [
+                one.targets[0]
+                for one in nodes(step, ast.Assign)
+                if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
+            ]
+            return results[0] if len(results) == 1 else None
+        if isinstance(item.value, ast.Call) and item.value.func is taken:
+            target: ast.expr = item.targets[0]
+            return target
+    return None
 
 
 def _needless(line: Line, step: ast.FunctionDef, given: ast.expr) -> list[Edit]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Collection
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
@@ -16,7 +17,7 @@ from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of, setting
-from .line import Line, assigned_to, lines_of, short
+from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -214,6 +215,81 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.edit(sizes[0], text)],
                     "It is added after the concatenation, which makes the input longer.",
                 )
+
+
+@of(OperationRaised)
+def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The width of a weight that ends a product, as the name in the class says that has the width of the tensor which the product is added to.
+
+    The weights of an adapter, such as LoRA's, beside a layer of the same class.
+    """
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        shapes = _shapes_of_weights(line)
+        stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+            old, new = shape[-1], its[-1]
+            named = [f"self.{key}" for key, value in set_to.items() if type(value) is int and value == new and f"self.{key}" in stored]
+            weight = _ends_in(line, node, shapes)
+            if old == new or None in (old, new) or 1 in (old, new) or weight is None or len(named) != 1:
+                continue
+            last = shapes[weight][-1]
+            if ast.unparse(last) != named[0]:
+                yield (
+                    f"Create {weight} with {named[0]} columns at line {last.lineno}, instead of {ast.unparse(last)}",
+                    [line.edit(last, named[0])],
+                    f"The product then has the width of {short(other)}.",
+                )
+
+
+@of(OperationRaised)
+def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size: the gates of a cell."""
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        counts = [argument(call, "indices_or_sections", ["x", "indices_or_sections"]) or argument(call, "num_or_size_splits", [])
+                  for call in nodes(line.owner(), ast.Call) if called(call) == "split"]  # fmt: skip
+        products = [item for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult)]
+        for parts, (one, other) in itertools.product({size_of(count) or 0 for count in counts}, fact.apart):
+            small, whole = sorted((one, other))
+            found = [
+                (times, ast.unparse(size))
+                for item in products
+                for times, size in ((item.left, item.right), (item.right, item.left))
+                if (size_of(times) or parts) * whole == parts * small
+                and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
+            ]
+            if small < whole and found and len({name for _, name in found}) == 1:
+                times, name = found[0]
+                yield (
+                    f"Create the weights with {parts} * {name} columns, instead of {ast.unparse(times)} * {name}",
+                    [line.edit(one, str(parts)) for one, _ in found],
+                    f"The result is split into {parts} parts, and each needs {whole} values instead of {small}.",
+                )
+
+
+def _shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
+    """The sizes of the weights that the class creates, by the attribute that holds each."""
+    made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
+    shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]
+    return {name: shape.elts for name, shape in shapes if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) > 1}
+
+
+def _ends_in(line: Line, node: ast.expr, weights: Collection[str]) -> str | None:
+    """The weight whose columns are the last axis of a product, scaled or not."""
+    node = assigned_to(line, node)
+    if isinstance(node, ast.Attribute):
+        name = ast.unparse(node).removesuffix(".value")
+        return name if name in weights else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return _ends_in(line, node.left, weights) or _ends_in(line, node.right, weights)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return _ends_in(line, node.right, weights)
+    if isinstance(node, ast.Call) and node.args and called(node) in ("matmul", "dot", "convert_to_tensor", "cast", "asarray"):
+        return _ends_in(line, node.args[-1 if called(node) in ("matmul", "dot") else 0], weights)
+    return None
 
 
 def turned_filter(evidence: Evidence, finding: Finding) -> Made:

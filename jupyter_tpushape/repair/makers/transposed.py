@@ -92,14 +92,18 @@ def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
     if not fact.picture:
         return
     row, perm = (*fact.picture[1:], fact.picture[0]), [0, 2, 3, 1]
-    for (door, _), (path, got) in matched(evidence):
-        masks = [at for at, spec in evidence.y if spec.shape and len(spec.shape) == 4 and spec.shape[2:] == fact.picture[1:]]
-        if got.shape and got.shape[1:] == fact.picture:
-            yield (
-                f"Transpose the data{' and the labels' if masks else ''} to channels last, and declare {show_shape(row)}",
-                [declaration(evidence, door, row), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
-                "Convolutions on a CPU or TPU read the last axis as the channels.",
-            )
+    pairs = [*matched(evidence)]
+    declared = {path: declaration(evidence, door, row) for (door, _), (path, got) in pairs if got.shape and got.shape[1:] == fact.picture}
+    # A model that declares no input builds itself for the data that it is given.
+    undeclared = [] if pairs else [path for path, got in evidence.x if got.shape and got.shape[1:] == fact.picture]
+    masks = [at for at, spec in evidence.y if spec.shape and len(spec.shape) == 4 and spec.shape[2:] == fact.picture[1:]]
+    for path in (*declared, *undeclared):
+        said = f", and declare {show_shape(row)}" if path in declared else f": {show_shape(row)}"
+        yield (
+            f"Transpose the data{' and the labels' if masks else ''} to channels last{said}",
+            [*([declared[path]] if path in declared else []), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
+            "Convolutions on a CPU or TPU read the last axis as the channels.",
+        )
 
 
 @of(GridApart)

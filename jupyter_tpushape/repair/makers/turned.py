@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, elements, show_shape
+from ...flow import Finding, Shape, Spec, elements, show_shape
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block
@@ -126,21 +127,49 @@ def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
             if axis is None or not isinstance(node, ast.Name):
                 continue
             times = (many[axis] or 0) // (few[axis] or 1)
-            for body in (getattr(item, "body", []) for item in ast.walk(line.scope)):
-                for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
-                    made = (
-                        [one.id for one in nodes(statement, ast.Name) if isinstance(one.ctx, ast.Store)]
-                        if isinstance(statement, ast.Assign)
-                        else []
-                    )
-                    alike = [name for name in made if (spec := line.specs.get(name)) is not None and spec.shape == few]
-                    if node.id in alike:
-                        parts = ", ".join(f"{MODULE}.repeat({name}, {times}, axis={axis})" for name in alike)
-                        yield (
-                            f"Repeat {' and '.join(alike)} {times} times along axis {axis} after line {statement.lineno}",
-                            [Statement("model", line.raised.file, span_of(then), f"{', '.join(alike)} = {parts}", line.module())],
-                            f"{times} of the {many[axis]} heads then share one of the {few[axis]}.",
-                        )
+            found = [pair for pair in _made_alike(line.scope, node.id) if line.specs.get(pair[0], Spec(few, "")).shape == few]
+            if found:
+                names = [name for name, _, _ in found]
+                edits = []
+                for then in dict.fromkeys(then for _, _, then in found):
+                    alike = [name for name, _, behind in found if behind is then]
+                    parts = ", ".join(f"{MODULE}.repeat({name}, {times}, axis={axis})" for name in alike)
+                    edits.append(Statement("model", line.raised.file, span_of(then), f"{', '.join(alike)} = {parts}", line.module()))
+                yield (
+                    f"Repeat {' and '.join(names)} {times} times along axis {axis} after line {found[-1][1].lineno}",
+                    edits,
+                    f"{times} of the {many[axis]} heads then share one of the {few[axis]}.",
+                )
+
+
+def _made_alike(scope: ast.AST, name: str) -> list[tuple[str, ast.stmt, ast.stmt]]:
+    """The names that are made as a tensor of this name is made, by one statement or by ones that are alike but for the layer they call.
+
+    Each with the last statement that makes it and the one behind that, of the same block.
+    """
+    for body in (getattr(item, "body", []) for item in ast.walk(scope)):
+        held = {
+            one.id: (statement, then)
+            for statement, then in (itertools.pairwise(body) if isinstance(body, list) else ())
+            if isinstance(statement, ast.Assign)
+            for one in nodes(statement, ast.Name)
+            if isinstance(one.ctx, ast.Store)
+        }
+        if name in held:
+            mine = held[name][0]
+            return [(one, *pair) for one, pair in held.items() if pair[0] is mine or _form(pair[0], one) == _form(mine, name)]
+    return []
+
+
+def _form(statement: ast.stmt, name: str) -> str:
+    """What a statement says, whichever layer of the object it calls and whatever the name is that it gives."""
+    tree = copy.deepcopy(statement)
+    called_ones = [call.func for call in nodes(tree, ast.Call) if isinstance(call.func, ast.Attribute)]
+    for item in nodes(tree, ast.Name):
+        item.id = "it" if item.id == name else item.id
+    for item in called_ones:
+        item.attr = "layer" if ast.unparse(item.value) == "self" else item.attr
+    return ast.unparse(tree)
 
 
 def _fewer_heads(few: Shape, many: Shape) -> int | None:

@@ -278,19 +278,24 @@ class Interleaved(Fact, frozen=True):
 
 
 class Straddling(Fact, frozen=True):
-    """A reshape into blocks of ``block`` values, which is neither a divisor nor a multiple of the row size ``width``."""
+    """A reshape into blocks of ``block`` values, which is neither a divisor nor a multiple of the row size ``width``, or of all values of a ``sample``."""
 
     reshape: Who
     before: Shape
     after: Shape
     width: int
     block: int
+    sample: int = 0
 
     def message(self) -> str:
         turns = f"{named(self.reshape)}{placed(self.reshape)} reshapes {show_shape(self.before)} to {show_shape(self.after)}"
+        if self.sample:
+            return f"{turns}: it splits samples of {self.sample:,} values into rows of {self.block}, so rows cross from one sample to the next."
         return f"{turns}: it splits rows of {self.width} values into blocks of {self.block}, so blocks cross row boundaries."
 
     def why(self) -> str:
+        if self.sample:
+            return f"A reshape keeps the order of the values. Each position has {self.width} values, so a row of {self.block} joins those of several positions."
         return (
             f"A reshape keeps the order of the values. A row of {self.width} splits evenly only into sizes whose product is {self.width}. "
             "In attention, the feature size must be a multiple of the number of heads."
