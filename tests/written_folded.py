@@ -17,6 +17,14 @@ def triplet(t, p):
     a, b, c = p[:, :N], p[:, N:2 * N], p[:, 2 * N:]
     return tf.nn.relu(tf.reduce_sum((a - b) ** 2, -1) - tf.reduce_sum((a - c) ** 2, -1) + 0.2)
 """
+_BLOCK = """
+class Block(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.way = keras.Sequential([L.Dense(6), L.Dense(width)])
+    def call(self, x):
+        return x + self.way(x)
+"""
 
 FOLDED: dict[str, tuple[str, Own]] = {
     "a head for the grid of the loss": ("loss-raises", Own(model_of("""
@@ -48,4 +56,12 @@ x = L.Embedding(20, 3)(i)
 x = L.GRU(5)(x)
 model = keras.Model(i, L.Dense(1)(L.GRU(2)(x)))
 """, f"np.arange(192).reshape(8, 4, 6) % 20, {rows(8, 1)}"), (("    x = L.GRU(5)(x)", "    x = L.TimeDistributed(L.GRU(5))(x)"),))),
+    "tokens behind a block": ("missing-flatten", Own(model_of("""
+i = keras.Input((4,))
+x = Block(3)(L.Embedding(20, 3)(i))
+x = L.Dense(5, activation="relu")(x)
+model = keras.Model(i, L.Dense(2)(x))
+""", "np.arange(32).reshape(8, 4) % 20, np.arange(8) % 2", "keras.losses.SparseCategoricalCrossentropy(from_logits=True)", head=_BLOCK), ((
+        '    x = L.Dense(5, activation="relu")(x)', '    x = L.Dense(5, activation="relu")(L.Flatten()(x))',
+    ),))),
 }  # fmt: skip

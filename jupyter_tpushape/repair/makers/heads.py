@@ -47,6 +47,8 @@ def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | No
     reached = _below(evidence, cause)
     below = [node for node in way if node.id in reached] if reached else way
     dense = [node for node in below if node.kind == "layer" and isinstance(node.config.get("units"), int)]
+    # A block that adds what it computes to what it gets needs the axes inside.
+    dense = [node for node in dense if node.parent == way[0].parent] or dense
     others = [node for node in below if node.kind == "layer" and len(evidence.flow.into(node.id)) < 2 and not keeps(evidence.flow, node)]
     if dense or others:
         return (dense or others)[-1].name
