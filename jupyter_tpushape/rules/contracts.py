@@ -18,7 +18,6 @@ from ..examine.heard_contracts import (
     HeardMadeInside,
     HeardMissingArgument,
     HeardNoneNumber,
-    HeardNoRank,
     HeardRefusedDtype,
     HeardStateCount,
     HeardStateful,
@@ -28,7 +27,6 @@ from ..examine.heard_contracts import (
 )
 from ..examine.heard_data import HeardClassRows
 from ..flow import Edge, Fact, Node, Shape, Who, syntax
-from ..flow.paths import show
 from ..graph import instead
 from ..trace.axes import RECURRENT
 from ..trace.doors import fits
@@ -45,8 +43,6 @@ from .facts.contracts import (
     InnerBatch,
     InnerDoor,
     KeysUnpacked,
-    NoRank,
-    ShapeLost,
     ShapesInBuild,
     SymbolicFunction,
     SymbolicQuestion,
@@ -61,6 +57,7 @@ from .grids import loss_called
 from .handed_over import handed_over
 from .loss_tracker import metric_state, misled
 from .registry import rule
+from .shapeless import no_rank
 from .static_sizes import no_number
 from .transforms import transformed
 from .words import givers
@@ -305,16 +302,6 @@ def _several(at: Break) -> Explained:
     return "layer-raises", StatesToo(Who.of(at.node), Who.of(giver), len(at.edges))
 
 
-def _no_rank(at: Break) -> Explained:
-    paths = tuple(show(path) for path, spec in at.evidence.x if spec.shape is None)
-    lost = shape_lost(at.evidence, at.node, at.node) if not paths and at.node.kind == "layer" else None
-    if lost is not None:
-        return "layer-raises", lost
-    if not paths or hear(at.node.failure, HeardNoRank) is None:
-        return None
-    return "unknown-rank", NoRank(paths, Who.of(at.node) if at.node.kind == "layer" else None)
-
-
 def _made_inside(at: Break) -> Explained:
     if hear(at.node.failure, HeardMadeInside) is None or (at.evidence.where == "build" and at.node.kind != "layer"):
         return None
@@ -398,24 +385,10 @@ def _line(at: Break) -> Explained:
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
-    _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
+    _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip
-
-
-# Operations that run Python code.
-_PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}
-
-
-def shape_lost(evidence: Evidence, node: Node, inside: Node) -> ShapeLost | None:
-    """A layer, loss or metric whose Python function returns a tensor without a shape."""
-    if node.failure is None or hear(node.failure, HeardNoRank) is None or any(edge.spec.shape is None for edge in evidence.failed_inputs()):
-        return None
-    called = [_PYTHON[item.op] for item in evidence.flow.nodes if item.op in _PYTHON]
-    if not called and (inside.kind != "layer" or (inside.family != "own" and inside.op != "Lambda")):
-        return None
-    return ShapeLost(Who.of(inside), node.failure.said, called[0] if len(set(called)) == 1 else "")
 
 
 def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:

@@ -33,7 +33,7 @@ from .compared import (
     widths_met,
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
-from .contracts import dtypes_in_loss, shape_lost
+from .contracts import dtypes_in_loss
 from .crossed import crossed_before
 from .data import varying_widths
 from .entry import matched
@@ -82,6 +82,7 @@ from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
+from .shapeless import shape_lost
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total

@@ -275,9 +275,10 @@ class ShapeLost(Fact, frozen=True):
         return f"{what} returns a tensor of unknown rank."
 
     def why(self) -> str:
+        runs = f"{self.called} runs" if self.called else "tf.numpy_function and tf.py_function run"
         return (
-            "tf.numpy_function and tf.py_function run Python code, so TensorFlow cannot infer the shape of the result. Set it where the function "
-            f"is called: tf.ensure_shape(result, x.shape), or (None,) for one value per sample, () for one number. The error: {self.said}"
+            f"{runs} Python code, so TensorFlow cannot infer the shape of the result. Set it where the function is called: "
+            f"tf.ensure_shape(result, x.shape), or (None,) for one value per sample, () for one number. The error: {self.said}"
         )
 
 

@@ -1,0 +1,34 @@
+"""Tensors of unknown rank: of the data, and what a Python function returns."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardNoRank
+from ..flow import Fact, Node, Who
+from ..flow.paths import show
+from .facts.contracts import NoRank, ShapeLost
+
+# Operations that run Python code.
+_PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}
+
+
+def shape_lost(evidence: Evidence, node: Node, inside: Node) -> ShapeLost | None:
+    """A layer, loss or metric whose Python function returns a tensor without a shape."""
+    if node.failure is None or hear(node.failure, HeardNoRank) is None or any(edge.spec.shape is None for edge in evidence.failed_inputs()):
+        return None
+    called = [_PYTHON[item.op] for item in evidence.flow.nodes if item.op in _PYTHON]
+    if not called and (inside.kind != "layer" or (inside.family != "own" and inside.op != "Lambda")):
+        return None
+    return ShapeLost(Who.of(inside), node.failure.said, called[0] if len(set(called)) == 1 else "")
+
+
+def no_rank(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
+    """Data of unknown rank, or a layer that loses it."""
+    paths = tuple(show(path) for path, spec in evidence.x if spec.shape is None)
+    lost = shape_lost(evidence, node, node) if not paths and node.kind == "layer" else None
+    if lost is not None:
+        return "layer-raises", lost
+    if not paths or hear(node.failure, HeardNoRank) is None:
+        return None
+    return "unknown-rank", NoRank(paths, Who.of(node) if node.kind == "layer" else None)
