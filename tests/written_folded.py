@@ -25,6 +25,24 @@ class Block(L.Layer):
     def call(self, x):
         return x + self.way(x)
 """
+_VIEWS = """
+class Views(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.way = L.Dense(4)
+        self.score = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    def call(self, x):
+        return self.way(x)
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            z = tf.concat([self.way(x), self.way(-x)], 0)
+            n = tf.shape(x)[0]
+            scores = tf.matmul(z, z, transpose_b=True) - 1e9 * tf.eye(2 * n)
+            loss = self.score(tf.range(n), scores)
+        grads = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+        return {"loss": loss}
+"""
 
 FOLDED: dict[str, tuple[str, Own]] = {
     "a head for the grid of the loss": ("loss-raises", Own(model_of("""
@@ -63,5 +81,19 @@ x = L.Dense(5, activation="relu")(x)
 model = keras.Model(i, L.Dense(2)(x))
 """, "np.arange(32).reshape(8, 4) % 20, np.arange(8) % 2", "keras.losses.SparseCategoricalCrossentropy(from_logits=True)", head=_BLOCK), ((
         '    x = L.Dense(5, activation="relu")(x)', '    x = L.Dense(5, activation="relu")(L.Flatten()(x))',
+    ),))),
+    "labels of the other view": ("loss-raises", Own(model_of("""
+model = Views()
+""", f"tf.data.Dataset.from_tensor_slices({rows(8, 3)}).batch(4)", head=_VIEWS), ((
+        "            loss = self.score(tf.range(n), scores)", "            loss = self.score(tf.concat([tf.range(n) + n, tf.range(n)], 0), scores)",
+    ),))),
+    "a gate of half the filters": ("merge-shapes", Own(model_of("""
+i = keras.Input((9, 4))
+a = L.Conv1D(4, 2, padding="causal", activation="tanh")(i)
+b = L.Conv1D(2, 2, padding="causal", activation="sigmoid")(i)
+x = L.Add()([L.Multiply()([a, b]), i])
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 9, 4)}, {rows(8, 1)}"), ((
+        '    b = L.Conv1D(2, 2, padding="causal", activation="sigmoid")(i)', '    b = L.Conv1D(4, 2, padding="causal", activation="sigmoid")(i)',
     ),))),
 }  # fmt: skip

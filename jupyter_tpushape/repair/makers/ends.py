@@ -10,7 +10,7 @@ from ...flow.observed import keeps
 from ...rules.compared import ends
 from ...rules.facts.ranges import OutOfRange
 from ..edits import Loss
-from .edits import way_to
+from .edits import way_to, width_of
 
 
 def loss_node(evidence: Evidence, finding: Finding) -> Node | None:
@@ -51,6 +51,14 @@ def head_of(evidence: Evidence, node: Node) -> Node | None:
         if not keeps(evidence.flow, item):
             return None
     return None
+
+
+def of_classes(evidence: Evidence, head: Node) -> bool:
+    """Whether a head has as many units as there are classes in the observed labels, more than two."""
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
+    return any(
+        one and one.maximum is not None and one.maximum > 1 and one.maximum == head.config.get(width_of(head), 0) - 1 for one in stats
+    )
 
 
 def highest_of(finding: Finding) -> int | None:

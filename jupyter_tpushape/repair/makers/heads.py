@@ -12,7 +12,7 @@ from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, StepsReduced
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.facts.reasons import LacksAxis, Uneven
+from ...rules.facts.reasons import LacksAxis
 from ...rules.upstream import ancestors, cause_of_axes
 from ...rules.words import axes_of, listed
 from ...trace.axes import RECURRENT, recurs
@@ -37,7 +37,7 @@ from .edits import (
     way_to,
     width_of,
 )
-from .ends import compared, ends_of, head_of, loss_node
+from .ends import compared, ends_of, head_of, loss_node, of_classes
 from .line import lines_at, own_layer, short
 
 
@@ -92,21 +92,6 @@ def pooled_head(evidence: Evidence, finding: Finding) -> Made:
                 [append(head.name, pooling(p))],
                 "There is one label per sample. To judge each position instead, use labels of the output's shape.",
             )
-
-
-@of(OperationRaised)
-def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many units as a table of the loss has values, such as one for each quantile."""
-    _, predictions = ends_of(evidence, finding)
-    tables = [
-        one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
-    ]
-    if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
-        return
-    head = head_of(evidence, evidence.flow.node(predictions.source))
-    if head is not None and predictions.spec.shape and head.config.get(width_of(head)) == predictions.spec.shape[-1]:
-        why = f"The loss has a table of {tables[0]} values."
-        yield setting(head, width_of(head), tables[0], ", one for each value of the table", why)
 
 
 @of(LabelRank)
@@ -263,7 +248,8 @@ def units(evidence: Evidence, finding: Finding) -> Made:
         head = head_of(evidence, last)
         wanted = y[-1] if len(y) == len(p) else 1
         loss = loss_node(evidence, finding)
-        if wanted == 1 and loss is not None and kind_of(loss) == "sparse":
+        kind = kind_of(loss) if loss is not None else ""
+        if wanted == 1 and (kind == "sparse" or (kind == "custom" and head is not None and of_classes(evidence, head))):
             continue  # a number for the class of all of them
         if head is not None and wanted and wanted != p[-1]:
             yield setting(head, width_of(head), wanted, ", one for each value of a label", "The labels determine the number.")

@@ -352,6 +352,32 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+@of(UnlikeBranches)
+def alike_branches(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """One width for two layers of a kind that read the same tensor, and are then added or multiplied: what they read, or the wider one, tells it."""
+    edges = evidence.operands()
+    makers = [evidence.flow.node(edge.source) for edge in edges]
+    shapes = [edge.spec.shape or () for edge in edges]
+    if (
+        fact.axis is not None
+        or len(edges) != 2
+        or len({shape[:-1] for shape in shapes}) != 1
+        or not all(shapes)
+        or makers[0].op != makers[1].op
+    ):
+        return
+    read = [evidence.flow.into(maker.id)[:1] for maker in makers]
+    widths = [maker.config.get(width_of(maker)) for maker in makers]
+    if not all(read) or read[0][0].source != read[1][0].source or widths != [shape[-1] for shape in shapes]:
+        return
+    came = (read[0][0].spec.shape or (None,))[-1]
+    wanted = came if came in widths else max(widths)
+    other = makers[0] if widths[0] != wanted else makers[1]
+    yield setting(
+        other, width_of(other), wanted, f", the size of {makers[0 if other is makers[1] else 1].name}", "Both read the same tensor."
+    )
+
+
 def _behind_flatten(evidence: Evidence, node: Node) -> Node:
     """The layer whose numbers a Flatten passes on."""
     while node.op in ("Flatten", "Reshape") and len(evidence.flow.into(node.id)) == 1:

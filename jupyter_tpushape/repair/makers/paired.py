@@ -7,10 +7,11 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, elements, show_shape
+from ...flow import Edge, Fact, Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
+from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import PairsPredicted, RowsLost
 from ...rules.facts.mixing import (
     BatchLost,
@@ -332,24 +333,47 @@ def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.ex
             yield item, item.value, parts[1]
 
 
-@of(LossCalled)
-def both_views(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
-    """For each sample of two stacked views the place of its other view, where the labels count those of the first half alone."""
-    if len(fact.labels) != 1 or len(fact.predictions) != 2 or None in (*fact.labels, *fact.predictions):
+@of(LossCalled, LossRaised)
+def both_views(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """For each sample of two stacked views the place of its other view, where the labels count those of the first half alone, or in their own."""
+    labels, predictions = (fact.labels, fact.predictions) if isinstance(fact, (LossCalled, LossRaised)) else (None, None)
+    if not labels or not predictions or len(labels) != 1 or len(predictions) != 2 or None in (*labels, *predictions):
         return
-    (count,), (rows, columns) = fact.labels, fact.predictions
+    (count,), (rows, columns) = labels, predictions
     for line in lines_of(evidence)[:1] if rows == columns == 2 * (count or 0) else []:
         read = {one.id for one in nodes(line.node, ast.Name)} if line.node is not None else set()
-        made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read]
-        for value in (one for one in made if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)):
-            first, more = value.left, ast.unparse(value.right)
-            if isinstance(first, ast.Call) and called(first) == "arange" and [ast.unparse(one) for one in first.args] == [more]:
-                both = f"{MODULE}.concatenate([{ast.unparse(value)}, {ast.unparse(first)}])"
-                yield (
-                    f"Add the labels of the second view at line {value.lineno}: concatenate([{ast.unparse(value)}, {ast.unparse(first)}])",
-                    [line.edit(value, both, "keras.ops")],
-                    "The other view of each sample is in the other half.",
-                )
+        made: list[ast.expr] = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read]
+        if isinstance(line.node, ast.Call):
+            made += line.node.args
+        for value in made:
+            first = value.left if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else value
+            if (
+                not isinstance(first, ast.Call)
+                or called(first) not in _COUNTS
+                or len(first.args) != 1
+                or not isinstance(first.func, ast.Attribute)
+            ):
+                continue
+            more = ast.unparse(first.args[0])
+            if isinstance(value, ast.BinOp) and ast.unparse(value.right) != more:
+                continue
+            other = f"{ast.unparse(first)} + {more}"
+            join = "concat" if called(first) == "range" else "concatenate"
+            where = ast.unparse(first.func.value) if called(first) == "range" else MODULE
+            yield (
+                f"Use the other view of each sample as its label at line {value.lineno}: {join}([{other}, {ast.unparse(first)}])",
+                [
+                    line.edit(
+                        value,
+                        f"{where}.{join}([{other}, {ast.unparse(first)}], {'0' if join == 'concat' else 'axis=0'})",
+                        *(() if join == "concat" else ("keras.ops",)),
+                    )
+                ],
+                "The other view of each sample is in the other half.",
+            )
+
+
+_COUNTS = frozenset({"arange", "range"})
 
 
 @of(EveryPair)

@@ -15,7 +15,7 @@ from ...rules.facts.reasons import Lengths, Uneven
 from ..edits import HeldLayer
 from ..text.source import called, nodes
 from .edits import Made, configure, created, known, of, setting, way_to, width_of
-from .ends import compared, ends_of, head_of
+from .ends import compared, ends_of, head_of, of_classes
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
 from .read_sizes import index_of, shape_read
 from .sliced import last_slices
@@ -343,3 +343,20 @@ def reshaped_end(evidence: Evidence, finding: Finding) -> Made:
                 [configure(head.name, units=values), configure(last.name, target_shape=row)],
                 "The labels determine both.",
             )
+
+
+@of(OperationRaised)
+def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many units as a table of the loss has values, such as one for each quantile."""
+    _, predictions = ends_of(evidence, finding)
+    tables = [
+        one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
+    ]
+    if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
+        return
+    head = head_of(evidence, evidence.flow.node(predictions.source))
+    if head is not None and of_classes(evidence, head):
+        return  # it is the table that has another number
+    if head is not None and predictions.spec.shape and head.config.get(width_of(head)) == predictions.spec.shape[-1]:
+        why = f"The loss has a table of {tables[0]} values."
+        yield setting(head, width_of(head), tables[0], ", one for each value of the table", why)
