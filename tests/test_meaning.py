@@ -116,3 +116,20 @@ def test_positions_of_two_inputs_of_different_lengths_are_not_paired_unasked(lib
     assert finding.rule == "merge-shapes"
     assert finding.fact.made == ("left: axis 1 has size 6", "right: axis 1 has size 9")
     assert finding.fixes and not any(fix.verified for fix in finding.fixes)
+
+
+def test_a_table_of_another_size_makes_no_classes(lib):
+    import tensorflow as tf
+
+    layers, weights = lib.layers, (0.2, 0.3, 0.3, 0.2)
+
+    def weighted(t, p):
+        rows = tf.one_hot(tf.cast(tf.reshape(t, [-1]), tf.int32), 3)
+        return tf.reduce_sum(tf.constant(weights) * rows * -tf.math.log(p + 1e-7), axis=-1)
+
+    def build():
+        i = lib.Input((5,))
+        return compiled(lib.Model(i, layers.Dense(3, activation="softmax")(i)), weighted)
+
+    fixes = first_fixes(build, (np.zeros((9, 5), "float32"), np.arange(9) % 3))
+    assert not any(fix.verified for fix in fixes)
