@@ -133,3 +133,33 @@ def test_a_table_of_another_size_makes_no_classes(lib):
 
     fixes = first_fixes(build, (np.zeros((9, 5), "float32"), np.arange(9) % 3))
     assert not any(fix.verified for fix in fixes)
+
+
+def test_a_number_that_changes_how_many_samples_there_are_is_none_to_solve_for(tmp_path):
+    from broken import HEAD, load
+
+    path = tmp_path / "nodes.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+N = 40
+class Spread(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.way = L.Dense(3)
+    def call(self, given):
+        x, a = given
+        return tf.matmul(a, self.way(x))
+def build():
+    x, a = keras.Input((4,)), keras.Input((N,))
+    model = keras.Model([x, a], L.Dense(1)(Spread()([x, a])))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return [np.zeros((N, 4), "float32"), np.eye(N, dtype="float32")], np.zeros((N, 1), "float32")
+"""
+    )
+    module = load(path)
+    fixes = first_fixes(module.build, module.data)
+    assert fixes[0].verified and fixes[0].proof == "source" and "batch(40" in fixes[0].patch
+    assert not any(fix.verified and "N = 32" in fix.patch for fix in fixes)

@@ -96,4 +96,18 @@ model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
 """, f"{rows(8, 9, 4)}, {rows(8, 1)}"), ((
         '    b = L.Conv1D(2, 2, padding="causal", activation="sigmoid")(i)', '    b = L.Conv1D(4, 2, padding="causal", activation="sigmoid")(i)',
     ),))),
+    "one of two tensors": ("layer-raises", Own(model_of("""
+i, z = keras.Input((6,)), keras.Input((4,))
+both = keras.Model(i, [L.Dense(4)(i), L.Dense(3)(i)], name="both")
+last = keras.Model(z, L.Dense(1)(z), name="last")
+given = both(i)
+model = keras.Model(i, last(given))
+""", f"{rows(8, 6)}, {rows(8, 1)}"), (("    model = keras.Model(i, last(given))", "    model = keras.Model(i, last(given[0]))"),))),
+    "masks of 0 and 255": ("label-range", Own(model_of("""
+i = keras.Input((4, 4, 3))
+model = keras.Model(i, L.Conv2D(2, 1, activation="softmax")(i))
+""", f"{rows(8, 4, 4, 3)}, (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')", "'sparse_categorical_crossentropy'"), ((
+        "    return np.zeros((8, 4, 4, 3), 'float32'), (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')",
+        "    return np.zeros((8, 4, 4, 3), 'float32'), np.argmax((np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8') == np.array([0, 255]), -1)",
+    ),))),
 }  # fmt: skip

@@ -60,9 +60,14 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
             if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
-        if trial.holds:
+        if trial.holds and _rows(trial.seen) == _rows(seen):
             held.append((round(abs(math.log(made / value)), 6), _with(number, made, finding.fact), trial))
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
+
+
+def _rows(seen: Examined | None) -> int | None:
+    """How many samples the data has: with a batch as large as all of them, any size would fit."""
+    return getattr(seen.evidence.sample, "rows", None) if seen is not None else None
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:

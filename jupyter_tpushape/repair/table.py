@@ -271,6 +271,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        unread.one_of_several,
         reshapes.divided,
         merging.joined,
         transposed.initial_matrix,
@@ -519,7 +520,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.other_axis,
         operations.leave_out,
     ),
-    "label-range": (names.exchanged_labels, classes.more_units),
+    "label-range": (names.exchanged_labels, labels.numbered, classes.more_units),
     "label-scale": (labels.between_0_and_1,),
     "embedding-range": (labels.more_rows,),
     "convolution-axes": (layers.other_dimension,),

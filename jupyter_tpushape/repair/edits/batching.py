@@ -51,7 +51,9 @@ class Rebatch(_Batching):
             parts = data if isinstance(data, tuple) else (data,)
             if any(hasattr(item, "shape") and not hasattr(item, "__array__") for item in parts):
                 raise CannotRebuild("The data is given as specs only: call batch(N, drop_remainder=True) in your own pipeline.")
-            data = tf.data.Dataset.from_tensor_slices(tuple(part for part in parts if part is not None))
+            # A list of arrays would be stacked.
+            several = [tuple(part) if isinstance(part, list) and any(hasattr(item, "shape") for item in part) else part for part in parts]
+            data = tf.data.Dataset.from_tensor_slices(tuple(part for part in several if part is not None))
             data = data.repeat(self.repeat) if self.repeat else data
             return data.batch(self.batch, drop_remainder=self.drop_remainder)
         data = data.repeat(self.repeat) if self.repeat else data

@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...rules.entry import batched_twice, matched
-from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
+from ...rules.facts.data import ClassesAsWeights, RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
 from ...rules.facts.loss import GridApart
 from ..edits import data_code
 from ..text.source import called, nodes
@@ -270,7 +270,11 @@ def padded_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
 def shared_rows(evidence: Evidence, finding: Finding) -> Made:
     """Arrays of different lengths: the rows that all of them have."""
     shared = getattr(evidence.sample, "rows", None)
-    if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
+    if (
+        not shared
+        or isinstance(finding.fact, ClassesAsWeights)
+        or not any(problem.code == "cardinality" for problem in evidence.sample.problems)
+    ):
         return
     edits = [transform(path, "pad_axis", axis=0, size=shared, cut=True) for path, _ in evidence.sample.leaves("x", "y")]
     if edits:

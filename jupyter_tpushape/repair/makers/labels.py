@@ -15,7 +15,7 @@ from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
-from ...rules.facts.ranges import LabelScale
+from ...rules.facts.ranges import LabelOutOfRange, LabelScale
 from ..edits import Edit, Listed, Rebatch
 from .edits import Made, configure, of, setting, transform
 from .ends import compared, ends_of, head_of, highest_of, label_path, loss_node, twin
@@ -89,6 +89,26 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
             f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in alphabetical order'}",
             [transform(path, "class_numbers", classes=classes)],
             "A loss needs numbers.",
+        )
+
+
+@of(LabelOutOfRange)
+def numbered(evidence: Evidence, finding: Finding, fact: LabelOutOfRange) -> Made:
+    """Values such as 0 and 255 become class indices, where as many of them were seen as there are classes."""
+    values = {
+        item
+        for _, y, _ in getattr(evidence.sample, "sampled", ())
+        for leaf, array in flatten(y, "y")
+        if leaf == fact.path and hasattr(array, "dtype") and array.dtype.kind in "iuf"
+        for item in np.unique(array[:64]).tolist()
+    }
+    classes = sorted(int(item) for item in values if item == int(item))
+    if fact.whole and fact.size > 1 and len(classes) == len(values) == fact.size and classes[0] == 0:
+        shown = ", ".join(f"{value} is {number}" for number, value in enumerate(classes))
+        yield (
+            f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in their order'}",
+            [transform(fact.path, "class_numbers", classes=classes)],
+            f"The labels have {len(classes)} different values, as many as there are classes.",
         )
 
 

@@ -6,12 +6,14 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.layers import LayerRaised
 from ...rules.facts.loss import GridApart
+from ..edits.expression import IT
 from ..text.arguments import defaults_of
 from ..text.source import called, nodes
-from .edits import Made, append, received
+from .edits import Made, append, failing, of, received
 from .ends import ends_of
-from .line import Line, constants, lines_at, listed, size_of
+from .line import Line, constants, lines_at, listed, short, size_of
 
 
 def other_result(evidence: Evidence, finding: Finding) -> Made:
@@ -88,4 +90,23 @@ def steps_to_predict(evidence: Evidence, finding: Finding) -> Made:
                 f"Keep the first {wanted} of the {have} steps after {head.name}: Cropping1D((0, {have - wanted}))",
                 [append(head.name, "Cropping1D", cropping=[0, have - wanted])],
                 f"{named[0]} is {wanted}, like the steps of the labels, and nothing reads it.",
+            )
+
+
+@of(LayerRaised)
+def one_of_several(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """One of several tensors that a name holds, for an inner model that takes one."""
+    node, _ = failing(evidence)
+    if not 1 < len(fact.shapes) < 5 or node.op not in ("Functional", "Sequential", "Model"):
+        return
+    for line in lines_at(evidence, node.called or node.location):
+        call = line.node
+        if not isinstance(call, ast.Call):
+            continue
+        given = call.args[0] if len(call.args) == 1 and not call.keywords else call
+        for i in range(len(fact.shapes)) if isinstance(given, ast.Name) else ():
+            yield (
+                f"Pass {short(given)}[{i}] to {node.name} at {line.at}",
+                [line.edit(given, f"{IT}[{i}]")],
+                f"{short(given)} holds {len(fact.shapes)} tensors, and {node.name} takes one.",
             )

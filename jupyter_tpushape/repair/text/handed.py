@@ -303,13 +303,23 @@ class Handed(Place):
     def _given(self, value: ast.expr) -> str:
         """The parts of data that are there, as ``from_tensor_slices`` takes them."""
         parts = value.elts if isinstance(value, ast.Tuple) else []
-        given = [self.source.of(part) for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        given = [self._several(part) for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
         if len(given) == len(parts):
-            text = self.source.of(value)
+            text = self.source.of(value) if given == [self.source.of(part) for part in parts] else ", ".join(given)
             # As an argument, a tuple in brackets is one value; (a, b), c begins with a bracket and is two.
             call = syntax.parse(f"_({text})", mode="eval").body
             return text if isinstance(call, ast.Call) and len(call.args) == 1 else f"({text})"
         return given[0] if len(given) == 1 else f"({', '.join(given)})"
+
+    def _several(self, part: ast.expr) -> str:
+        """A part of the data; several arrays as a tuple, because a list of them would be stacked."""
+        held = self.resolved(part)
+        if not isinstance(held, ast.List) or not held.elts or all(isinstance(item, (ast.Constant, ast.List)) for item in held.elts):
+            return self.source.of(part)
+        if held is not part:
+            return f"tuple({self.source.of(part)})"
+        items = [self.source.of(item) for item in held.elts]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
     def _sliced(self, parts: str, batch: int, drop: bool, again: str) -> str:
         return f"tf.data.Dataset.from_tensor_slices({parts}){again}.batch({batch}, drop_remainder={drop})"
@@ -321,7 +331,7 @@ class Handed(Place):
         gone = [*given[1:], *([size] if (size := argument(call, "batch_size", order)) is not None else [])]
         if not given or any(value not in (*given, *gone) for value in call.args):
             raise NoPlace
-        texts = [self.source.of(value) for value in given]
+        texts = [self._several(value) for value in given]
         made = self._sliced(texts[0] if len(texts) == 1 else f"({', '.join(texts)})", batch, drop, again)
         self.replace(given[0], made)
         self.changes += without(self.source, call, gone)
