@@ -253,8 +253,13 @@ def test_the_second_view_of_each_sample_has_a_label_of_its_own(tmp_path):
     assert "ops.concatenate([ops.arange(b) + b, ops.arange(b)])" in finding.fixes[0].patch
 
 
-def test_labels_that_count_the_samples_themselves_are_left_to_the_user(tmp_path):
+def test_a_sample_that_is_kept_from_itself_is_no_label_of_its_own(tmp_path):
     (finding,) = serious(traced(tmp_path, VIEWS.format(target="ops.arange(b)")))
+    assert "ops.concatenate([ops.arange(b) + b, ops.arange(b)])" in finding.fixes[0].patch
+
+
+def test_labels_that_count_the_samples_themselves_are_left_to_the_user(tmp_path):
+    (finding,) = serious(traced(tmp_path, VIEWS.format(target="ops.arange(b)").replace(" - 1e9 * ops.eye(2 * b)", "")))
     assert not any(fix.verified for fix in finding.fixes)
 
 

@@ -345,30 +345,23 @@ def both_views(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
         made: list[ast.expr] = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read]
         if isinstance(line.node, ast.Call):
             made += line.node.args
+        # Where each sample is kept from itself, its own place is no label.
+        masked = any(called(item) == "eye" for item in nodes(line.scope, ast.Call))
         for value in made:
             first = value.left if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) else value
-            if (
-                not isinstance(first, ast.Call)
-                or called(first) not in _COUNTS
-                or len(first.args) != 1
-                or not isinstance(first.func, ast.Attribute)
-            ):
+            if not isinstance(first, ast.Call) or called(first) not in _COUNTS or len(first.args) != 1:
                 continue
             more = ast.unparse(first.args[0])
-            if isinstance(value, ast.BinOp) and ast.unparse(value.right) != more:
+            if ast.unparse(value.right) != more if isinstance(value, ast.BinOp) else not masked:
                 continue
-            other = f"{ast.unparse(first)} + {more}"
-            join = "concat" if called(first) == "range" else "concatenate"
-            where = ast.unparse(first.func.value) if called(first) == "range" else MODULE
+            own = ast.unparse(first)
+            both, ops = f"[{own} + {more}, {own}]", called(first) == "arange"
+            if not ops and not isinstance(first.func, ast.Attribute):
+                continue
+            text = f"{MODULE}.concatenate({both})" if ops else f"{ast.unparse(first.func.value)}.concat({both}, 0)"  # type: ignore[attr-defined]
             yield (
-                f"Use the other view of each sample as its label at line {value.lineno}: {join}([{other}, {ast.unparse(first)}])",
-                [
-                    line.edit(
-                        value,
-                        f"{where}.{join}([{other}, {ast.unparse(first)}], {'0' if join == 'concat' else 'axis=0'})",
-                        *(() if join == "concat" else ("keras.ops",)),
-                    )
-                ],
+                f"Use the other view of each sample as its label at line {value.lineno}: {text.replace(f'{MODULE}.', '')}",
+                [line.edit(value, text, *(("keras.ops",) if ops else ()))],
                 "The other view of each sample is in the other half.",
             )
 
