@@ -106,7 +106,7 @@ class Search:
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
-            known = trial.texts and any(trial.texts == other.texts for _, other in held)
+            known = any(candidate.title == one.title or (trial.texts and trial.texts == other.texts) for one, other in held)
             if trial.holds and not known and not self._asks(finding, candidate, trial):
                 held.append((candidate, trial))
             elif trial.holds or trial.absent or (trial.texts and any(trial.texts == other.texts for _, other in partial)):
