@@ -107,7 +107,7 @@ model = keras.Model(i, last(given))
 i = keras.Input((4, 4, 3))
 model = keras.Model(i, L.Conv2D(2, 1, activation="softmax")(i))
 """, f"{rows(8, 4, 4, 3)}, (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')", "'sparse_categorical_crossentropy'"), ((
-        "    return np.zeros((8, 4, 4, 3), 'float32'), (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')",
-        "    return np.zeros((8, 4, 4, 3), 'float32'), np.argmax((np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8') == np.array([0, 255]), -1)",
+        f"    return {rows(8, 4, 4, 3)}, (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')",
+        f"    return {rows(8, 4, 4, 3)}, np.argmax((np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8') == np.array([0, 255]), -1)",
     ),))),
 }  # fmt: skip
