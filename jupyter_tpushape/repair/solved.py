@@ -18,6 +18,7 @@ from ..rules.facts.branches import DotAxes, UnlikeBranches
 from ..rules.facts.layers import OperationRaised
 from ..rules.facts.loss import GridApart
 from ..rules.facts.loss_silent import Crosswise
+from ..rules.facts.reasons import WholeOnly
 from .candidates import Candidate
 from .edits.expression import Expression
 from .makers.line import constants, span_of
@@ -41,7 +42,7 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     """The numbers of the program with which two sizes are equal, the smallest change first; ``most``: how many may be asked, with two trials each."""
     apart, (have, want) = _apart(finding.fact), _sizes(finding.fact)
     # An axis that holds the samples by mistake has no size that a number of the program should equal.
-    if not apart or any(len(one.grows) > 1 for one in seen.evidence.given):
+    if not apart or any(len(one.grows) > 1 for one in seen.evidence.given) or _whole(finding.fact):
         return []
     held: list[tuple[float, Candidate, Trial]] = []
     start = time.perf_counter()
@@ -60,14 +61,14 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
             if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
-        if trial.holds and _rows(trial.seen) == _rows(seen):
+        if trial.holds:
             held.append((round(abs(math.log(made / value)), 6), _with(number, made, finding.fact), trial))
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
 
 
-def _rows(seen: Examined | None) -> int | None:
-    """How many samples the data has: with a batch as large as all of them, any size would fit."""
-    return getattr(seen.evidence.sample, "rows", None) if seen is not None else None
+def _whole(fact: Fact | None) -> bool:
+    """Whether all rows are wanted at once: with no more rows than a batch has, any number would fit."""
+    return isinstance(fact, OperationRaised) and isinstance(fact.reason, WholeOnly)
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:

@@ -271,7 +271,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
-        unread.one_of_several,
         reshapes.divided,
         merging.joined,
         transposed.initial_matrix,
@@ -283,6 +282,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         foreign.in_keras_ops,
         read_sizes.first_shape,
         layers.states_too,
+        unread.one_of_several,
         calls.one_parameter,
         calls.missing_axis,
         steps.passed_on,

@@ -15,7 +15,12 @@ _PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function"
 
 def shape_lost(evidence: Evidence, node: Node, inside: Node) -> ShapeLost | None:
     """A layer, loss or metric whose Python function returns a tensor without a shape."""
-    if node.failure is None or hear(node.failure, HeardNoRank) is None or any(edge.spec.shape is None for edge in evidence.failed_inputs()):
+    if (
+        evidence.backend != "tensorflow"
+        or node.failure is None
+        or hear(node.failure, HeardNoRank) is None
+        or any(edge.spec.shape is None for edge in evidence.failed_inputs())
+    ):
         return None
     called = [_PYTHON[item.op] for item in evidence.flow.nodes if item.op in _PYTHON]
     if not called and (inside.kind != "layer" or (inside.family != "own" and inside.op != "Lambda")):

@@ -10,6 +10,8 @@ from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
 # Operations that slice a tensor, by their names in lower case.
+# Operations that stack tensors along an axis of their own.
+STACKS = frozenset({"Pack", "Stack", "stack"})
 SLICES = ("stridedslice", "slice", "getitem")
 ATTENTIONS = frozenset({"MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention"})
 # Operations that broadcast two tensors against each other.

@@ -139,9 +139,8 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
     if sampled:
 
         def all_rows(value: Any) -> Any:
-            whole = isinstance(value, np.ndarray) or is_tf_tensor(value)
-            shape = shape_of(value)
-            return to_numpy(value, 0, (shape[0] if shape else None) or rows if whole else first)
+            whole = len(value) if isinstance(value, np.ndarray) and value.ndim else rows
+            return to_numpy(value, 0, whole if isinstance(value, np.ndarray) or is_tf_tensor(value) else first)
 
         ids = tuple(None if tree is None else map_leaves(all_rows, tree) for tree in (data[0], data[1]))
         stats = all_stats([(*ids, None)])  # type: ignore[list-item]

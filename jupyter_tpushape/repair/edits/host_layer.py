@@ -13,10 +13,11 @@ import numpy as np
 
 from ...flow import CannotRebuild, Spec
 from ..text.arguments import Change, with_argument
+from ..text.cells import bound
 from ..text.handed import Handed
 from ..text.names import literal, positions_of
 from ..text.program import Text
-from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
+from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of, whole_line
 from ..text.variables import handed
 from .base import Edit, kind
 from .input_shape import InputShape
@@ -68,7 +69,7 @@ class HostLayer(Edit):
     def _name(self, source: Source, assign: ast.AST) -> str:
         """A name for a layer that has none, or is an attribute, which nothing in the file bears."""
         held = assign.targets[0].attr if isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Attribute) else ""
-        taken = {item.id for item in nodes(source.tree, ast.Name)}
+        taken = {item.id for item in nodes(source.tree, ast.Name)} | {one for item in source.tree.body for one in bound(item)}
         for name in (held, self.target.rstrip("0123456789").rstrip("_")):
             if name.isidentifier() and name not in taken:
                 return name
@@ -86,32 +87,23 @@ class HostLayer(Edit):
         uses = [item for item in nodes(owner, ast.Attribute) if ast.unparse(item) == held and isinstance(item.ctx, ast.Load)]
         if not isinstance(owner, ast.ClassDef) or len(assign.targets) != 1 or not isinstance(above[owner], ast.Module):
             raise NoPlace
+        if not uses:
+            raise NoPlace
         changes: list[Change] = []
         for use in uses:
             changes += _unwrapped(source, above[use], use) or [source.change(use, name)]
-        lines = source.text.split("\n")
-        whole = lines[assign.lineno - 1 : assign.end_lineno]
-        if not uses or source.of(assign) != "\n".join(whole).strip():
-            raise NoPlace
-        start = sum(len(line) + 1 for line in lines[: assign.lineno - 1])
-        head = min([owner.lineno, *(item.lineno for item in owner.decorator_list)])
-        put = sum(len(line) + 1 for line in lines[: head - 1])
-        made = (put, put, f"{name} = {source.of(assign.value)}\n\n\n")
-        source.splice([*changes, made, (start, start + sum(len(line) + 1 for line in whole), "")])
+        put = _in_front(source, above, owner)
+        source.splice([*changes, (put, put, f"{name} = {source.of(assign.value)}\n\n\n"), whole_line(source, assign)])
 
     def _taken_out(self, text: Text, source: Source, obj: Any, name: str) -> None:
         """A layer that is called, or listed, where it is made: made in front of the function, and not there."""
         _, _, call = text.made(obj)
         above = parents(source.tree)
         changes = _unwrapped(source, above[call], call)
-        outer: ast.AST = statement_of(above, call)
         if not changes:
             raise NoPlace
-        while not isinstance(above[outer], ast.Module):
-            outer = above[outer]
-        head = min([outer.lineno, *(item.lineno for item in getattr(outer, "decorator_list", ()))])  # type: ignore[attr-defined]
-        put = sum(len(line) + 1 for line in source.text.split("\n")[: head - 1])
-        gap = "\n\n\n" if isinstance(outer, (ast.FunctionDef, ast.ClassDef)) else "\n"
+        put = _in_front(source, above, call)
+        gap = "\n" if isinstance(enclosing(above, call), ast.Module) else "\n\n\n"
         source.splice([*self._declared(text, source), *changes, (put, put, f"{name} = {source.of(call)}{gap}")])
 
     def _at_top(self, text: Text, handed: Handed, obj: Any) -> None:
@@ -157,9 +149,6 @@ class HostLayer(Edit):
     def _lifted(self, source: Source, above: dict[ast.AST, ast.AST], assign: ast.AST) -> list[Change]:
         """The layer's line taken out of its function, and put in front of it."""
         statement = statement_of(above, assign)
-        outer: ast.AST = statement
-        while not isinstance(above[outer], ast.Module):
-            outer = above[outer]
         # With the remarks that stand right above it.
         lines = source.text.split("\n")
         first = statement.lineno - 1
@@ -168,8 +157,7 @@ class HostLayer(Edit):
         start = sum(len(line) + 1 for line in lines[:first])
         end = source.end(statement)
         rest = source.text.find("\n", end)
-        head = min([outer.lineno, *(item.lineno for item in getattr(outer, "decorator_list", ()))])  # type: ignore[attr-defined]
-        put = sum(len(line) + 1 for line in lines[: head - 1])
+        put = _in_front(source, above, statement)
         if source.text[end:rest].strip(" \t;") and not source.text[end:rest].strip().startswith("#"):
             # Other statements share the line.
             stop = end + len(source.text[end:rest]) - len(source.text[end:rest].lstrip(" ;"))
@@ -217,6 +205,14 @@ class HostLayer(Edit):
             return data.map(map_element, num_parallel_calls=tf.data.AUTOTUNE)
         x, *rest = data if isinstance(data, tuple) else (data, None)
         return (at(x, self.path, lambda value: np.asarray(layer(value))), *rest)
+
+
+def _in_front(source: Source, above: dict[ast.AST, ast.AST], node: ast.AST) -> int:
+    """Where the statement of the module begins that a node stands in, with its decorators."""
+    while not isinstance(above[node], ast.Module):
+        node = above[node]
+    head = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])  # type: ignore[attr-defined]
+    return sum(len(line) + 1 for line in source.text.split("\n")[: head - 1])
 
 
 def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bool) -> list[ast.AST]:

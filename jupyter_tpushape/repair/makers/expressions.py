@@ -11,6 +11,7 @@ from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.reasons import Columns
+from ...rules.words import STACKS
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -405,7 +406,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
     """Predictions of several steps stacked behind the batch axis, and not in front of it."""
     # An operation of another backend may bear another name: what lost the batch is known by its line.
     lost = [finding.location] if isinstance(finding.fact, BatchLost) else []
-    packed = [node.called for node in map(evidence.flow.node, finding.nodes) if node.op in ("Pack", "Stack", "stack")]
+    packed = [node.called for node in map(evidence.flow.node, finding.nodes) if node.op in STACKS]
     for line in (line for place in dict.fromkeys([*lost, *packed]) for line in lines_at(evidence, place)):
         call = line.node
         if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:

@@ -13,15 +13,13 @@ from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import SurplusAxes
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.words import MERGES, listed
+from ...rules.words import MERGES, STACKS, listed
 from ..edits.expression import MODULE
 from ..text.source import called, nodes
 from .edits import Made, append, at, configure, failing, of, received, setting, width_of
 from .ends import ends_of, head_of
 from .line import calls_at, lines_at, lines_of, own_layer, short
 from .sliced import last_slices
-
-STACKS = frozenset({"Pack", "Stack", "stack"})
 
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,9 @@ def numbered(evidence: Evidence, finding: Finding, fact: LabelOutOfRange) -> Mad
         for item in np.unique(array[:64]).tolist()
     }
     classes = sorted(int(item) for item in values if item == int(item))
-    if fact.whole and fact.size > 1 and len(classes) == len(values) == fact.size and classes[0] == 0:
+    # Numbers that lie close together may be classes of which the sample lacks some.
+    apart = min((b - a for a, b in itertools.pairwise(classes)), default=0) > fact.size
+    if fact.whole and apart and len(classes) == len(values) == fact.size and classes[0] == 0:
         shown = ", ".join(f"{value} is {number}" for number, value in enumerate(classes))
         yield (
             f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in their order'}",

@@ -97,16 +97,17 @@ def steps_to_predict(evidence: Evidence, finding: Finding) -> Made:
 def one_of_several(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
     """One of several tensors that a name holds, for an inner model that takes one."""
     node, _ = failing(evidence)
-    if not 1 < len(fact.shapes) < 5 or node.op not in ("Functional", "Sequential", "Model"):
+    # What one call returned, and not a list that the program made.
+    givers = [evidence.flow.node(edge.source) for edge in received(evidence)]
+    if not 1 < len(givers) < 5 or len({giver.parent or giver.id for giver in givers}) > 1:
         return
     for line in lines_at(evidence, node.called or node.location):
-        call = line.node
-        if not isinstance(call, ast.Call):
+        given = line.node.args[0] if isinstance(line.node, ast.Call) and len(line.node.args) == 1 else None
+        if not isinstance(given, ast.Name):
             continue
-        given = call.args[0] if len(call.args) == 1 and not call.keywords else call
-        for i in range(len(fact.shapes)) if isinstance(given, ast.Name) else ():
+        for i in range(len(givers)):
             yield (
                 f"Pass {short(given)}[{i}] to {node.name} at {line.at}",
                 [line.edit(given, f"{IT}[{i}]")],
-                f"{short(given)} holds {len(fact.shapes)} tensors, and {node.name} takes one.",
+                f"{short(given)} holds {len(givers)} tensors, and {node.name} takes one.",
             )
