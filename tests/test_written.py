@@ -24,6 +24,7 @@ from written_samples import SAMPLES
 from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
+from written_started import STARTED
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
@@ -47,6 +48,7 @@ PROGRAMS = {
     **MAPPED,
     **MEANT,
     **SOLVED,
+    **STARTED,
     **PARTS,
 }
 

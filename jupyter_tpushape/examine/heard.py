@@ -211,7 +211,7 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
 
 _NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
 _LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
-_EQUAL = re.compile(r"Dimensions must be equal, but are (\d+) and (\d+)")
+_EQUAL = re.compile(r"Dimension(?:s| \d+ in both shapes) must be equal, but are (\d+) and (\d+)")
 _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _QUOTED = re.compile(r"(?:Full shape received|received input with shape|and input of shape|input_shape=):? ?\(([^)]*)\)")
 

@@ -61,9 +61,16 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
             if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
-        if trial.holds:
+        if trial.holds and not _cuts_data(seen, trial):
             held.append((round(abs(math.log(made / value)), 6), _with(number, made, finding.fact), trial))
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
+
+
+def _cuts_data(seen: Examined, trial: Trial) -> bool:
+    """Whether the number also says how long the program's sequences are, so that each has fewer steps with it."""
+    after = {path: spec.shape or () for path, spec in (trial.seen.evidence.x if trial.seen is not None else ())}
+    pairs = ((spec.shape or (), after.get(path, ())) for path, spec in seen.evidence.x)
+    return any(len(was) == len(now) in (2, 3) and (now[1] or 0) < (was[1] or 0) for was, now in pairs)
 
 
 def _whole(fact: Fact | None) -> bool:

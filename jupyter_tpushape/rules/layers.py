@@ -398,7 +398,8 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 
 
 def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    if node.op not in ATTENTIONS or node.failure is None:
+    # A class of the program may have the same name.
+    if node.op not in ATTENTIONS or node.family == "own" or node.failure is None:
         return None
     handed = [one for one in evidence.given if one.label != "mask"] or [Given(edge.label, edge.spec, None) for edge in edges]
     parts = {one.label or f"input {i + 1}": one.spec.shape for i, one in enumerate(handed)}

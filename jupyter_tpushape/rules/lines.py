@@ -27,7 +27,7 @@ from .facts.layers import (
     ArraysApart,
 )
 from .facts.layouts import MeshAxes, MeshCount
-from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, NotRecurrent, TooDeep, UnknownArguments
+from .facts.lines import LineRaised, LossOfModel, NeverCalled, NoAttribute, NoGradient, NotRecurrent, TooDeep, UnknownArguments
 from .messages import meanings
 
 
@@ -63,6 +63,8 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
+    if raised is not None and node.failure.type == "NotImplementedError" and re.match(r"[\w.]+\.add_loss\(", raised.text):
+        return LossOfModel(short)
     return LineRaised(node.failure.said, short)
 
 

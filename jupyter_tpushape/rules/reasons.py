@@ -53,7 +53,9 @@ def _one_step(scanned: Shape, operands: list[Given]) -> bool:
 
 def reason(evidence: Evidence, node: Node) -> Reason | None:
     """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
-    operands = [one for one in evidence.given if one.spec.shape is not None]
+    # The axis of a concatenation is a number among its tensors.
+    joins = node.op.lower() in _JOINS
+    operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)

@@ -71,6 +71,12 @@ class Assembler:
                     continue
                 self._call(adapter, recorder, call, call is failed)
 
+    def _built_at(self, recorder: Recorder, call: Call) -> Any:
+        """The line that put a layer into a functional graph, which calls it by itself from then on; none where it cannot be told."""
+        places = recorder.call_places.get(id(call.obj), []) if call.kind == "layer" else []
+        times = self._layers_seen.get(id(call.obj), 0)
+        return places[times] if times < len(places) else None
+
     def _call(self, adapter: Any, recorder: Recorder, call: Call, failed: bool) -> None:
         layer = call.obj if call.kind == "layer" else None
         made = recorder.made.get(id(call.obj)) if call.obj is not None else None
@@ -81,7 +87,7 @@ class Assembler:
             "name": call.name, "kind": call.kind, "op": call.op, "status": "failed" if failed else "ok",
             "parent": self.ids[id(parent)] if parent is not None else "",
             "location": location(made.where if made else line_of(call.obj) if call.obj is not None else None, text=failed),
-            "called": location(call.called, text=failed or call.kind == "op"),
+            "called": location(call.called or self._built_at(recorder, call), text=failed or call.kind == "op"),
         }  # fmt: skip
         node = self.node(call, **fields)
         node.config = {**call.config, **call.values}

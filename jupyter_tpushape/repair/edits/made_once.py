@@ -6,16 +6,19 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, cast
 
+from ...flow import syntax
+from ..text.arguments import Change
 from ..text.program import Text
-from ..text.source import NoPlace, at_line, enclosing, free_name, made_in_init, method_of, nodes, parents
+from ..text.source import NoPlace, Source, at_line, enclosing, free_name, method_of, nodes, parents
 from .base import TextEdit, kind
 
 
 @kind
 @dataclass(frozen=True)
 class MadeOnce(TextEdit):
-    """A ``cls`` that a method makes on a line becomes an attribute, made in ``__init__``."""
+    """A ``cls`` that a method makes on a line, and all its other layers, become attributes, made in ``__init__`` or ``build``."""
 
     kind = "replace-op"
     op = "made-once"
@@ -26,7 +29,7 @@ class MadeOnce(TextEdit):
 
     @property
     def _stem(self) -> str:
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.cls).lower()
+        return _stem(self.cls)
 
     def write(self, text: Text) -> None:
         source = text.source(self.file)
@@ -36,17 +39,114 @@ class MadeOnce(TextEdit):
         owner = above.get(method) if method is not None else None
         if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or not method.args.args:
             raise NoPlace
-        call, me = found[0], method.args.args[0].arg
-        # What the call alone knows cannot be used where the object is made.
-        local = {item.arg for item in (*method.args.args[1:], *method.args.kwonlyargs)}
-        local |= {item.id for item in nodes(method, ast.Name) if isinstance(item.ctx, ast.Store)}
-        maker = method_of(owner, "__init__")
-        if maker is None or not maker.args.args or any(item.id in local for item in nodes(call, ast.Name)):
-            raise NoPlace
-        name = free_name(owner, self._stem)
-        written = source.of(call).replace(f"{me}.", f"{maker.args.args[0].arg}.")
-        source.splice([source.change(call, f"{me}.{name}"), made_in_init(source, owner, name, written)])
+        names, place = text.names(self.file), _Place(source, owner, method)
+        layers = [call for call in nodes(method, ast.Call) if call in found or _is_layer(names.value(call.func, call))]
+        inner = {part for call in layers for part in nodes(call, ast.Call) if part is not call}
+        for call in layers:
+            if call not in inner and _repeated(above, call, method):
+                raise NoPlace  # one for each pass of a loop
+            if call not in inner:
+                place.make(call, _stem(ast.unparse(call.func).split(".")[-1]))
+        place.write()
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in __init__, and self.{self._stem} at line {self.line}:"
+        yield f"# in __init__ or build, and self.{self._stem} at line {self.line}:"
         yield f"+self.{self._stem} = {self.cls}(...)"
+
+
+def _stem(cls: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
+
+
+def _repeated(above: dict[ast.AST, ast.AST], node: ast.AST, method: ast.AST) -> bool:
+    while node is not method:
+        node = above[node]
+        if isinstance(node, (ast.For, ast.While, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.Lambda)):
+            return True
+    return False
+
+
+def _is_layer(made: Any) -> bool:
+    return isinstance(made, type) and any(base.__name__ == "Layer" for base in made.__mro__)
+
+
+class _Place:
+    """Where the objects of a class are made that one of its methods makes: in ``__init__``, or in ``build`` what depends on the shape of the input."""
+
+    def __init__(self, source: Source, owner: ast.ClassDef, method: ast.FunctionDef) -> None:
+        self.source, self.owner, self.method = source, owner, method
+        self.me = method.args.args[0].arg
+        self.init, self.build = method_of(owner, "__init__"), method_of(owner, "build")
+        build = self.build.args.args if self.build is not None else []
+        self.shape = build[1].arg if len(build) > 1 else "input_shape"
+        self.stored = [item.id for item in nodes(method, ast.Name) if isinstance(item.ctx, ast.Store)]
+        # What the call alone knows cannot be used where an object is made.
+        self.local = {*self.stored, *(item.arg for item in (*method.args.args[1:], *method.args.kwonlyargs))}
+        self.names: list[str] = []
+        self.changes: list[Change] = []
+        self.lines: dict[str, list[str]] = {"__init__": [], "build": []}
+
+    def make(self, call: ast.Call, stem: str) -> None:
+        """One object more.
+
+        Raises:
+            NoPlace: where it is made from what only the call knows.
+        """
+        name = next(one for one in (free_name(self.owner, stem), *(f"{stem}_{i}" for i in range(1, 99))) if one not in self.names)
+        self.names.append(name)
+        used = {item.id for item in nodes(call, ast.Name)} & self.local
+        lines = self.lines["build" if used or self.init is None else "__init__"]
+        lines += [line for line in map(self._size, sorted(used)) if line not in lines]
+        lines.append(f"{self.me}.{name} = {self.source.of(call)}")
+        self.changes.append(self.source.change(call, f"{self.me}.{name}"))
+
+    def _size(self, name: str) -> str:
+        """The line of ``build`` that works out what the method reads off the shape of its input."""
+        made = [item for item in self.method.body if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == name]
+        parameters = [item.arg for item in self.method.args.args]
+        if len(made) != 1 or self.stored.count(name) != 1 or len(parameters) < 2:
+            raise NoPlace
+        sizes = _Sizes(parameters[1], self.shape)
+        value = ast.unparse(sizes.visit(syntax.parse(self.source.of(made[0].value), mode="eval").body))
+        if not sizes.found or sizes.other & self.local:
+            raise NoPlace
+        return f"{name} = {value}"
+
+    def write(self) -> None:
+        """Writes what was collected."""
+        for key, lines in self.lines.items():
+            maker = self.init if key == "__init__" else self.build
+            if not lines:
+                continue
+            if maker is not None and maker.args.args:
+                last, own = maker.body[-1], maker.args.args[0].arg
+                there = {ast.unparse(item) for item in maker.body}
+                new = [line.replace(f"{self.me}.", f"{own}.") for line in lines if line not in there]
+                self.changes.append(
+                    (self.source.end(last), self.source.end(last), "".join(f"\n{self.source.indent(last)}{line}" for line in new))
+                )
+            elif key == "build":
+                space, start = self.source.indent(self.method), self.source.start(self.method)
+                body = f"\n{space}    ".join(lines)
+                self.changes.append((start, start, f"def build({self.me}, {self.shape}):\n{space}    {body}\n\n{space}"))
+            else:
+                raise NoPlace
+        self.source.splice(self.changes)
+
+
+class _Sizes(ast.NodeTransformer):
+    """The shape that ``build`` is given in place of that of a tensor, ``given``."""
+
+    def __init__(self, given: str, shape: str) -> None:
+        self.asked = {f"{given}.shape", f"{given}.shape.as_list()", f"{given}.get_shape()", f"{given}.get_shape().as_list()"}
+        self.shape, self.found = shape, False
+        self.other: set[str] = set()
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """The node, or the shape in its place."""
+        if isinstance(node, ast.expr) and ast.unparse(node) in self.asked:
+            self.found = True
+            return ast.Name(self.shape, ast.Load())
+        if isinstance(node, ast.Name):
+            self.other.add(node.id)
+        return cast("ast.AST", super().visit(node))

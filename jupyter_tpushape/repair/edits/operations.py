@@ -68,6 +68,15 @@ def _column(spec: Spec | None) -> bool:
     return shape is not None and len(shape) > 1 and shape[-1] == 1
 
 
+def _split(x: str, _: Spec | None, widths: list[int], backward: bool = False) -> str:
+    at = [sum(widths[: i + 1]) for i in range(len(widths) - 1)]
+    return f"np.split({x}, {at}, axis=-1){'[::-1]' if backward else ''}"
+
+
+def _tensor_split(x: str, _: Spec | None, widths: list[int], backward: bool = False) -> str:
+    return f"tuple(tf.split({x}, {list(widths)}, axis=-1){'[::-1]' if backward else ''})"
+
+
 def _one_hot(x: str, spec: Spec | None, depth: int) -> str:
     integers = f"{atom(x)}[..., 0]" if _column(spec) else x
     if spec is not None and not spec.dtype.startswith(("int", "uint")):
@@ -183,6 +192,7 @@ operation("k_hot", 'np.eye({depth}, dtype="float32")[{x}].max(axis=-2)', "tf.red
 operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all({same}, axis=-1).astype("float32")'),
           _colored("{a}[..., None, :] == tf.cast({colors}, {a}.dtype)", 'tf.cast(tf.reduce_all({same}, axis=-1), "float32")'))  # fmt: skip
 operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
+operation("split_last", _split, _tensor_split)
 operation("unstack", "[{a}[:, i] for i in range({count})]", "tuple({a}[:, i] for i in range({count}))")
 operation("stack_last", "np.stack({x}, axis=-1)", "tf.stack({x}, axis=-1)")
 operation("join_last", "np.concatenate({x}, axis=-1)", "tf.concat({x}, axis=-1)")

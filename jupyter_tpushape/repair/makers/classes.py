@@ -156,6 +156,35 @@ def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
+    """One-hot vectors in place of class indices, in a loss or metric of the program's own that multiplies them with what is predicted for each class."""
+    line = next(iter(lines_of(evidence)), None)
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not _multiplies(line):
+        return
+    arguments = [one.arg for one in line.scope.args.args if one.arg != "self"][:2]
+    read = {item.id for item in nodes(line.node, ast.Name)} if line.node is not None else set()
+    if len(arguments) != 2 or not read >= {*arguments} or any(name not in line.specs for name in arguments):
+        return
+    name, predicted = arguments
+    few, many = (line.specs[one].shape or () for one in arguments)
+    if not stats[0].integer or not 1 < (stats[0].maximum or 0) < ((many or (0,))[-1] or 0) or few not in (many[:-1], (*many[:-1], 1)):
+        return
+    body = line.scope.body[1:] if ast.get_docstring(line.scope) is not None else line.scope.body
+    module, indices = line.module(), name if len(few) < len(many) else f"{name}[..., 0]"
+    text = f'{name} = {MODULE}.one_hot({MODULE}.cast({indices}, "int32"), {predicted}.shape[-1])'
+    yield (
+        f"Convert {name} to one-hot vectors at the start of {line.scope.name}",
+        [Statement("model", line.raised.file, span_of(body[0]), text, module)],
+        f"The labels are class indices, and {predicted} has one value for each class.",
+    )
+
+
+def _multiplies(line: Line) -> bool:
+    product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
+    return product or line.call("multiply") is not None
+
+
 def _calculates(evidence: Evidence) -> bool:
     """Whether what failed is a sum or a product of its operands."""
     node = evidence.failed

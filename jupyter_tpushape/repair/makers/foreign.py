@@ -19,7 +19,7 @@ from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
-from ..edits import KerasOps
+from ..edits import Edit, KerasOps, Statement
 from ..edits.expression import MODULE
 from ..text import keras_ops
 from ..text.names import Names
@@ -140,21 +140,27 @@ def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Ma
 
 @of(UnknownArguments)
 def declared_batch(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
-    """An Input in front of the first layer of a list, in place of the shape of a batch that the layer was given."""
+    """An Input in front of the first layer of a model, in place of the shape of a batch that the layer was given."""
     for line in lines_of(evidence):
         for call in nodes(line.scope, ast.Call):
             shape = next((word for word in call.keywords if word.arg == "batch_input_shape"), None)
             inside = any(call in item.elts for item in nodes(line.scope, ast.List))
-            if shape is None or not inside:
+            adds = [item for item in nodes(line.scope, ast.Expr) if isinstance(item.value, ast.Call) and item.value.args == [call]]
+            if shape is None or not (inside or adds):
                 continue
             rest = [
                 *map(ast.unparse, call.args),
                 *(f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word is not shape and word.arg),
             ]
-            new = f"{MODULE}.Input(batch_shape={ast.unparse(shape.value)}), {ast.unparse(call.func)}({', '.join(rest)})"
+            door, new = f"{MODULE}.Input(batch_shape={ast.unparse(shape.value)})", f"{ast.unparse(call.func)}({', '.join(rest)})"
+            module = evidence.framework or "keras"
+            edits: list[Edit] = [line.edit(call, f"{door}, {new}", module)]
+            if adds:
+                add = ast.unparse(adds[0].value.func)
+                edits = [Statement("model", line.raised.file, span_of(adds[0]), f"{add}({door})", module), line.edit(call, new)]
             yield (
                 f"Declare the batch in an Input: batch_shape={ast.unparse(shape.value)}",
-                [line.edit(call, new, evidence.framework or "keras")],
+                edits,
                 "Keras 3 takes the shape of a batch in Input alone.",
             )
 

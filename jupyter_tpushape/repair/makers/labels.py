@@ -13,7 +13,7 @@ from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
-from ...rules.facts.compiled import ColourMasks, MetricReads, WrongNumber
+from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale
@@ -143,36 +143,6 @@ def one_hot_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) 
             f"Convert the labels to one-hot vectors of size {depth}, and use {loss.loss}",
             [transform(evidence.y[0][0], "one_hot", depth=depth), loss],
             "The loss is the same, and the metric compares vectors with vectors.",
-        )
-
-
-@of(WrongNumber)
-def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """One array whose columns are the labels of several outputs, taken apart."""
-    if fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
-        return
-    shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
-    if shape is not None and len(shape) == 2 and shape[1] == wanted:
-        yield (
-            f"Split the {wanted} columns of the labels, one for each output: {', '.join(fact.outputs)}",
-            [transform(("y",), "unstack", count=wanted)],
-            "Keras matches a list of labels to the outputs in order.",
-        )
-
-
-@of(WrongNumber)
-def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """Several arrays of labels, one for each value of the only output, as the columns of one."""
-    shapes = {tuple(spec.shape or ())[1:] for _, spec in evidence.y}
-    head = evidence.outputs[0][1].shape if len(evidence.outputs) == 1 else None
-    if fact.what != "labels" or len(evidence.y) != fact.given or not head or len(head) != 2 or head[1] != fact.given or len(shapes) != 1:
-        return
-    shape = shapes.pop()
-    if shape in ((), (1,)) and all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y):
-        yield (
-            f"Stack the {fact.given} arrays of labels as the columns of one",
-            [transform(("y",), "stack_last" if shape == () else "join_last")],
-            f"The output has {fact.given} values per sample, one for each of them.",
         )
 
 

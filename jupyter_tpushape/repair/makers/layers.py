@@ -386,7 +386,7 @@ def made_once(evidence: Evidence, finding: Finding) -> Made:
     file = file_of(finding.location) if finding.location is not None else ""
     if isinstance(finding.fact, MadeAnew) and finding.location is not None and file:
         yield (
-            f"Create the {finding.fact.cls} once, in __init__",
+            f"Create the {finding.fact.cls} once, in __init__ or build",
             [MadeOnce("model", file, finding.location.line, finding.fact.cls)],
             "Keras then tracks and trains its variables.",
         )

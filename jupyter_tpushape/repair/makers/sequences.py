@@ -15,7 +15,7 @@ from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
 from ..text.source import called, class_of, method_of, nodes
-from .edits import Made, append, configure, failing, given, insert, of, received, upstream, way_to
+from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, upstream, way_to
 from .ends import ends_of
 from .line import lines_at, listed
 
@@ -46,6 +46,13 @@ def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, lis
         return None, [], (0, 0)
     head = evidence.flow.node(predictions.source)
     return head, [node for node in way_to(evidence, head) if _all_steps(node)], (fact.labels[1] or 0, fact.labels[2] or 0)
+
+
+def counted_by_head(evidence: Evidence, finding: Finding) -> Made:
+    """The last step alone, where the head already has one value for each step of the labels."""
+    head, recurrent, (steps, values) = _other_steps(evidence, finding)
+    if head is not None and recurrent and values == 1 and head.config.get("units") == steps:
+        yield last_step_of(recurrent[0], f"{head.name} then returns {steps} values per sample, one for each step of a label.")
 
 
 def decoded(evidence: Evidence, finding: Finding) -> Made:

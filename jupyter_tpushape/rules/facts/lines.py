@@ -21,6 +21,18 @@ class LineRaised(Fact, frozen=True):
         return f"The error: {self.said}"
 
 
+class LossOfModel(Fact, frozen=True):
+    """An expression of the program, ``text``, gives a tensor of the graph to ``add_loss`` of a finished model."""
+
+    text: str = ""
+
+    def message(self) -> str:
+        return f"{f'`{self.text}`' if self.text else 'A line'} passes a symbolic tensor to add_loss of a model, which Keras 3 does not support."
+
+    def why(self) -> str:
+        return "Call self.add_loss in the call method of a layer instead: there, it accepts tensors that are computed from the inputs."
+
+
 class LossCalled(Fact, frozen=True):
     """A line of the program, ``text``, calls a loss with labels and predictions of shapes that it cannot compare."""
 

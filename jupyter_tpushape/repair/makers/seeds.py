@@ -1,0 +1,63 @@
+"""Candidates at the small map that a generator or a decoder starts from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Edge, Finding, Shape
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.loss import GridApart
+from .edits import Made, configure, given, upstream
+from .ends import ends_of
+
+
+def other_start(evidence: Evidence, finding: Finding) -> Made:
+    """The map that a Dense layer and a Reshape make, as large as it takes for the images at the end to have the size of what they meet."""
+    for edge, wanted in _met(evidence, finding):
+        before = evidence.flow.node(edge.source)
+        for node in upstream(evidence, before):
+            target = node.config.get("target_shape") if node.op == "Reshape" else None
+            if not isinstance(target, (list, tuple)):
+                before = node
+                continue
+            head = next(upstream(evidence, node), None)
+            size = _size(tuple(target), edge.spec.shape or (), wanted)
+            if head is None or not size or head.config.get("units") != math.prod(target) or len(given(evidence, head) or (0, 0)) != 2:
+                break
+            yield (
+                f"Reshape to {tuple(size)} in {node.name}, with units={math.prod(size)} on {head.name}",
+                [configure(head.name, units=math.prod(size)), configure(node.name, target_shape=size)],
+                f"The layers behind it make {_said(wanted)} of it.",
+            )
+            break
+
+
+def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
+    """Images with the sizes that they should have: those of the other operand, or of the labels."""
+    if isinstance(finding.fact, GridApart):
+        labels, predictions = ends_of(evidence, finding)
+        if labels is not None and predictions is not None:
+            yield predictions, labels.spec.shape or ()
+    elif isinstance(finding.fact, OperationRaised):
+        edges = [edge for edge in evidence.failed_inputs() if edge.spec.shape]
+        if len(edges) == 2:
+            yield edges[0], edges[1].spec.shape or ()
+            yield edges[1], edges[0].spec.shape or ()
+
+
+def _size(target: Shape, made: Shape, wanted: Shape) -> list[int]:
+    """The target that gives the wanted size, where the layers behind multiply each axis by a whole number; empty where none does."""
+    if len(target) not in (2, 3) or len(made) != len(wanted) or len(made) != len(target) + 1 or made[-1] != wanted[-1]:
+        return []
+    size = []
+    for have, end, want in zip(target[:-1], made[1:-1], wanted[1:-1], strict=True):
+        if not have or not end or not want or have < 1 or end % have or want % (end // have):
+            return []
+        size.append(want // (end // have))
+    return [*size, int(target[-1] or 0)] if size != [*target[:-1]] else []
+
+
+def _said(shape: Shape) -> str:
+    return " × ".join(str(size) for size in shape[1:-1])

@@ -1,0 +1,37 @@
+"""Candidates for a vector in a product of matrices."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.layers import OperationRaised
+from ..edits.expression import IT, MODULE
+from ..text.source import called
+from .edits import Made, of
+from .line import lines_of, short
+
+
+@of(OperationRaised)
+def as_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A vector as a column; the product of a matrix and a vector where nothing behind it expects the axis of size 1."""
+    for line in lines_of(evidence)[:1]:
+        call, pairs = line.node, line.shaped()
+        product = isinstance(call, ast.Call) and called(call) == "matmul"
+        if not product and not (isinstance(call, ast.BinOp) and isinstance(call.op, ast.MatMult)):
+            continue
+        if len(pairs) != 2 or len(pairs[0][1]) < 2 or len(pairs[1][1]) != 1 or pairs[0][1][-1] != pairs[1][1][0]:
+            continue
+        (matrix, _), (vector, (size,)) = pairs
+        yield (
+            f"Multiply by {short(vector)} as a column at {line.at}: ({size}, 1)",
+            [line.edit(vector, f"{IT}[:, None]")],
+            "A product of matrices needs at least two axes in each.",
+        )
+        if line.module() == "tensorflow" and isinstance(call, ast.expr):
+            yield (
+                f"Use matvec, the product of a matrix and a vector, at {line.at}",
+                [line.edit(call, f"{MODULE}.linalg.matvec({line.source.of(matrix)}, {line.source.of(vector)})", "tensorflow")],
+                "A product of matrices needs at least two axes in each.",
+            )
