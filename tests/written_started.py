@@ -137,6 +137,106 @@ model = keras.Model(i, [L.Dense(3, activation="softmax")(i), L.Dense(4)(i)])
             ),
         ),
     ),
+    "the element of a list that a function makes layers of": (
+        "merge-shapes",
+        Own(
+            model_of(
+                """
+i = keras.Input((5, 4))
+f = perceptron(i, [6, 3])
+x = L.Flatten()(L.Add()([i, f]))
+model = keras.Model(i, L.Dense(1)(perceptron(x, [7])))
+""",
+                f"{rows(8, 5, 4)}, {rows(8, 1)}",
+                head="""
+def perceptron(x, hidden):
+    for units in hidden:
+        x = L.Dense(units, activation="relu")(x)
+    return x
+""",
+            ),
+            (("    f = perceptron(i, [6, 3])", "    f = perceptron(i, [6, 4])"),),
+        ),
+    ),
+    "a tensor from inside a model that is called on an Input of its own": (
+        "graph-disconnected",
+        Own(
+            model_of(
+                """
+a = keras.Input((4,))
+b = L.Dense(5, name="inside")(a)
+base = keras.Model(a, L.Dense(3)(b))
+i = keras.Input((4,))
+x = base(i)
+model = keras.Model(i, [L.Dense(1)(x), base.get_layer("inside").output])
+""",
+                f"{rows(8, 4)}, [{rows(8, 1)}, {rows(8, 5)}]",
+            ),
+            (
+                ("    x = base(i)", "    x = base.output"),
+                (
+                    '    model = keras.Model(i, [L.Dense(1)(x), base.get_layer("inside").output])',
+                    '    model = keras.Model(base.input, [L.Dense(1)(x), base.get_layer("inside").output])',
+                ),
+            ),
+        ),
+    ),
+    "a metric of class indices": (
+        "metric-labels",
+        Own(
+            model_of(
+                """
+i = keras.Input((4, 4, 2))
+model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))
+""",
+                f"{rows(8, 4, 4, 2)}, np.arange(128).reshape(8, 4, 4, 1) % 3",
+                "'sparse_categorical_crossentropy', metrics=[keras.metrics.MeanIoU(num_classes=3)]",
+            ),
+            (
+                (
+                    "    model.compile('sgd', 'sparse_categorical_crossentropy', metrics=[keras.metrics.MeanIoU(num_classes=3)])",
+                    "    model.compile('sgd', 'sparse_categorical_crossentropy', metrics=[keras.metrics.MeanIoU(num_classes=3, sparse_y_pred=False)])",
+                ),
+            ),
+        ),
+    ),
+    "more words in a vocabulary than rows in a table": (
+        "embedding-range",
+        Own(
+            model_of(
+                """
+look = L.StringLookup(vocabulary=["a", "b", "c", "d", "e"])
+i = keras.Input((2,), dtype="string")
+model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(5, 3)(look(i)))))
+""",
+                f"tf.constant([['a', 'e'], ['b', 'c']] * 4), {rows(8, 1)}",
+            ),
+            (
+                (
+                    "    model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(5, 3)(look(i)))))",
+                    "    model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(6, 3)(look(i)))))",
+                ),
+            ),
+        ),
+    ),
+    "numbers that are text": (
+        "string-labels",
+        Own(
+            model_of(
+                """
+i = keras.Input((4,))
+model = keras.Model(i, L.Dense(1)(i))
+""",
+                f"{rows(8, 4)}, np.array([f'{{n / 4:.2f}}' for n in range(8)], object)",
+            ),
+            (
+                (
+                    f"    return {rows(8, 4)}, np.array([f'{{n / 4:.2f}}' for n in range(8)], object)",
+                    f"    return {rows(8, 4)}, np.array([f'{{n / 4:.2f}}' for n in range(8)], object).astype(\"float32\")",
+                ),
+            ),
+        ),
+    ),
     "values of the head for the steps of a label": (
         "output-size",
         Own(

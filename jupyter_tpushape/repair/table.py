@@ -353,7 +353,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "stateful-batch": (batching.declared_rows,),
     "sample-weights": (inputs.one_weight, inputs.each_value, inputs.without_weights, layers.general),
     "weights-apart": (tables.size_of_table,),
-    "graph-disconnected": (joined.called_on_base, joined.all_inputs),
+    "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
     "symbolic-tensor": (conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),
     "value-asked": (
         jitted.static_argument,
@@ -398,7 +398,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         label_columns.as_columns,
     ),
     "add-loss-vector": (expressions.scalar_loss,),
-    "metric-labels": (labels.one_hot_for_metric,),
+    "metric-labels": (labels.one_hot_for_metric, labels.classes_for_metric),
     "colour-masks": (labels.classes_of_colors,),
     "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.every_step, heads.whole_sequence),

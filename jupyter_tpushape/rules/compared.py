@@ -33,6 +33,28 @@ def kind_of(node: Node) -> str:
     return "regression"
 
 
+def texts_of(evidence: Evidence, path: KeyPath) -> set[str]:
+    """The texts that were seen at a leaf of the labels."""
+    return {
+        item.decode(errors="replace") if isinstance(item, bytes) else str(item)
+        for _, y, _ in getattr(evidence.sample, "sampled", ())
+        for leaf, values in flatten(y, "y")
+        if leaf == path
+        for item in np.asarray(values).reshape(-1).tolist()
+    }
+
+
+def written_numbers(texts: set[str]) -> str:
+    """The dtype of the numbers that texts write: ``int64``, ``float32``, or ``""`` where one of them is no number."""
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        return ""
+    if not numbers or not np.isfinite(numbers).all():
+        return ""
+    return "int64" if all(text.strip().lstrip("+-").isdigit() for text in texts) else "float32"
+
+
 def of_sequences(node: Node) -> bool:
     """Whether a loss of the framework's own compares sequences of class numbers with sequences of predictions, of any two lengths: CTC."""
     return bool(node.config.get("builtin")) and node.op.lower().startswith("ctc")

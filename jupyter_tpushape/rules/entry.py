@@ -19,6 +19,7 @@ from .facts.data import InputsStacked
 from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, SwappedPair, WrongInputs, WrongNames, ZippedPairs
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
+from .words import axes_of
 
 _SOURCE = "Keras' input checks (tpu-rules L9); tpushape compares the declared shape with the data"
 
@@ -149,6 +150,7 @@ def compare(
     several: bool = False,
     building: bool = False,
     labelled: bool = False,
+    ranked: bool = False,
     breaks_at: str = "",
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
@@ -156,21 +158,22 @@ def compare(
     ``rows``: how many rows the data has in all, to recognise a sample count that was declared as a size.
     ``building``: the declaration already broke the model, so the data is not at fault.
     ``labelled``: there are as many labels as rows, so each row is a sample.
+    ``ranked``: the layer behind the input works on tensors of the declared rank alone.
     """
     text = got.dtype == "string" != want.dtype
     if not text and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
     declared: Shape = (None, *(want.shape or ())[1:])
-    fault = "text" if text else _fault(declared[1:], got.shape or (), rows, building, labelled)
+    fault = "text" if text else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
 
 
-def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled: bool) -> Fault:
+def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled: bool, ranked: bool) -> Fault:
     row = shape[1:]
     whole = (rows, *row) if rows else shape
     if want and not building and not (labelled and len(want) > 1) and fits(want, whole):
         return "sample"
-    if len(want) == len(row) + 1 and fits(want[1:], row) and (want[0] in (None, *shape[:1], rows) or building):
+    if not ranked and len(want) == len(row) + 1 and fits(want[1:], row) and (want[0] in (None, *shape[:1], rows) or building):
         return "batch-declared"
     if len(want) != len(row):
         size = elements(want)
@@ -231,10 +234,19 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
     for (door, want), (path, got) in matched(evidence):
         found = compare(
             evidence.doors[door].word, want, got, rows, several=len(evidence.doors) > 1, building=evidence.where == "build",
-            labelled=_labelled(evidence, got), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
+            labelled=_labelled(evidence, got), ranked=_ranked(evidence, door, want), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
         )  # fmt: skip
         if found is not None:
             yield path, *found
+
+
+def _ranked(evidence: Evidence, door: KeyPath, want: Spec) -> bool:
+    """Whether a layer that reads an input steps through its first axis, or works on as many axes as are declared."""
+    names = {evidence.doors[door].word, _shown(evidence.doors[door].keys)}
+    inputs = [node for node in evidence.flow.nodes if node.kind == "input" and (node.name in names or len(evidence.doors) == 1)]
+    readers = [evidence.flow.node(edge.target) for node in inputs for edge in evidence.flow.out_of(node.id)]
+    rank = len(want.shape or ())
+    return any(node.op == "TimeDistributed" or (axes_of(node.op) and len(axes_of(node.op)) == rank) for node in readers)
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:

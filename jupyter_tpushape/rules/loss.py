@@ -30,7 +30,9 @@ from .compared import (
     observed_labels,
     of_sequences,
     reduced_steps,
+    texts_of,
     widths_met,
+    written_numbers,
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
@@ -140,7 +142,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     p = predictions.spec.shape if predictions is not None else None
     if labels is not None and labels.spec.dtype == "string":
         path = evidence.carried(labels)
-        return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
+        numbers = written_numbers(texts_of(evidence, path)) if path is not None else ""
+        return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name, numbers), ()
     if any(spec.dtype == "string" for _, spec in evidence.weight):
         return WEIGHTS.id, ThirdPart(), ()
     known: Compiled | None = evidence.facts.get("compile")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
@@ -287,7 +288,7 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
     if node.kind == "op" and node.op.lower().startswith("concat") and before is not None:
         parts = [size for one in evidence.flow.into(node.id) for size in (one.spec.shape or ())[axis : axis + 1] if size is not None]
         rest = ((edge.spec.shape or ())[axis] or 0) - sum(parts)  # a weight comes from no node
-        return f"{' + '.join(map(str, [*([rest] if rest > 0 else []), *parts]))}, concatenated{placed(node)}"
+        return f"{_summed([*([rest] if rest > 0 else []), *parts])}, concatenated{placed(node)}"
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
     if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":
@@ -329,6 +330,12 @@ def weights_like(evidence: Evidence, node: Node, shape: Shape | None) -> tuple[s
     return tuple(sorted({weight.name.rsplit("/", 1)[-1] for one in calls[:1] for weight in one.weights if weight.shape == shape}))
 
 
+def _summed(parts: list[int]) -> str:
+    """A sum in words: equal terms in a row are counted."""
+    rows = [(size, len(list(same))) for size, same in itertools.groupby(parts)]
+    return " + ".join(f"{times} × {size}" if times > 2 else " + ".join([str(size)] * times) for size, times in rows)
+
+
 def _through(evidence: Evidence, given: Given) -> str:
     """The layer whose inner axes passed through a Dense layer to this tensor; ``""`` if there is none."""
     if given.giver is None:
@@ -339,7 +346,9 @@ def _through(evidence: Evidence, given: Given) -> str:
         kept = out is not None and (out.spec.shape or ())[1:-1] == (given.spec.shape or ())[1:-1]
         if node.op == "Dense" and out is not None and kept and len(out.spec.shape or ()) > 2:
             cause = cause_of_axes(evidence, out)
-            return cause[1].name if cause is not None and cause[0] in ("grid", "input") else ""
+            # The steps of a sequence are only missed where one result per sample is compared.
+            kinds = ("grid", "input") if evidence.where in ("loss", "metric", "step") else ("grid",)
+            return cause[1].name if cause is not None and cause[0] in kinds else ""
     return ""
 
 

@@ -9,13 +9,13 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .balanced import softmax_axis
-from .compared import as_it_came, class_labels, cut_sequence, ends, fed_whole, kind_of
+from .compared import as_it_came, class_labels, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS, unread_labels
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
 from .facts.loss_silent import Crosswise, PairsPredicted, RowsConvolvedAlone
-from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
+from .facts.ranges import LabelOutOfRange, LabelScale
 from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresOfOne, SingleUnit
 from .loss_rules import INT_LABELS
 from .mixing import LOOKUPS, crossed, lookup_of_all
@@ -65,21 +65,6 @@ NO_GRADIENT = rule(
     fails=sequential("L.Dense(4)", loss=_STEPS % "tf.cast(tf.argmax(p, -1), 'float32')"), passes=sequential("L.Dense(4)", loss=_STEPS % "tf.reduce_max(p, -1)"),
     doc="""Reported if every way from the predictions to the loss goes through an operation without a gradient, such as argmax, a comparison, round, or a cast
 to integers, also inside a built-in layer. Reported too if the loss uses no trainable weight. TensorFlow raises an error; JAX trains with gradients of zero.""",
-)  # fmt: skip
-ID_RANGE = rule(
-    "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
-    fails="""
-def build():
-    return keras.Sequential([keras.Input((4,), dtype="int32"), L.Embedding(5, 2)])
-def data():
-    return np.full((8, 4), 9, "int32"), None
-""",
-    passes="""
-def build():
-    return keras.Sequential([keras.Input((4,), dtype="int32"), L.Embedding(10, 2)])
-def data():
-    return np.full((8, 4), 9, "int32"), None
-""",
 )  # fmt: skip
 CONV_AXES = rule(
     "convolution-axes", "A convolution slides over fewer axes than the data has", severity="silent", source="Conv1D in tf_keras and Keras accepts extra batch axes",
@@ -379,35 +364,6 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
             yield Finding.of(
                 LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location
             )
-
-
-@check(order=46)
-def embedding_range(evidence: Evidence) -> Iterator[Finding]:
-    """Ids of an input that reach an embedding as they are; what is computed from them may be in range."""
-    nan = evidence.backend == "jax"
-    stats = getattr(evidence.sample, "stats", None) or {}
-    for node in evidence.flow.nodes:
-        size = node.config.get("input_dim") if node.op == "Embedding" else None
-        if not isinstance(size, int):
-            continue
-        made = node.config.get("ids")
-        if made is not None and (made[0] < 0 or made[1] >= size):
-            yield Finding.of(
-                ID_RANGE.id,
-                "error",
-                MadeOutOfRange(Who.of(node), size, made[0], made[1], nan),
-                (node.id,),
-                (),
-                node.called or node.location,
-            )
-            continue
-        for edge in evidence.flow.into(node.id):
-            path = fed_whole(evidence, edge)
-            seen = stats.get(path) if path is not None else None
-            if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
-                continue
-            fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan)
-            yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
 
 
 @check(order=47)

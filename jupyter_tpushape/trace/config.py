@@ -75,7 +75,8 @@ def shown_config(obj: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     if callable(getattr(obj, "vocabulary_size", None)) and config.get("output_mode") == "int":
         with contextlib.suppress(Exception):
-            plain["words"] = int(obj.vocabulary_size()) - _reserved(config)
+            size = int(obj.vocabulary_size())
+            plain["words"], plain["last_id"] = size - _reserved(config), size - 1
     for key, value in config.items():
         if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
             continue

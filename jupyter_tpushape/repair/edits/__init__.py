@@ -17,6 +17,7 @@ from .keras_ops import KerasOps, Seeded
 from .layer_config import LayerConfig
 from .loss import Loss
 from .made_once import MadeOnce
+from .metric_argument import MetricArgument
 from .regroup import Regroup
 from .remove_layer import RemoveLayer
 from .replace_layer import ReplaceLayer
@@ -49,6 +50,7 @@ __all__ = [
     "Listed",
     "Loss",
     "MadeOnce",
+    "MetricArgument",
     "MoreLosses",
     "NotThere",
     "OneParameter",

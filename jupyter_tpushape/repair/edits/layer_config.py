@@ -11,7 +11,7 @@ from ...trace.locations import Place
 from ..text.arguments import Change, argument, configured, defaults_of
 from ..text.names import arguments_of, literal, positions_of
 from ..text.program import Text, parameter
-from ..text.source import Source, parents
+from ..text.source import NoPlace, Source, parents
 from .base import LayerEdit, arguments, kind
 from .run import Run
 
@@ -38,6 +38,8 @@ class LayerConfig(LayerEdit):
             if (self.alone and self._multiple(text, obj, key)) or self._of_one(text, obj, key):
                 del left[key]
         if twins and left:
+            if any(other.get_config().get(key) != obj.get_config().get(key) for other in twins for key in left):
+                raise NoPlace  # the line takes another value for each, and they would all have this one
             text.remark_shared(len(twins) + 1)
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
@@ -85,6 +87,10 @@ class LayerConfig(LayerEdit):
             change = _in_loop(text, source, given, obj, value)
             if change is not None:
                 source.splice([change])
+                return True
+            listed = _of_list(text, source, given, obj, outer, value)
+            if listed is not None:
+                listed[0].splice([listed[1]])
                 return True
             found = parameter(source, given) if given is not None else None
             if found is None:
@@ -142,11 +148,7 @@ def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
 
 def _several(text: Text, obj: Any, place: Place) -> bool:
     """Whether other layers of the same line were made by way of the same outer call."""
-    for other in text.twins(obj):
-        where = text.where(other)
-        if isinstance(where, Place) and any(item == place and item.span == place.span for item in where.outer):
-            return True
-    return False
+    return any(_by_way_of(text, other, place) for other in text.twins(obj))
 
 
 def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value: str) -> Change | None:
@@ -163,6 +165,36 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
             if element is not None:
                 return source.change(element, value)
     return None
+
+
+def _of_list(text: Text, source: Source, given: ast.expr | None, obj: Any, outer: Place, value: str) -> tuple[Source, Change] | None:
+    """The element of the list that a function was called with, where it makes one layer for each element in a loop."""
+    above: dict[ast.AST, ast.AST] = parents(source.tree)
+    node: ast.AST | None = given if isinstance(given, ast.Name) else None
+    while node is not None and not isinstance(node, ast.For):
+        node = above.get(node)
+    if node is None or not isinstance(given, ast.Name) or ast.unparse(node.target) != given.id:
+        return None
+    found = parameter(source, node.iter)
+    if found is None:
+        return None
+    there, names, call = text.call_of(outer)
+    order = positions_of(names.value(call.func, call)) or [item.arg for item in found[0].args.args]  # type: ignore[attr-defined]
+    given_list = argument(call, found[2], order)
+    if not isinstance(given_list, (ast.List, ast.Tuple)) or any(isinstance(item, ast.Starred) for item in given_list.elts):
+        return None
+    made = text.seen.recorder.made
+    alike = [one for one in (obj, *text.twins(obj)) if id(one) in made and _by_way_of(text, one, outer)]
+    place = next((i for i, one in enumerate(sorted(alike, key=lambda one: made[id(one)].ordinal)) if one is obj), None)
+    if place is None or not given_list.elts or len(alike) % len(given_list.elts):
+        return None
+    return there, there.change(given_list.elts[place % len(given_list.elts)], value)
+
+
+def _by_way_of(text: Text, obj: Any, place: Place) -> bool:
+    """Whether a layer was made by way of an outer call."""
+    where = text.where(obj)
+    return isinstance(where, Place) and any(item == place and item.span == place.span for item in where.outer)
 
 
 def _turn(text: Text, obj: Any, loop: Any, name: str) -> ast.expr | None:

@@ -6,12 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
-from ...rules.facts.contracts import InnerDoor
+from ...rules.facts.contracts import Disconnected, InnerDoor
 from ...rules.facts.layers import WrongWidth
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, configure, insert, of
-from .line import Line, assigned_to, lines_at
+from .line import Line, assigned_to, lines_at, lines_of
 
 
 @of(WrongWidth)
@@ -103,3 +103,31 @@ def _number(line: Line, node: ast.expr) -> int | None:
     known = line.number(node)
     made = assigned_to(line, node)
     return known if known is not None else line.number(made) if made is not node else None
+
+
+@of(Disconnected)
+def through_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made:
+    """A model on the tensors of another one's own graph, where it has a tensor from inside of that and calls it on an Input of its own as well."""
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        if not isinstance(call, ast.Call):
+            continue
+        door = line.keyword("inputs") or next(iter(call.args), None)
+        inside = [one.value for one in nodes(call, ast.Attribute) if one.attr == "output"]
+        held = {part.id for one in inside for part in nodes(one, ast.Name)}
+        for base in nodes(line.scope, ast.Call):
+            name = base.func.id if isinstance(base.func, ast.Name) else ""
+            if (
+                name not in held
+                or base.keywords
+                or len(base.args) != 1
+                or not isinstance(door, ast.Name)
+                or ast.unparse(base.args[0]) != door.id
+            ):
+                continue
+            if sum(one.id == door.id and isinstance(one.ctx, ast.Load) for one in nodes(line.scope, ast.Name)) == 2:
+                yield (
+                    f"Build on the graph of {name}: use {name}.output and {name}.input instead of calling it on {door.id}",
+                    [line.edit(base, f"{name}.output"), line.edit(door, f"{name}.input")],
+                    f"A tensor from inside {name} depends on the Input of {name} alone.",
+                )

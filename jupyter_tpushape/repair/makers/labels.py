@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
-from ...rules.compared import class_labels, kind_of
+from ...rules.compared import class_labels, kind_of, texts_of, written_numbers
 from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
-from ...rules.facts.ranges import LabelOutOfRange, LabelScale
-from ..edits import Edit, Listed, Rebatch
-from .edits import Made, configure, of, setting, transform
+from ...rules.facts.ranges import LabelOutOfRange, LabelScale, WordOutOfRange
+from ..edits import Edit, Listed, MetricArgument, Rebatch
+from ..text.names import arguments_of
+from .edits import Made, configure, named, of, setting, transform
 from .ends import compared, ends_of, head_of, highest_of, label_path, loss_node, twin
 from .entry import declaration
 
@@ -71,18 +73,16 @@ def listed_losses(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_numbers(evidence: Evidence, finding: Finding) -> Made:
-    """Labels that are text become the numbers of their classes, where as many of them were seen as the output has."""
-    sample, outputs = evidence.sample, evidence.outputs
+    """Labels that are text become the numbers that they write, or those of their classes, where as many were seen as the output has."""
+    outputs = evidence.outputs
     if len(evidence.y) != 1 or evidence.y[0][1].dtype not in ("string", "object", "str") or len(outputs) != 1 or not outputs[0][1].shape:
         return
     path, width = evidence.y[0][0], outputs[0][1].shape[-1]
-    texts = {
-        item.decode(errors="replace") if isinstance(item, bytes) else str(item)
-        for _, y, _ in getattr(sample, "sampled", ())
-        for leaf, values in flatten(y, "y")
-        if leaf == path
-        for item in values.reshape(-1).tolist()
-    }
+    texts = texts_of(evidence, path)
+    numbers = written_numbers(texts)
+    if numbers:
+        yield f"Convert the labels from text to {numbers}", [transform(path, "parse", dtype=numbers)], "The text of each label is a number."
+        return
     classes = sorted(texts)
     if len(classes) == (2 if width == 1 else width):
         shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
@@ -143,6 +143,21 @@ def one_hot_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) 
             f"Convert the labels to one-hot vectors of size {depth}, and use {loss.loss}",
             [transform(evidence.y[0][0], "one_hot", depth=depth), loss],
             "The loss is the same, and the metric compares vectors with vectors.",
+        )
+
+
+@of(MetricReads)
+def classes_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
+    """A metric of class indices that takes the argmax of the predictions itself, where it has an argument for that."""
+    node = named(evidence, fact.metric)
+    if node is None or not fact.classes:
+        return
+    kind = getattr(getattr(sys.modules.get(evidence.framework), "metrics", None), node.op, None)
+    if "sparse_y_pred" in arguments_of(kind):
+        yield (
+            f"Set sparse_y_pred=False on {node.op}",
+            [MetricArgument(node.name, node.op, "sparse_y_pred", False)],
+            "The metric then takes the argmax of the predictions.",
         )
 
 
@@ -311,7 +326,10 @@ def more_rows(evidence: Evidence, finding: Finding) -> Made:
     highest = highest_of(finding)
     node = evidence.flow.node(finding.nodes[0])
     if highest is not None:
-        why = "As many as the sampled ids need; the whole vocabulary may be larger."
+        words = isinstance(finding.fact, WordOutOfRange)
+        why = (
+            "One row for each entry of the vocabulary." if words else "As many as the sampled ids need; the whole vocabulary may be larger."
+        )
         yield setting(node, "input_dim", highest + 1, f", for ids 0 to {highest}", why)
 
 

@@ -29,7 +29,7 @@ def other_start(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Reshape to {tuple(size)} in {node.name}, with units={math.prod(size)} on {head.name}",
                 [configure(head.name, units=math.prod(size)), configure(node.name, target_shape=size)],
-                f"The layers behind it make {_said(wanted)} of it.",
+                f"The layers after it turn that into {_said(wanted)}.",
             )
             break
 

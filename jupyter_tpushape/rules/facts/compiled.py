@@ -190,7 +190,7 @@ class MetricReads(Fact, frozen=True):
 
     def why(self) -> str:
         if self.classes:
-            return "This metric does not take the argmax of the predictions itself. Set sparse_y_pred=False (Keras 3), or take the argmax in a custom metric."
+            return "This metric does not take the argmax of the predictions itself. Pass sparse_y_pred=False to it, or take the argmax in a custom metric."
         two = " For two classes, one sigmoid unit with binary_crossentropy also works." if self.predictions[-1] == 2 else ""
         return (
             "The sparse loss accepts class indices, but this metric does not. Use one-hot labels with categorical_crossentropy, or a "
@@ -202,15 +202,19 @@ class MetricReads(Fact, frozen=True):
 
 
 class TextLabels(Fact, frozen=True):
-    """Labels that are text."""
+    """Labels that are text; ``numbers``: the dtype of the numbers that the text writes, if it does."""
 
     path: str
     loss: str
+    numbers: str = ""
 
     def message(self) -> str:
-        return f"The labels {self.path} are text, but {self.loss} compares numbers."
+        what = "numbers stored as text" if self.numbers else "text"
+        return f"The labels {self.path} are {what}, but {self.loss} compares numbers."
 
     def why(self) -> str:
+        if self.numbers:
+            return f'Convert them before fit: y.astype("{self.numbers}") for an array, or tf.strings.to_number in ds.map.'
         return (
             "Convert the class names to indices before fit: StringLookup in ds.map, or np.unique(y, return_inverse=True)[1] for an array."
         )

@@ -63,6 +63,19 @@ class IdOutOfRange(OutOfRange, frozen=True):
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
 
 
+class WordOutOfRange(OutOfRange, frozen=True):
+    """Ids that a lookup layer, ``giver``, returns, without a row in an embedding; ``nan`` as above."""
+
+    giver: str = ""
+    nan: bool = False
+
+    def message(self) -> str:
+        return f"{named(self.layer)} has {self.size} rows, but {self.giver} returns ids from {self.lowest} to {self.highest}."
+
+    def why(self) -> str:
+        return f"The vocabulary of {self.giver} has {self.highest + 1} entries: input_dim must be at least as large. {_beyond(self.size, self.nan)}"
+
+
 class MadeOutOfRange(OutOfRange, frozen=True):
     """Ids that the program creates itself, such as one per position, without a row in an embedding; ``nan`` as above."""
 
