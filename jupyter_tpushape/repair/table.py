@@ -530,7 +530,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "label-range": (names.exchanged_labels, labels.numbered, classes.more_units),
-    "label-scale": (labels.between_0_and_1,),
+    "label-scale": (labels.between_0_and_1, classes.one_unit_per_class),
     "embedding-range": (labels.more_rows,),
     "convolution-axes": (layers.other_dimension,),
     "logits-twice": (classes.no_logits,),

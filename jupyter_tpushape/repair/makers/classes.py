@@ -12,7 +12,7 @@ from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.ranges import OutOfRange
+from ...rules.facts.ranges import LabelScale, OutOfRange
 from ...rules.facts.reasons import PerClass
 from ...rules.facts.scores import ScoresOfOne
 from ..edits import Loss
@@ -111,6 +111,28 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+@of(LabelScale)
+def one_unit_per_class(evidence: Evidence, finding: Finding, fact: LabelScale) -> Made:
+    """A softmax with a unit for each class in place of one sigmoid, where the labels are class indices."""
+    loss = next((node for node in evidence.losses() if node.name == fact.loss), None)
+    edge = next((edge for edge in evidence.flow.into(loss.id) if edge.label == "predictions"), None) if loss is not None else None
+    head = head_of(evidence, evidence.flow.node(edge.source)) if edge is not None else None
+    seen = (getattr(evidence.sample, "label_stats", None) or {}).get(fact.path)
+    if loss is None or head is None or seen is None or not seen.whole or fact.lowest != 0 or several(evidence):
+        return
+    classes, sigmoid = int(fact.highest) + 1, head.config.get("activation") == "sigmoid"
+    # Counts and ratings are whole numbers as well, but there are few classes.
+    if head.config.get("units") == 1 and sigmoid and 2 < classes <= _FEW and seen.distinct is not None and seen.distinct > classes // 2:
+        yield (
+            f"Set units={classes} and activation='softmax' on {head.name}, and use sparse_categorical_crossentropy",
+            [
+                configure(head.name, units=classes, activation="softmax"),
+                Loss(loss.id, "sparse_categorical_crossentropy", was=snake(loss.op)),
+            ],
+            f"The labels look like indices of {classes} classes: whole numbers from 0 to {classes - 1}.",
+        )
+
+
 def no_logits(evidence: Evidence, finding: Finding) -> Made:
     """from_logits=False behind an activation, or no activation."""
     giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
@@ -178,6 +200,10 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
         [Statement("model", line.raised.file, span_of(body[0]), text, module)],
         f"The labels are class indices, and {predicted} has one value for each class.",
     )
+
+
+# More whole numbers than these are rarely classes.
+_FEW = 100
 
 
 def _multiplies(line: Line) -> bool:
