@@ -80,7 +80,7 @@ def first(seen: Examined) -> Trial:
 
 def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     assert start.seen is not None
-    text = Text(start.seen)
+    text = Text(start.seen, (edit.target for edit in edits))
     for edit in _outside_first(edits):
         try:
             edit.write(text)

@@ -38,7 +38,8 @@ class LayerConfig(LayerEdit):
             if (self.alone and self._multiple(text, obj, key)) or self._of_one(text, obj, key):
                 del left[key]
         if twins and left:
-            if any(other.get_config().get(key) != obj.get_config().get(key) for other in twins for key in left):
+            others = [other.get_config() for other in twins if other.name not in text.targets]
+            if any(other.get(key) != obj.get_config().get(key) for other in others for key in left):
                 raise NoPlace  # the line takes another value for each, and they would all have this one
             text.remark_shared(len(twins) + 1)
         if left:

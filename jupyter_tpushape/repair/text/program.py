@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...trace.locations import Place, is_user_file
@@ -19,8 +19,10 @@ Where = tuple[str, int]
 class Text:
     """The sources of one program, changed together; good for one set of edits."""
 
-    def __init__(self, seen: Any) -> None:
+    def __init__(self, seen: Any, targets: Iterable[str] = ()) -> None:
         self.seen = seen
+        # What the edits that are written together change.
+        self.targets = frozenset(targets)
         self.sources: dict[str, Source] = {}
         # Said beside a fix: what its text changes besides what it is about.
         self.remarks: list[str] = []
