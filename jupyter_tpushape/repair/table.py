@@ -635,6 +635,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     tables.turned_weight,
     tables.turned_filter,
+    tables.turned_product,
     tables.width_by_name,
     tables.all_parts,
     turned.last_two,
@@ -703,6 +704,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     numbers.row_size,
     widths.projected_row,
     tables.joined_along,
+    tables.joined_below,
     tables.held_size,
     tables.longer_weight,
     joined.stacked_parts,
