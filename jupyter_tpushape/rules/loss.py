@@ -376,6 +376,10 @@ def _surplus(
         steps = evidence.origins.of(predictions)[1]
         if instead(steps, y[-1]) is not None:
             return None
+    giver = evidence.flow.node(predictions.source)
+    if kind in ("regression", "binary") and len(p) == 3 and y == p[:-1] and not {1, p[-1]} & {y[-1]}:
+        # One value for each step that the labels have, too.
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, (*y, 1), steps=True), (giver.id,)
     cause = cause_of_axes(evidence, predictions)
     if cause is None:
         return None

@@ -121,3 +121,107 @@ def data():
 
 def test_the_largest_number_of_pictures_is_no_constant(tmp_path):
     assert "+        x = ops.where(jnp.max(x) > 1.5, x / 255.0, x)" in first(tmp_path, PICTURES)
+
+
+def layer(call, shape="(12, 16)", units=16, head="layers.Dense(1)", labels="(20, 12, 1)", build="pass"):
+    body = "\n".join(f"        {line}" for line in call)
+    return f"""
+class Own(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = layers.Dense({units}), layers.Dense({units}), layers.Dense({units})
+        self.left, self.right = layers.Dense(1), layers.Dense(1)
+        self.seed = keras.random.SeedGenerator(1)
+    def build(self, shape):
+        {build}
+    def call(self, x):
+{body}
+
+def build():
+    inputs = keras.Input({shape})
+    model = keras.Model(inputs, {head}(Own()(inputs)))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((20, *{shape}), "float32"), np.zeros({labels}, "float32")
+"""
+
+
+def test_a_mask_of_the_width_gets_the_number_of_steps(tmp_path):
+    code = layer([
+        "b, t, d = x.shape",
+        'scores = jnp.einsum("btd,bsd->bts", self.q(x), self.k(x)) / d**0.5',
+        "mask = jnp.tril(jnp.ones((d, d), bool))",
+        'return jnp.einsum("bts,bsd->btd", jax.nn.softmax(jnp.where(mask, scores, -1e9)), self.v(x))',
+    ])  # fmt: skip
+    assert "+        mask = jnp.tril(jnp.ones((t, t), bool))" in first(tmp_path, code)
+
+
+def test_columns_that_are_turned_with_their_batch_are_turned_one_by_one(tmp_path):
+    code = layer([
+        "h = self.q(x)",
+        "scores = jax.nn.leaky_relu(self.left(h) + jnp.transpose(self.right(h)), 0.2)",
+        "return jax.nn.softmax(scores, axis=-1) @ h",
+    ])  # fmt: skip
+    assert "+        scores = jax.nn.leaky_relu(self.left(h) + ops.swapaxes(self.right(h), -1, -2), 0.2)" in first(
+        tmp_path, code, "batch-broadcast"
+    )
+
+
+def test_both_branches_of_a_condition_return_the_lower_precision(tmp_path):
+    code = layer([
+        "noise = jax.random.normal(self.seed.next(), (12, 16))",
+        "return jax.lax.cond(jnp.mean(x) > 0.1, lambda one: one + noise, lambda one: one.astype('bfloat16'), x)",
+    ])  # fmt: skip
+    assert 'lambda one: ops.cast(one + noise, "bfloat16"), lambda one: one.astype' in first(tmp_path, code, "op-shapes")
+
+
+def test_a_weight_behind_a_token_is_one_longer_where_it_is_made(tmp_path):
+    code = layer(
+        ["token = jnp.zeros((x.shape[0], 1, 16))", "return jnp.concatenate([token, x], axis=1) + self.places"],
+        build="self.places = self.add_weight(shape=(1, self.steps, 16))",
+        labels="(20, 13, 1)",
+    )
+    code = code.replace("__init__(self)", "__init__(self, steps)", 1).replace("self.q, self", "self.steps = steps\n        self.q, self", 1)
+    assert "shape=(1, self.steps + 1, 16)" in first(tmp_path, code.replace("Own()", "Own(12)"))
+
+
+STEPS = """
+def build():
+    model = keras.Sequential([
+        keras.Input((24, 3)), layers.LSTM(8), layers.RepeatVector(6), layers.LSTM(8, return_sequences=True), layers.TimeDistributed(layers.Dense(3)),
+    ])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(40, 24, 3)).astype("float32"), rng.normal(size=(40, 6)).astype("float32")
+"""
+
+
+def test_one_value_for_each_step_of_the_labels_is_one_unit(tmp_path):
+    assert "layers.TimeDistributed(layers.Dense(1))" in first(tmp_path, STEPS, "output-units")
+
+
+MASKS = """
+def dice(y, p):
+    y = y.astype(p.dtype)
+    inter = jnp.sum(y * p, axis=(1, 2, 3))
+    return 1 - (2 * inter + 1) / (jnp.sum(y, axis=(1, 2, 3)) + jnp.sum(p, axis=(1, 2, 3)) + 1)
+
+def build():
+    inputs = keras.Input((16, 16, 1))
+    model = keras.Model(inputs, layers.Conv2D(1, 3, padding="same", activation="sigmoid")(inputs))
+    model.compile("sgd", dice)
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.random((8, 16, 16, 1)).astype("float32"), rng.integers(0, 2, (8, 1, 16, 16))
+"""
+
+
+def test_masks_with_their_channel_first_are_told_in_a_loss_of_ones_own(tmp_path):
+    assert "np.transpose(rng.integers(0, 2, (8, 1, 16, 16)), (0, 2, 3, 1))" in first(tmp_path, MASKS, "loss-broadcast")

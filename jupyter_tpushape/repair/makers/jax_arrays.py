@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
@@ -137,6 +137,35 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
                     [line.cast(node, fact.becomes, "keras.ops")],
                     "Each iteration returns that dtype.",
                 )
+
+
+@of(BranchesApart)
+def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
+    """What one branch of a condition returns in the dtype of the other: in that of the tensor which both are given."""
+    if fact.first != fact.second or fact.dtypes[0] == fact.dtypes[1]:
+        return
+    for line, call in calls_of(evidence, "cond"):
+        given = {spec.dtype for node in call.args[3:] if (spec := line.spec(node)) is not None}
+        floats = [dtype for dtype in fact.dtypes if not dtype.startswith(_WHOLE)]
+        # Where that is not known, the one that mixed precision computes in.
+        kept = [dtype for dtype in floats if dtype in given] or [dtype for dtype in floats if dtype != "float32"] or floats
+        for branch, dtype in zip(call.args[1:3], fact.dtypes, strict=False) if len(kept) == 1 else ():
+            value = _returned(line, branch) if dtype != kept[0] else None
+            if value is not None:
+                yield (
+                    f"Return {kept[0]} from this branch at line {value.lineno}, as from the other",
+                    [line.cast(value, kept[0], "keras.ops")],
+                    "Both branches must return the same dtype.",
+                )
+
+
+def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
+    """The one expression that a function of the program returns."""
+    if isinstance(branch, ast.Lambda):
+        return branch.body
+    named = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(branch)]
+    values = [item.value for item in nodes(named[0], ast.Return)] if len(named) == 1 else []
+    return values[0] if len(values) == 1 else None
 
 
 @of(MappedApart)
