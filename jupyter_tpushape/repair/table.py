@@ -5,6 +5,7 @@ from __future__ import annotations
 from .makers import (
     batching,
     behind,
+    beyond,
     calls,
     causes,
     classes,
@@ -547,6 +548,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "loss-tracker": (trackers.loss_for_its_metric,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
+    "index-beyond": (beyond.one_value_more, beyond.last_place),
     "key-reused": (keys.derived,),
     "noise-shared": (keys.noise_for_each,),
     "fixed-random": (places.seeded_anew, places.on_device),

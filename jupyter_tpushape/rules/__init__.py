@@ -2,6 +2,7 @@
 
 from ..examine.evidence import Evidence
 from . import (
+    beyond,
     calls,
     compilers,
     contracted,
@@ -46,6 +47,7 @@ __all__ = [
     "RULES",
     "Evidence",
     "Rule",
+    "beyond",
     "calls",
     "compilers",
     "contracted",

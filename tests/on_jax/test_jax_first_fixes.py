@@ -225,3 +225,46 @@ def data():
 
 def test_masks_with_their_channel_first_are_told_in_a_loss_of_ones_own(tmp_path):
     assert "np.transpose(rng.integers(0, 2, (8, 1, 16, 16)), (0, 2, 3, 1))" in first(tmp_path, MASKS, "loss-broadcast")
+
+
+BOXES = """
+def box_loss(y, p):
+    boxes, score, seen = p[..., :4], p[..., 4], y[..., 4]
+    bce = -(seen * jax.nn.log_sigmoid(score) + (1 - seen) * jax.nn.log_sigmoid(-score))
+    return jnp.mean(seen * jnp.sum(jnp.abs(boxes - y[..., :4]), axis=-1) + bce, axis=-1)
+
+def build():
+    inputs = keras.Input((16,))
+    model = keras.Model(inputs, layers.Reshape((9, {last}))(layers.Dense(9 * {last})(inputs)))
+    model.compile("sgd", box_loss)
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.random((16, 16)).astype("float32"), rng.integers(0, 2, (16, 9, 5)).astype("float32")
+"""
+
+
+def test_a_score_that_the_predictions_do_not_have_is_one_value_more(tmp_path):
+    patch = first(tmp_path, BOXES.format(last=4), "index-beyond")
+    assert "+    model = keras.Model(inputs, layers.Reshape((9, 5))(layers.Dense(45)(inputs)))" in patch
+
+
+@pytest.mark.parametrize("code", [
+    BOXES.format(last=5), layer(["return self.q(x[:, 11])"], labels="(20, 1)"), layer(["return self.q(x[:, -12])"], labels="(20, 1)"),
+    layer(["return self.q(x[:, jnp.argmax(x[0, :, 0])])"], labels="(20, 1)"),
+])  # fmt: skip
+def test_an_index_that_is_there_is_right(tmp_path, code):
+    assert not serious(traced(tmp_path, code))
+
+
+def test_a_place_behind_the_last_is_the_last(tmp_path):
+    code = layer(["return self.q(x[:, 12])"], labels="(20, 1)")
+    assert "+        return self.q(x[:, -1])" in first(tmp_path, code, "index-beyond")
+
+
+def test_a_place_in_front_of_the_first_is_told(tmp_path):
+    finding = serious(traced(tmp_path, layer(["return self.q(x[:, -13])"], labels="(20, 1)")))[0]
+    assert finding.rule == "index-beyond"
+    assert "Index -13 at" in finding.message
+    assert "reads index 0" in finding.why
