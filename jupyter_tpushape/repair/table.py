@@ -598,7 +598,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "steps-by-rows": (opened.unwrapped, opened.declared_sizes),
     "rows-unknown": (static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
-    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, paired.turned_second, paired.inner_axis),
+    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, paired.summed_each, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
     "batch-axis-lost": (
         behind.in_front,

@@ -268,3 +268,38 @@ def test_a_place_in_front_of_the_first_is_told(tmp_path):
     assert finding.rule == "index-beyond"
     assert "Index -13 at" in finding.message
     assert "reads index 0" in finding.why
+
+
+TRIPLETS = """
+class Triplets(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = layers.Dense(8)
+    def call(self, inputs):
+        return [self.net(inputs[key]) for key in ("anchor", "near", "far")]
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        anchor, near, far = y_pred
+        one = jnp.sqrt(jnp.sum(jnp.square(anchor - near){axis}) + 1e-9)
+        other = jnp.sqrt(jnp.sum(jnp.square(anchor - far){axis}) + 1e-9)
+        return jnp.{mean}(jnp.maximum(one - other + 0.5, 0.0))
+
+def build():
+    model = Triplets()
+    model.compile("sgd")
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return {{key: rng.random((24, 10)).astype("float32") for key in ("anchor", "near", "far")}}, None
+"""
+
+
+def test_a_margin_is_taken_of_each_sample(tmp_path):
+    patch = first(tmp_path, TRIPLETS.format(axis="", mean="mean"), "samples-summed")
+    assert "jnp.sum(jnp.square(anchor - near), axis=-1)" in patch
+    assert "jnp.sum(jnp.square(anchor - far), axis=-1)" in patch
+
+
+@pytest.mark.parametrize(("axis", "mean"), [(", axis=-1", "mean"), ("", "asarray")])
+def test_a_margin_of_each_sample_or_one_that_is_meant_for_all_is_right(tmp_path, axis, mean):
+    assert not serious(traced(tmp_path, TRIPLETS.format(axis=axis, mean=mean)))
