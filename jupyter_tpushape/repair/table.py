@@ -13,6 +13,7 @@ from .makers import (
     conditions,
     data,
     dtypes,
+    each_sample,
     einsums,
     entry,
     expressions,
@@ -598,7 +599,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "steps-by-rows": (opened.unwrapped, opened.declared_sizes),
     "rows-unknown": (static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
-    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, paired.summed_each, paired.turned_second, paired.inner_axis),
+    "samples-summed": (in_order.share_of_a_sample, paired.summed_inside, each_sample.summed_each, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
     "batch-axis-lost": (
         behind.in_front,
@@ -620,6 +621,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "batch-broadcast": (
         turned.last_two_of_pair,
+        each_sample.own_pairs,
         columns.unpacked_vectors,
         filled.one_per_sample,
         paired.summed_alike,
@@ -664,6 +666,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     operands.axes_there,
     operands.shape_of_other,
     filled.like_other,
+    each_sample.split_last,
+    sliced.cut_short,
     sliced.without_gap,
     sliced.other_axis,
     repeats.repeated_along,

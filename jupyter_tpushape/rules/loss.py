@@ -102,7 +102,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
-    crossed = crossed_before(evidence, node) if node.kind == "layer" else None
+    crossed = crossed_before(evidence, node) if node.kind == "layer" or _pairs_meet_samples(evidence) else None
     if crossed is not None:
         yield crossed
         return
@@ -119,6 +119,12 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     first, raised = evidence.flow.node(nodes[0]), evidence.raised
     where = first.location or first.called or node.called or (location((raised.file, raised.line)) if raised is not None else None)
     yield Finding.of(rule_id, "error", fact, nodes, edges, where)
+
+
+def _pairs_meet_samples(evidence: Evidence) -> bool:
+    """Whether a tensor with the batch on two axes met one that has it on the first alone, with as many axes of its own."""
+    grows = {len(one.spec.shape or ()): sorted(map(len, (other.grows for other in evidence.given))) for one in evidence.given}
+    return len(grows) == 1 and min(grows) > 2 and list(grows.values()) == [[1, 2]] and all(0 in one.grows for one in evidence.given)
 
 
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:

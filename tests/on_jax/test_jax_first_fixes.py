@@ -303,3 +303,64 @@ def test_a_margin_is_taken_of_each_sample(tmp_path):
 @pytest.mark.parametrize(("axis", "mean"), [(", axis=-1", "mean"), ("", "asarray")])
 def test_a_margin_of_each_sample_or_one_that_is_meant_for_all_is_right(tmp_path, axis, mean):
     assert not serious(traced(tmp_path, TRIPLETS.format(axis=axis, mean=mean)))
+
+
+def loss(body, outputs, labels):
+    lines = "\n".join(f"    {line}" for line in body)
+    return f"""
+def own(y, p):
+{lines}
+
+def build():
+    inputs = keras.Input((10,))
+    model = keras.Model(inputs, layers.Dense({outputs})(inputs))
+    model.compile("sgd", own)
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(64, 10)).astype("float32"), rng.normal(size=(64, {labels})).astype("float32")
+"""
+
+
+def test_the_units_of_a_loss_are_split_and_not_its_samples(tmp_path):
+    code = loss(["mean, logvar = jnp.split(p, 2)", "return jnp.mean(logvar + jnp.square(y - mean) / jnp.exp(logvar), axis=-1)"], 2, 1)
+    assert "+    mean, logvar = jnp.split(p, 2, axis=-1)" in first(tmp_path, code, "loss-raises")
+
+
+def test_the_values_of_a_sample_are_compared_with_each_other(tmp_path):
+    code = loss([
+        "dp = p[:, :, None] - p[:, None, :]",
+        "dy = y[:, None] - y",
+        "return jnp.mean(jnp.where(dy > 0, jax.nn.softplus(-dp), 0.0), axis=(1, 2))",
+    ], 6, 6)  # fmt: skip
+    assert "+    dy = y[:, :, None] - y[:, None]" in first(tmp_path, code, "batch-broadcast")
+
+
+MODES = """
+class Spectral(layers.Layer):
+    def __init__(self, modes, width):
+        super().__init__()
+        self.modes, self.width = modes, width
+    def build(self, shape):
+        self.re = self.add_weight(shape=(self.modes, shape[-1], self.width))
+        self.im = self.add_weight(shape=(self.modes, shape[-1], self.width))
+    def call(self, x):
+        w = self.re.value + 1j * self.im.value
+        out = jnp.einsum("bmi,mio->bmo", jnp.fft.rfft(x, axis=1)[:, : self.modes], w)
+        return jnp.fft.irfft(out, n=x.shape[1], axis=1)
+    def compute_output_shape(self, shape):
+        return (*shape[:-1], self.width)
+
+def build():
+    model = keras.Sequential([keras.Input((20, 16)), Spectral(16, 16), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 20, 16), "float32"), np.zeros((32, 20, 1), "float32")
+"""
+
+
+def test_no_more_frequencies_are_taken_than_there_are(tmp_path):
+    assert "Spectral(11, 16)" in first(tmp_path, MODES)

@@ -13,7 +13,6 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import PairsPredicted, RowsLost
-from ...rules.facts.margins import MarginOfSums
 from ...rules.facts.mixing import (
     BatchLost,
     EveryIndex,
@@ -46,24 +45,6 @@ def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> 
                 [line.more(call, f"axis={axes}")],
                 f"Each sample then has a separate {'maximum' if fact.largest else 'sum'}.",
             )
-
-
-@of(MarginOfSums)
-def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Made:
-    """The same of every sum that a margin compares."""
-    edits, places = [], []
-    for total, whole in zip(fact.totals, fact.wholes, strict=True):
-        calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
-        if len(calls) != 1 or calls[0][0].keyword("axis") is not None or len(calls[0][1].args) != 1:
-            return
-        line, call = calls[0]
-        edits.append(line.more(call, f"axis={-1 if len(whole) == 2 else tuple(range(1, len(whole)))}"))
-        places.append(str(line.raised.line))
-    yield (
-        f"Sum over the axes of each sample at lines {' and '.join(places)}",
-        edits,
-        "Each sample then has a separate sum, and the margin is taken of each.",
-    )
 
 
 @of(RowsMultiplied)
