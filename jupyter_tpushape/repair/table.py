@@ -32,6 +32,7 @@ from .makers import (
     known_sizes,
     labels,
     layers,
+    loops,
     mapped,
     merging,
     meshes,
@@ -640,6 +641,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    loops.column,
     tables.turned_weight,
     tables.turned_filter,
     tables.turned_product,

@@ -364,3 +364,17 @@ def data():
 
 def test_no_more_frequencies_are_taken_than_there_are(tmp_path):
     assert "Spectral(11, 16)" in first(tmp_path, MODES)
+
+
+def test_the_first_value_of_a_decoder_is_a_row(tmp_path):
+    code = layer([
+        "def step(carry, _):",
+        "    y, h = carry",
+        "    h = jnp.tanh(self.q(jnp.concatenate([y, h], axis=-1)))",
+        "    y = self.left(h)",
+        "    return (y, h), y",
+        "start = jnp.zeros((x.shape[0],))",
+        "_, ys = jax.lax.scan(step, (start, x), None, length=6)",
+        "return jnp.swapaxes(ys, 0, 1)",
+    ], shape="(16,)", labels="(20, 6, 1)")  # fmt: skip
+    assert "+        start = jnp.zeros((x.shape[0], 1))" in first(tmp_path, code)
