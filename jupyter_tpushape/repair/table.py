@@ -550,6 +550,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "loss-tracker": (trackers.loss_for_its_metric,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
+    "softmax-other-axis": (each_sample.softmax_of_classes,),
     "index-beyond": (beyond.one_value_more, beyond.last_place),
     "key-reused": (keys.derived,),
     "noise-shared": (keys.noise_for_each,),

@@ -378,3 +378,67 @@ def test_the_first_value_of_a_decoder_is_a_row(tmp_path):
         "return jnp.swapaxes(ys, 0, 1)",
     ], shape="(16,)", labels="(20, 6, 1)")  # fmt: skip
     assert "+        start = jnp.zeros((x.shape[0], 1))" in first(tmp_path, code)
+
+
+def test_a_table_of_positions_gets_an_axis_for_the_heads(tmp_path):
+    code = layer([
+        "t = x.shape[1]",
+        "angle = jnp.arange(t)[:, None] * 10.0 ** -jnp.arange(4.0)[None]",
+        "q, k = self.q(x).reshape(-1, t, 8, 4), self.k(x).reshape(-1, t, 8, 4)",
+        "q = q * jnp.cos(angle) + q[..., ::-1] * jnp.sin(angle)",
+        'return jnp.einsum("bqhd,bkhd->bqk", q, k) @ x',
+    ], units=32)  # fmt: skip
+    assert "+        q = q * jnp.cos(angle[:, None, :]) + q[..., ::-1] * jnp.sin(angle[:, None, :])" in first(tmp_path, code)
+
+
+AUX = """
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.norm, self.outer = layers.Dense(8), layers.BatchNormalization(), layers.Dense(1)
+    def call(self, x, training=False):
+        return self.outer(self.norm(self.inner(x), training=training))
+    def objective(self, tv, ntv, x, y):
+        p, ntv = self.stateless_call(tv, ntv, x, training=True)
+        return jnp.mean(jnp.square(y - p)), ntv
+    def train_step(self, state, data):
+        tv, ntv, ov, mv = state
+        x, y = data
+        loss, grads = jax.value_and_grad(self.objective)(tv, ntv, x, y)
+        tv, ov = self.optimizer.stateless_apply(ov, grads, tv)
+        return {"loss": loss}, (tv, ntv, ov, mv)
+
+def build():
+    model = Own()
+    model.compile("sgd")
+    return model
+
+def data():
+    return np.zeros((20, 6), "float32"), np.zeros((20, 1), "float32")
+"""
+
+
+def test_the_state_that_a_loss_returns_is_taken_apart(tmp_path):
+    code = AUX.replace("return jnp.mean(jnp.square(y - p)), ntv", "loss = jnp.mean(jnp.square(y - p))\n        return loss, ntv")
+    assert "+        (loss, ntv), grads = jax.value_and_grad(self.objective, has_aux=True)(tv, ntv, x, y)" in first(tmp_path, code)
+
+
+TOKENS = """
+def masked(y, p):
+    logp = jax.nn.log_softmax(p, axis={axis})
+    return -jnp.take_along_axis(logp, y[..., None].astype("int32"), axis=-1)[..., 0]
+
+def build():
+    model = keras.Sequential([keras.Input((7, 4)), layers.Dense(9)])
+    model.compile("sgd", masked)
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(20, 7, 4)).astype("float32"), rng.integers(0, 9, (20, 7))
+"""
+
+
+def test_a_softmax_over_the_steps_is_none_over_the_classes(tmp_path):
+    assert "+    logp = jax.nn.log_softmax(p, axis=-1)" in first(tmp_path, TOKENS.format(axis=1), "softmax-other-axis")
+    assert not serious(traced(tmp_path, TOKENS.format(axis=2)))

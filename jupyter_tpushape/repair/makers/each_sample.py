@@ -11,6 +11,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.margins import MarginOfSums
 from ...rules.facts.mixing import EveryPair
+from ...rules.facts.scores import PickedElsewhere
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of
@@ -73,3 +74,18 @@ def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
                 [line.edit(axis, "-1") if axis is not None else line.more(call, "axis=-1")],
                 "Without axis=, the first axis is split, which is the batch.",
             )
+
+
+@of(PickedElsewhere)
+def softmax_of_classes(evidence: Evidence, finding: Finding, fact: PickedElsewhere) -> Made:
+    """A softmax along the axis on which one of its values is taken."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"]) if called(call) in ("softmax", "log_softmax") else None
+            if call.lineno == line.raised.line and axis is not None and whole_number(axis) in (fact.axis, fact.axis - len(fact.shape)):
+                new = -1 if fact.along == len(fact.shape) - 1 else fact.along
+                yield (
+                    f"Use axis {new} instead of {ast.unparse(axis)} in {called(call)} at {line.at}",
+                    [line.edit(axis, str(new))],
+                    "The probabilities of the classes then sum to 1.",
+                )

@@ -10,7 +10,7 @@ from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
 from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, words_of
+from ..text.source import called, nodes, parents, statement_of, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
 
@@ -220,11 +220,30 @@ def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
             continue
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
+                taken = _taken(line, call)
+                more = f", and take {ast.unparse(taken[1])} apart" if taken is not None else ""
                 yield (
-                    f"Set has_aux=True at line {call.lineno}: the function returns more than the loss",
-                    [line.edit(call.args[0], f"{IT}, has_aux=True")],
+                    f"Set has_aux=True at line {call.lineno}: the function returns more than the loss{more}",
+                    [line.edit(call.args[0], f"{IT}, has_aux=True"), *([line.edit(*taken[:1], ast.unparse(taken[1]))] if taken else [])],
                     "The gradient is that of the first value.",
                 )
+
+
+def _taken(line: Line, call: ast.Call) -> tuple[ast.expr, ast.Tuple] | None:
+    """The one name that holds what a function returns, and the names that its parts have where it returns them, if the step holds these, too."""
+    statement = statement_of(parents(line.source.tree), call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and called(call) == "value_and_grad" else None
+    first = target.elts[0] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
+    made = [item for item in nodes(line.owner(), ast.FunctionDef) if item.name == ast.unparse(call.args[0]).rpartition(".")[2]]
+    returned = [item.value for item in nodes(made[0], ast.Return)] if len(made) == 1 else []
+    parts = returned[0] if len(returned) == 1 else None
+    if not isinstance(first, ast.Name) or not isinstance(parts, ast.Tuple) or not isinstance(parts.elts[0], ast.Name):
+        return None
+    held = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)}
+    names = {item.id for one in parts.elts[1:] for item in nodes(one, ast.Name)}
+    plain = all(isinstance(item, (ast.Name, ast.Tuple, ast.expr_context)) for one in parts.elts for item in ast.walk(one))
+    renamed = ast.Tuple([first, *parts.elts[1:]], ast.Load())
+    return (first, renamed) if plain and names <= held and first.id not in names else None
 
 
 @of(GradientOf)

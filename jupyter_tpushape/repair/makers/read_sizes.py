@@ -18,6 +18,7 @@ from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
 from .operations import through
+from .turned import between
 
 # What makes a table of sizes alone.
 _TABLES = frozenset({"ones", "zeros", "full", "eye", "tri", "arange", "range", "linspace", "fill"})
@@ -122,6 +123,9 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
     elif isinstance(fact, (LossRaised, LossCalled)) and fact.labels and fact.predictions:
         # As many labels as something else has entries.
         pairs = [(fact.labels[0] or 0, fact.predictions[0] or 0)]
+    shapes = [shape for _, shape in line.shaped()] if line is not None and isinstance(fact, OperationRaised) else []
+    if len(shapes) == 2 and any(between(*two) for two in (shapes, shapes[::-1])):
+        return  # the sizes are there in order, and what lacks an axis is the table
     for node in nodes(line.scope, ast.Subscript) if line is not None and pairs else ():
         assert line is not None
         at, owner = index_of(node), shape_read(node.value)

@@ -117,9 +117,15 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line."""
     for line in lines_of(evidence)[:1]:
-        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
-            index = between(few, many)
+        for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            index, node = between(few, many), operand
             statement = statement_of(parents(line.source.tree), node)
+            if (
+                isinstance(node, ast.Call)
+                and len(node.args) == 1
+                and line.specs.get(ast.unparse(node.args[0]), Spec(None, "")).shape == few
+            ):
+                node = node.args[0]  # a function of each of its values
             if not index or not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
             same = [
