@@ -612,6 +612,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-axis-merged": (
+        each_sample.stack_reduced,
         reshapes.rows_apart,
         expressions.stacked,
         paired.inside_samples,
@@ -678,6 +679,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     repeats.repeated,
     repeats.repeated_step,
     paired.summed_alike,
+    each_sample.kept_dims,
     expressions.axes,
     operands.weighted,
     numbers.counted_to,

@@ -442,3 +442,52 @@ def data():
 def test_a_softmax_over_the_steps_is_none_over_the_classes(tmp_path):
     assert "+    logp = jax.nn.log_softmax(p, axis=-1)" in first(tmp_path, TOKENS.format(axis=1), "softmax-other-axis")
     assert not serious(traced(tmp_path, TOKENS.format(axis=2)))
+
+
+def test_a_tensor_is_divided_by_its_own_sum_along_the_same_axis(tmp_path):
+    code = layer(
+        ["w = self.q(x)", "total = jnp.sum(w, axis=-1)", "return x * (w / jnp.maximum(total, 1.0))"], shape="(16, 16)", labels="(20, 16, 1)"
+    )
+    assert "+        total = jnp.sum(w, axis=-1, keepdims=True)" in first(tmp_path, code)
+
+
+def test_groups_that_a_class_has_by_default_divide_the_channels(tmp_path):
+    code = layer(
+        ["b, t, c = x.shape", "groups = x.reshape(b, t, self.groups, c // self.groups)", "return groups.reshape(b, t, c)"],
+        labels="(20, 12, 1)",
+    )
+    code = code.replace("def __init__(self):", "def __init__(self, groups=5):", 1).replace(
+        "self.q, self", "self.groups = groups\n        self.q, self", 1
+    )
+    assert "Own(groups=4)" in first(tmp_path, code, "reshape-size")
+
+
+def test_a_step_by_its_number_is_counted_from_zero(tmp_path):
+    code = layer(["return self.q(x[:, self.steps])"], labels="(20, 1)")
+    code = code.replace("def __init__(self):", "def __init__(self, steps=12):", 1).replace(
+        "self.q, self", "self.steps = steps\n        self.q, self", 1
+    )
+    assert "+        return self.q(x[:, self.steps - 1])" in first(tmp_path, code, "index-beyond")
+
+
+ENSEMBLE = """
+class Ensemble(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.parts = [layers.Dense(6) for _ in range(4)]
+    def call(self, x):
+        return jnp.mean(jnp.stack([part(x) for part in self.parts]), axis=-1)
+
+def build():
+    model = Ensemble()
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(64, 10)).astype("float32"), rng.integers(0, 6, 64)
+"""
+
+
+def test_the_mean_of_several_predictions_is_over_their_stack(tmp_path):
+    assert "axis=0)" in first(tmp_path, ENSEMBLE, "batch-axis-merged")

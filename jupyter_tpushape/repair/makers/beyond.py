@@ -51,7 +51,7 @@ def last_place(evidence: Evidence, finding: Finding, fact: IndexBeyond) -> Made:
             for item in nodes(line.scope, ast.Subscript)
             if item.lineno == line.raised.line and isinstance(item.slice, ast.Tuple) and len(item.slice.elts) > fact.axis
             for part in [item.slice.elts[fact.axis]]
-            if not isinstance(part, ast.Slice) and line.number(part) == fact.index
+            if line.number(part) == fact.index or isinstance(part, (ast.Name, ast.Attribute))
         ]
         for part in found[:1] if len(found) == 1 else ():
             new = "-1" if whole_number(part) is not None else f"{ast.unparse(part)} - 1"

@@ -9,11 +9,13 @@ from ...examine.evidence import Evidence
 from ...flow import Fact, Finding
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import LossRaised
+from ...rules.facts.loss_silent import RowsLost
 from ...rules.facts.margins import MarginOfSums
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.scores import PickedElsewhere
+from ...rules.words import STACKS
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import called, given_to, nodes
 from .edits import Made, of
 from .line import calls_at, lines_at, lines_of, whole_number
 
@@ -88,4 +90,47 @@ def softmax_of_classes(evidence: Evidence, finding: Finding, fact: PickedElsewhe
                     f"Use axis {new} instead of {ast.unparse(axis)} in {called(call)} at {line.at}",
                     [line.edit(axis, str(new))],
                     "The probabilities of the classes then sum to 1.",
+                )
+
+
+_SUMMARIES = frozenset({"sum", "mean", "max", "min", "std", "var", "norm", "logsumexp", "reduce_sum", "reduce_mean", "reduce_max"})
+
+
+@of(OperationRaised)
+def kept_dims(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """``keepdims=True`` for the sum of a tensor along one axis, where the tensor itself is then divided by it."""
+    for line in lines_of(evidence)[:1]:
+        node = line.node
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Div, ast.Sub)):
+            continue
+        whole = ast.unparse(node.left)
+        inside = [one for item in nodes(node.right, ast.Name) for one in given_to(line.scope, item, line.raised.line)[-1:]]
+        found = [
+            call
+            for one in (node.right, *inside)
+            for call in nodes(one, ast.Call)
+            if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
+        ]
+        words = {word.arg for call in found for word in call.keywords}
+        if len(found) == 1 and "axis" in words and "keepdims" not in words:
+            yield (
+                f"Keep the axis of the {called(found[0])} of {whole} at line {found[0].lineno}: keepdims=True",
+                [line.more(found[0], "keepdims=True")],
+                f"{whole} is then combined with its own values along that axis.",
+            )
+
+
+@of(RowsLost)
+def stack_reduced(evidence: Evidence, finding: Finding, fact: RowsLost) -> Made:
+    """The axis of a stack reduced again, where several predictions are stacked in front of their batch and another axis is reduced."""
+    maker = evidence.flow.node(finding.nodes[0])
+    readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(maker.id)] if maker.op in STACKS else []
+    for reader in readers if len(readers) == 1 else ():
+        for line, call in calls_at(evidence, reader.called, *_SUMMARIES):
+            axis = line.keyword("axis")
+            if axis is not None and whole_number(axis) not in (0, None):
+                yield (
+                    f"Use axis 0 instead of {ast.unparse(axis)} in {called(call)} at {line.at}",
+                    [line.edit(axis, "0")],
+                    f"The stack has one entry for each of the {fact.predictions[0]} predictions there.",
                 )
