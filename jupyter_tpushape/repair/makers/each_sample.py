@@ -54,7 +54,7 @@ def own_pairs(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                     yield (
                         f"Combine the {few[1]} values of each sample in pairs at {line.at}: {whole}[:, :, None] and {whole}[:, None]",
                         [line.edit(column, f"{whole}[:, :, None]"), line.edit(row, f"{whole}[:, None]")],
-                        "The batch axis stays first, and no sample meets another one.",
+                        "The batch axis stays first, and no sample is combined with another one.",
                     )
 
 
