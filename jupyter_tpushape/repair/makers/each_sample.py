@@ -52,7 +52,7 @@ def own_pairs(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                 whole = ast.unparse(row)
                 if ast.unparse(column).replace(" ", "") == f"{whole}[:,None]" and isinstance(row, (ast.Name, ast.Attribute)):
                     yield (
-                        f"Combine the {few[1]} values of each sample in pairs at {line.at}: {whole}[:, :, None] and {whole}[:, None]",
+                        f"Compare the {few[1]} values of each sample in pairs at {line.at}: {whole}[:, :, None] and {whole}[:, None]",
                         [line.edit(column, f"{whole}[:, :, None]"), line.edit(row, f"{whole}[:, None]")],
                         "The batch axis stays first, and no sample is combined with another one.",
                     )
