@@ -279,7 +279,7 @@ def build():
 def data():
     return """ + f"{rows(8, 6)}, {rows(8, 4)}\n", (
         ("        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1))",
-         "        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1)[..., None])"),))),
+         "        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1, keepdims=True))"),))),
     "columns for several outputs": ("output-names", Own(model_of("""
 i = keras.Input((4,))
 model = keras.Model(i, [L.Dense(1, name='price')(i), L.Dense(1, name='size')(i)])

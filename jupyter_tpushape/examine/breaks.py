@@ -131,6 +131,15 @@ def scaled(seen: Examined) -> list[tuple[str, str, tuple[int, ...], Location | N
     return [one for one in found if one[0] and one[1]]
 
 
+def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
+    """Slices that reach beyond a tensor: the operation's node, the tensor's edge, the axis and the first place."""
+    found = [
+        (seen.call_ids.get(id(call), ""), seen.edge_ids.get((id(call), key), ""), axis, start)
+        for call, key, axis, start in seen.recorder.beyond
+    ]
+    return [one for one in found if one[0] and one[1]]
+
+
 def redrawn(recorder: Recorder) -> tuple[tuple[int, ...], Location | None, Location | None] | None:
     """Random numbers that were drawn before from the same key: their shape and both lines."""
     found = recorder.redrawn

@@ -33,7 +33,20 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, overridden, refused_call
-from .breaks import along, anew, assemble_broken, data_failed, entry_failed, error_line, given_to, redrawn, scaled, tracked, with_growth
+from .breaks import (
+    along,
+    anew,
+    assemble_broken,
+    beyond,
+    data_failed,
+    entry_failed,
+    error_line,
+    given_to,
+    redrawn,
+    scaled,
+    tracked,
+    with_growth,
+)
 from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import (
     first_row,
@@ -267,7 +280,7 @@ def _trace(seen: Examined) -> None:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
 
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
-    evidence.facts["scaled"] = scaled(seen)
+    evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None

@@ -17,7 +17,7 @@ from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import BadStep, Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import along, anew, data_failed, error_line, given_to, redrawn, scaled, tracked, with_growth
+from .breaks import along, anew, beyond, data_failed, error_line, given_to, redrawn, scaled, tracked, with_growth
 from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
@@ -167,7 +167,7 @@ def _run_on_state(seen: Examined, adapter: Framework, step: Any) -> None:
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
     evidence.facts["step"] = StepState(name=_name(step), where=_defined(step), trains=True)
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
-    evidence.facts["scaled"] = scaled(seen)
+    evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     if traced.called:
         with contained(seen.limits, "which axes carry the batch"):
             evidence.facts["probe"] = probe(seen, again)

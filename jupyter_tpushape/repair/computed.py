@@ -122,6 +122,9 @@ class _Computed:
             # Rows that end in padding leave the last steps constant, whatever the program does with them.
             scattered = seed >= DRAWS // 2
             data = {path: self._drawn(path, draw, scattered) for path in self.keys}
+            if seed == DRAWS - 1:
+                # The largest of the whole numbers of a picture is the same in every draw of them.
+                data = {path: self._smaller(path, value) for path, value in data.items()}
             base = self._run(data, seed)
             # Beside the -1e9 of a mask no other number shows, in the branch that is for masked positions; what is empty shows none.
             hidden |= {key for key, value in base.items() if not value.size or np.abs(value).min() > LARGE}
@@ -217,6 +220,11 @@ class _Computed:
             return known[draw.integers(len(known), size=spec.shape[0])].astype(spec.dtype)
         top = max(1, int(known.max())) if whole else 1
         return (draw.integers(top + 1, size=spec.shape) if whole else draw.uniform(size=spec.shape)).astype(spec.dtype)
+
+    def _smaller(self, path: Any, drawn: Any) -> Any:
+        """Half of the whole numbers that an input holds as floats; everything else as it is."""
+        known = np.asarray(self.known.get(path, 0))
+        return np.floor(drawn / 2) if path[0] == "x" and drawn.dtype.kind == "f" and known.any() and not (known % 1).any() else drawn
 
     def _first_differs(self, one: Any, other: Any) -> bool:
         rows = {spec.shape[0] for spec in self.specs.values() if spec.shape}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Node, Who
+from ..flow import Finding, Node, Shape, Who
 from .facts.mixing import EveryIndex, EveryPair
 from .mixing import PAIRWISE, every_index, looked_up
 from .upstream import ancestors
@@ -13,11 +13,27 @@ from .words import PAIRING
 def crossed_before(evidence: Evidence, node: Node) -> Finding | None:
     """The samples were paired before: by a broadcast, or by a lookup."""
     # What an operation was given carries the batch on two axes.
-    twice = any(len(one.grows or ()) == 2 for one in evidence.given)
+    twice = any(len(one.grows or ()) == 2 for one in evidence.given) or _open_twice(evidence)
     crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" or twice else None
     if crossed is None:
         return None
     return Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
+
+
+def _open_twice(evidence: Evidence) -> bool:
+    """Whether something that was refused has two axes of unknown size, where a model is built for a batch of any size."""
+    return any((one.spec.shape or ()).count(None) == 2 for one in evidence.given)
+
+
+def _crosswise(evidence: Evidence, item: Node, made: Shape) -> tuple[Shape, Shape] | None:
+    """The two operands of a broadcast where one has size 1 on the first axis, and its unknown size where the other, with the samples first, has size 1."""
+    shapes = [edge.spec.shape for edge in evidence.flow.into(item.id) if edge.spec.shape]
+    if item.kind != "op" or item.op not in PAIRING or len(shapes) != 2 or {len(shape) for shape in shapes} != {len(made)}:
+        return None
+    first, other = sorted(shapes, key=lambda shape: shape[0] is not None)
+    behind = [axis for axis, size in enumerate(other) if size is None]
+    fits = first.count(None) == 1 and first[0] is None and other[0] == 1 and len(behind) == 1 and first[behind[0]] == 1
+    return (first, other) if fits else None
 
 
 def looked_up_before(evidence: Evidence, node: Node) -> tuple[Node, EveryIndex] | None:
@@ -40,8 +56,11 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
     """The operation upstream of a failure whose two operands both start with the batch and were broadcast against each other."""
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     twice = any(len(one.grows or ()) == 2 for one in evidence.given)
-    for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
+    for item in ancestors(evidence, node.id) if (batch and batch > 1) or _open_twice(evidence) else ():
         made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
+        crosswise = _crosswise(evidence, item, made) if made and made[0] is None else None
+        if crosswise is not None:
+            return item, EveryPair(Who.of(item), *crosswise)
         if item.kind != "op" or item.op not in PAIRING or not made or made[0] != batch:
             continue
         if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):
@@ -56,5 +75,6 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
             # What met it came from no node, and has one number a sample on an axis where each sample had one value.
             widened = [i for i, (a, b) in enumerate(zip(one, made, strict=False)) if a != b] if len(one) == len(made) else []
             if len(widened) == 1 and twice and widened[0] and (one[widened[0]], made[widened[0]]) == (1, batch) and one[0] == batch:
-                return item, EveryPair(Who.of(item), one, (batch, *[1] * (len(made) - widened[0] - 1)))
+                other = next((edge.spec.shape for edge in evidence.flow.into(item.id) if edge.spec.shape and edge.spec.shape != one), None)
+                return item, EveryPair(Who.of(item), one, other or (batch, *[1] * (len(made) - widened[0] - 1)))
     return None

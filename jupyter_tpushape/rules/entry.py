@@ -16,7 +16,19 @@ from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits
 from .encodings import coded_rows
 from .facts.data import InputsStacked
-from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, SwappedPair, WrongInputs, WrongNames, ZippedPairs
+from .facts.entry import (
+    AxisAdded,
+    BatchElsewhere,
+    CastAtDoor,
+    CutIntoPatches,
+    Door,
+    Fault,
+    Misfit,
+    SwappedPair,
+    WrongInputs,
+    WrongNames,
+    ZippedPairs,
+)
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
 from .words import axes_of
@@ -327,6 +339,10 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         if cut is not None:
             yield Finding.of(PATCHES.id, "error" if evidence.where else "note", cut, tuple(inputs))
             continue
+        elsewhere = _samples_behind(evidence, path) if evidence.where else None
+        if elsewhere is not None:
+            yield Finding.of(SWAPPED.id, "error", elsewhere, tuple(inputs))
+            continue
         door = evidence.input_at(path)
         own = (door.id,) if door is not None else ()
         nodes = own + tuple(node.id for node in evidence.flow.failed())
@@ -334,6 +350,19 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
+    """One tensor of several whose samples are on another axis than the first, where those of all others and of the labels are."""
+    shape = dict(evidence.x)[path].shape
+    rows = {spec.shape[0] for at, spec in (*evidence.x, *evidence.y) if at != path and spec.shape}
+    labels = next((spec.shape for _, spec in evidence.y if spec.shape), None)
+    if not shape or labels is None or rows != {labels[0]} or labels[0] in (None, 1, shape[0]) or shape.count(labels[0]) != 1:
+        return None
+    axis = shape.index(labels[0])
+    row = (*shape[:axis], *shape[axis + 1 :])
+    want = next((want.shape for (_, want), (at, _) in matched(evidence) if at == path), None)
+    return BatchElsewhere(path, shape, axis, labels) if want is not None and fits((None, *want[1:]), (None, *row)) else None
 
 
 def stacked_inputs(evidence: Evidence) -> InputsStacked | None:

@@ -104,7 +104,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
-    crossed = crossed_before(evidence, node) if node.kind == "layer" else None
+    crossed = crossed_before(evidence, node) if node.kind == "layer" or _pairs_meet_samples(evidence) else None
     if crossed is not None:
         yield crossed
         return
@@ -121,6 +121,12 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     first, raised = evidence.flow.node(nodes[0]), evidence.raised
     where = first.location or first.called or node.called or (location((raised.file, raised.line)) if raised is not None else None)
     yield Finding.of(rule_id, "error", fact, nodes, edges, where)
+
+
+def _pairs_meet_samples(evidence: Evidence) -> bool:
+    """Whether a tensor with the batch on two axes met one that has it on the first alone, with as many axes of its own."""
+    grows = {len(one.spec.shape or ()): sorted(map(len, (other.grows for other in evidence.given))) for one in evidence.given}
+    return len(grows) == 1 and min(grows) > 2 and list(grows.values()) == [[1, 2]] and all(0 in one.grows for one in evidence.given)
 
 
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:
@@ -379,6 +385,10 @@ def _surplus(
         steps = evidence.origins.of(predictions)[1]
         if instead(steps, y[-1]) is not None:
             return None
+    giver = evidence.flow.node(predictions.source)
+    if kind in ("regression", "binary") and len(p) == 3 and y == p[:-1] and not {1, p[-1]} & {y[-1]}:
+        # One value for each step that the labels have, too.
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, (*y, 1), steps=True), (giver.id,)
     cause = cause_of_axes(evidence, predictions)
     if cause is None:
         return None

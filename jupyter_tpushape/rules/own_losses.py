@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Edge, Finding, Node, Shape, Who
 from .compared import ends, kind_of
 from .facts.loss_silent import Crosswise
 from .registry import check
@@ -22,7 +22,8 @@ def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
             continue
         y, p = labels.spec.shape or (), predictions.spec.shape or ()
         # One label for several values is a choice, such as that of quantiles; one value for several labels is none.
-        if len(y) != len(p) or len(y) < 2 or y[:-1] != p[:-1] or p[-1] != 1 or y[-1] in (None, 1):
+        single = len(y) == len(p) > 1 and y[:-1] == p[:-1] and p[-1] == 1 and y[-1] not in (None, 1)
+        if not single and not _both_widened(y, p):
             continue
         giver = evidence.flow.node(predictions.source)
         for op in evidence.flow.nodes:
@@ -36,6 +37,14 @@ def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
                     BROADCAST.id, "silent", fact, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
                 )
                 break
+
+
+def _both_widened(y: Shape, p: Shape) -> bool:
+    """Whether labels and predictions both have axes of size 1 where the other has more: then neither keeps its shape."""
+    if len(y) != len(p) or None in (*y, *p) or y[0] != p[0] or any(a != b and 1 not in (a, b) for a, b in zip(y, p, strict=True)):
+        return False
+    made = tuple(max(a or 0, b or 0) for a, b in zip(y, p, strict=True))
+    return made not in (y, p)
 
 
 def _start(evidence: Evidence, edge: Edge, loss: Node) -> Edge:

@@ -20,6 +20,8 @@ _COUNTS: dict[str, Callable[..., Any]] = {
     "mul": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
+    "lt": np.less,
+    "select_n": lambda which, no, yes, _: np.where(which, yes, no),
     "squeeze": lambda x, p: np.squeeze(x, tuple(p["dimensions"])),
     "reshape": lambda x, p: np.reshape(x, p["new_sizes"]) if p.get("dimensions") is None else None,
     "convert_element_type": lambda x, p: np.asarray(x).astype(p["new_dtype"]),
@@ -66,6 +68,15 @@ def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:
         return count(*values) if isinstance(count, np.ufunc) else count(*values, params)
     except Exception:  # what is not worked out here is not known
         return None
+
+
+def beyond(name: str, tensor: Any, starts: Sequence[Any], params: dict[str, Any]) -> tuple[int, int] | None:
+    """The axis and the first place that a slice of known starts takes, where it reaches beyond the tensor; ``None`` where it does not."""
+    sizes = params.get("slice_sizes") if name == "dynamic_slice" else None
+    for axis, (start, taken, size) in enumerate(zip(starts, sizes or (), tensor.shape, strict=False)):
+        if start is not None and np.ndim(start) == 0 and not 0 <= int(start) <= size - taken:
+            return axis, int(start)
+    return None
 
 
 def _inside(program: Any, operands: list[Any]) -> Any:

@@ -16,7 +16,7 @@ from ..flow import Spec
 from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
-from .gradients_jax import COUNTED, counted
+from .gradients_jax import COUNTED, beyond, counted
 from .inside_jax import draws, inside, opens
 from .keys_jax import Keys
 from .locations import HERE, user_frame
@@ -117,11 +117,8 @@ class TraceGraph(Graph):
         if (redrawn := self.keys.note(name, params, tensors, [base(one) for one in results], _caller(sys._getframe(2)))) is not None:
             recorder.redrawn = recorder.redrawn or redrawn
         scaled = self.noise.note(name, params, tensors, [base(one) for one in results], self.fixed)
-        if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
-            given = [
-                self.counted[id(base(one))][1] if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)
-            ]
-            values = counted(name, given, params)
+        if len(results) == 1 and results[0].size <= COUNTED and all(self._known(one) is not None for one in tensors):
+            values = counted(name, [self._known(one) for one in operands if not isinstance(one, dict)], params)
             if values is not None:
                 self.counted[id(base(results[0]))] = (base(results[0]), values)
         if name in _TRANSPARENT and len(tensors) == 1:
@@ -154,6 +151,8 @@ class TraceGraph(Graph):
             recorder.produce(id(result), call, result)
         if scaled is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
+        if name == "dynamic_slice" and (out := beyond(name, operands[0], [self._known(one) for one in operands[1:]], params)) is not None:
+            recorder.beyond.append((call, id(base(operands[0])), *out))
         places = [self._origin(base(one), call) for one in operands if not isinstance(one, dict)]
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
@@ -162,6 +161,15 @@ class TraceGraph(Graph):
             self.loop = self.loop or call
         if opens(name):
             inside(recorder, self.framework, call, name, params)
+
+    def _known(self, value: Any) -> Any:
+        """The number that an operand is, as far as it is one of the program's."""
+        if isinstance(value, jax.core.Tracer):
+            value = base(value)
+            if id(value) in self.counted:
+                return self.counted[id(value)][1]
+            return value.get_const() if not value.ndim and _is_constant(value) else None
+        return None if isinstance(value, dict) else value
 
     def _origin(self, tensor: Any, call: Call) -> int:
         """The key of a tensor; of what a call made of its operand on the way, the operand's, where that has the same shape."""

@@ -172,6 +172,8 @@ class Recorder:
         # Random numbers that were drawn before from the same key: their shape and both lines.
         self.redrawn: tuple[tuple[int, ...], Place, Place] | None = None
         # Noise without an axis for the samples and what scales it: the call, its other factor, the shape and the line of the draw.
+        # Slices that reach beyond a tensor: the operation, the tensor's key, the axis and the first place.
+        self.beyond: list[tuple[Call, int, int, int]] = []
         self.scaled: list[tuple[Call, int, tuple[int, ...], Any]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None

@@ -245,6 +245,8 @@ def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
 def units(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has values."""
     for last, y, p in compared(evidence, finding):
+        if y != p and sorted(map(str, y)) == sorted(map(str, p)):
+            continue  # the same sizes on other axes
         head = head_of(evidence, last)
         wanted = y[-1] if len(y) == len(p) else 1
         loss = loss_node(evidence, finding)

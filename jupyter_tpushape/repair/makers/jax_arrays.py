@@ -8,9 +8,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, words_of
+from ..text.source import called, nodes, parents, statement_of, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
 
@@ -139,6 +139,35 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
                 )
 
 
+@of(BranchesApart)
+def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
+    """What one branch of a condition returns in the dtype of the other: in that of the tensor which both are given."""
+    if fact.first != fact.second or fact.dtypes[0] == fact.dtypes[1]:
+        return
+    for line, call in calls_of(evidence, "cond"):
+        given = {spec.dtype for node in call.args[3:] if (spec := line.spec(node)) is not None}
+        floats = [dtype for dtype in fact.dtypes if not dtype.startswith(_WHOLE)]
+        # Where that is not known, the one that mixed precision computes in.
+        kept = [dtype for dtype in floats if dtype in given] or [dtype for dtype in floats if dtype != "float32"] or floats
+        for branch, dtype in zip(call.args[1:3], fact.dtypes, strict=False) if len(kept) == 1 else ():
+            value = _returned(line, branch) if dtype != kept[0] else None
+            if value is not None:
+                yield (
+                    f"Return {kept[0]} from this branch at line {value.lineno}, as from the other",
+                    [line.cast(value, kept[0], "keras.ops")],
+                    "Both branches must return the same dtype.",
+                )
+
+
+def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
+    """The one expression that a function of the program returns."""
+    if isinstance(branch, ast.Lambda):
+        return branch.body
+    named = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(branch)]
+    values = [item.value for item in nodes(named[0], ast.Return)] if len(named) == 1 else []
+    return values[0] if len(values) == 1 else None
+
+
 @of(MappedApart)
 def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     """``in_axes`` with None for what is the same in each turn."""
@@ -191,11 +220,30 @@ def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
             continue
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
+                taken = _taken(line, call)
+                more = f", and take {ast.unparse(taken[1])} apart" if taken is not None else ""
                 yield (
-                    f"Set has_aux=True at line {call.lineno}: the function returns more than the loss",
-                    [line.edit(call.args[0], f"{IT}, has_aux=True")],
+                    f"Set has_aux=True at line {call.lineno}: the function returns more than the loss{more}",
+                    [line.edit(call.args[0], f"{IT}, has_aux=True"), *([line.edit(*taken[:1], ast.unparse(taken[1]))] if taken else [])],
                     "The gradient is that of the first value.",
                 )
+
+
+def _taken(line: Line, call: ast.Call) -> tuple[ast.expr, ast.Tuple] | None:
+    """The one name that holds what a function returns, and the names that its parts have where it returns them, if the step holds these, too."""
+    statement = statement_of(parents(line.source.tree), call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and called(call) == "value_and_grad" else None
+    first = target.elts[0] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
+    made = [item for item in nodes(line.owner(), ast.FunctionDef) if item.name == ast.unparse(call.args[0]).rpartition(".")[2]]
+    returned = [item.value for item in nodes(made[0], ast.Return)] if len(made) == 1 else []
+    parts = returned[0] if len(returned) == 1 else None
+    if not isinstance(first, ast.Name) or not isinstance(parts, ast.Tuple) or not isinstance(parts.elts[0], ast.Name):
+        return None
+    held = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)}
+    names = {item.id for one in parts.elts[1:] for item in nodes(one, ast.Name)}
+    plain = all(isinstance(item, (ast.Name, ast.Tuple, ast.expr_context)) for one in parts.elts for item in ast.walk(one))
+    renamed = ast.Tuple([first, *parts.elts[1:]], ast.Load())
+    return (first, renamed) if plain and names <= held and first.id not in names else None
 
 
 @of(GradientOf)

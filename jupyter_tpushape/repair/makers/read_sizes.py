@@ -16,8 +16,12 @@ from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, of
-from .line import Line, calls_of, lines_of, listed, own_layer, reshaped, whole_number
+from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
 from .operations import through
+from .turned import between
+
+# What makes a table of sizes alone.
+_TABLES = frozenset({"ones", "zeros", "full", "eye", "tri", "arange", "range", "linspace", "fill"})
 
 
 @of(OperationRaised)
@@ -119,6 +123,9 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
     elif isinstance(fact, (LossRaised, LossCalled)) and fact.labels and fact.predictions:
         # As many labels as something else has entries.
         pairs = [(fact.labels[0] or 0, fact.predictions[0] or 0)]
+    shapes = [shape for _, shape in line.shaped()] if line is not None and isinstance(fact, OperationRaised) else []
+    if len(shapes) == 2 and any(between(*two) for two in (shapes, shapes[::-1])):
+        return  # the sizes are there in order, and what lacks an axis is the table
     for node in nodes(line.scope, ast.Subscript) if line is not None and pairs else ():
         assert line is not None
         at, owner = index_of(node), shape_read(node.value)
@@ -207,6 +214,36 @@ def read_off_other(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(node, new)],
                     f"Axis {at} of {ast.unparse(owner)} has size {read}, but that of {names[0]} has size {wanted}.",
                 )
+
+
+@of(OperationRaised)
+def other_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Another size of the function, where a table such as a mask is made with the one that does not fit."""
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
+            apart = {pair for pair in zip(reversed(shape), reversed(other), strict=False) if pair[0] != pair[1] and 1 not in pair}
+            old, new = apart.pop() if len(apart) == 1 else (None, None)
+            # A size that is read off a tensor, and no number of the layer that happens to be as large.
+            right = [name for name, value in line.numbers.items() if value == new and _off_shape(line, name)]
+            if old is not None and len(right) == 1:
+                for call in (item for item in nodes(assigned_to(line, node), ast.Call) if called(item) in _TABLES):
+                    wrong = [item for item in nodes(call, ast.Name) if line.numbers.get(item.id) == old]
+                    if wrong and len({item.id for item in wrong}) == 1:
+                        yield (
+                            f"Use {right[0]} ({new}) instead of {wrong[0].id} ({old}) in {short(call)} at line {call.lineno}",
+                            [line.edit(item, right[0]) for item in wrong],
+                            "The other operand has that size.",
+                        )
+
+
+def _off_shape(line: Line, name: str) -> bool:
+    """Whether the function takes a name off a shape: ``b, t, d = x.shape``, ``t = ops.shape(x)[1]``."""
+    for item in nodes(line.scope, ast.Assign):
+        held = [one.id for target in item.targets for one in nodes(target, ast.Name)]
+        value = item.value.value if isinstance(item.value, ast.Subscript) else item.value
+        if name in held and shape_read(value) is not None:
+            return True
+    return False
 
 
 @of(WrongCount)

@@ -365,7 +365,9 @@ def even_heads(evidence: Evidence, finding: Finding) -> Made:
     if owner is None or len(target) < 2 or not shape:
         return
     width, heads = shape[-1] or 0, target[-2]
-    arguments = [key for key, value in owner.config.items() if type(value) is int and value == heads]
+    line = next(iter(lines_of(evidence)), None)
+    set_to = (defaults(line) if line is not None else {}) | owner.config
+    arguments = [key for key, value in set_to.items() if type(value) is int and value == heads]
     divisors = [n for n in range(2, width) if width % n == 0]
     if heads is None or len(arguments) != 1 or not divisors or width % heads == 0:
         return

@@ -10,8 +10,8 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...rules.words import SLICES
 from ..text.source import nodes
-from .edits import Made
-from .line import Line, lines_of, short, size_of
+from .edits import Made, created
+from .line import Line, lines_of, own_layer, short, size_of
 from .numbers import where_of
 
 
@@ -61,6 +61,23 @@ def without_gap(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(bound, ast.unparse(new))],
                         said,
                     )
+
+
+def cut_short(evidence: Evidence, finding: Finding) -> Made:
+    """The number at which a layer of the user's own cuts an axis, where the axis is shorter: frequencies of a short sequence."""
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        for node in line.operands():
+            index = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
+            shape = line.shape(node)
+            for axis, part in enumerate(index if shape and len(index) <= len(shape) else ()):
+                end = part.upper if isinstance(part, ast.Slice) and part.lower is None and part.step is None else None
+                number = line.number(end) if isinstance(end, ast.Attribute) else None
+                size = shape[axis] if shape else None
+                if owner is None or not isinstance(end, ast.Attribute) or not number or not size or size >= number:
+                    continue
+                if owner.config.get(end.attr, number) == number:
+                    yield created(owner, end.attr, size, "", f"Axis {axis} has only {size} values, and the slice ends at {number}.")
 
 
 def other_axis(evidence: Evidence, finding: Finding) -> Made:

@@ -17,7 +17,7 @@ from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of, setting
-from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, lines_of, listed, own_layer, short, size_of, whole_number
 from .operands import JOINS
 
 
@@ -49,6 +49,30 @@ def _held(line: Line, name: str, shape: Shape) -> bool:
     """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
     spec = line.specs.get(name)
     return spec is not None and spec.shape == shape and ("." in name or name.isupper())
+
+
+@of(OperationRaised)
+def joined_below(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Parts joined one below the other in place of side by side, or the reverse, where all that is computed of them has as few rows as one part."""
+    for line in lines_of(evidence)[:1]:
+        sizes = sorted((shape for shape in fact.shapes if shape), key=lambda shape: sum(size or 0 for size in shape))
+        if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]):
+            continue
+        apart = {(few, many) for few, many in zip(*sizes, strict=True) if few != many}
+        for join in nodes(line.scope, ast.Call):
+            parts = join.args[0] if called(join) in JOINS and join.args else None
+            axis = argument(join, "axis", ["values", "axis"])
+            written, shapes = whole_number(axis), {line.shape(part) for part in listed(parts)}
+            shape = next(iter(shapes), None)
+            if axis is None or written is None or len(shapes) != 1 or not shape or not -len(shape) <= written < len(shape):
+                continue
+            for new in range(len(shape)):
+                if new != written % len(shape) and apart == {(shape[new], (shape[new] or 0) * len(listed(parts)))}:
+                    yield (
+                        f"Concatenate along axis {new} at line {axis.lineno}",
+                        [line.edit(axis, str(new))],
+                        f"The other operand is made for all {(shape[new] or 0) * len(listed(parts))} of them.",
+                    )
 
 
 def joined_along(evidence: Evidence, finding: Finding) -> Made:
@@ -207,7 +231,7 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     for item, (new, old) in itertools.product(made if joined else (), itertools.permutations((fact.reason.left, fact.reason.right))):
         for shape in [one for one in fact.shapes if one and one.count(old) == 1 and old < new]:
             sizes = [one.elts[shape.index(old)] for one in nodes(item.value, (ast.Tuple, ast.List)) if len(one.elts) == len(shape)]
-            if len(sizes) == 1:
+            if len(sizes) == 1 and isinstance(sizes[0], (ast.Constant, ast.Name, ast.Attribute)):
                 size = ast.unparse(sizes[0])
                 text = str(new) if isinstance(sizes[0], ast.Constant) else f"{size} + {new - old}"
                 yield (
@@ -289,6 +313,34 @@ def _ends_in(line: Line, node: ast.expr, weights: Collection[str]) -> str | None
         return _ends_in(line, node.right, weights)
     if isinstance(node, ast.Call) and node.args and called(node) in ("matmul", "dot", "convert_to_tensor", "cast", "asarray"):
         return _ends_in(line, node.args[-1 if called(node) in ("matmul", "dot") else 0], weights)
+    return None
+
+
+@of(OperationRaised)
+def turned_product(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A product of two weights transposed, where it meets a weight whose rows are its columns."""
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (other, wanted) in itertools.permutations(line.shaped(), 2):
+            if len(shape) != 2 or shape != wanted[::-1] or shape == wanted or any(given.grows for given in evidence.given):
+                continue
+            factors = _factors(assigned_to(line, node))
+            made = assigned_to(line, other)
+            if factors is not None and isinstance(made, (ast.Attribute, ast.Call)) and _factors(made) is None:
+                yield (
+                    f"Transpose {short(node)} at {line.at}: {show_shape(wanted)}",
+                    [line.apply(node, "transpose")],
+                    f"It then has the shape of {short(other)}.",
+                )
+
+
+def _factors(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The two factors of a product of matrices, scaled or not."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return _factors(node.left) or _factors(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and called(node) in ("matmul", "dot") and len(node.args) == 2:
+        return node.args[0], node.args[1]
     return None
 
 

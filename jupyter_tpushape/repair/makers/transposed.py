@@ -13,6 +13,7 @@ from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
+from ...rules.facts.loss_silent import Crosswise
 from ..edits import RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -114,6 +115,18 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
         yield (
             f"Transpose the labels to {show_shape(fact.predictions)}",
             [transform(label_path(evidence, finding), "transpose", perm=perm)],
+            "Keeps every value, in the order of the predictions.",
+        )
+
+
+@of(Crosswise)
+def labels_in_order(evidence: Evidence, finding: Finding, fact: Crosswise) -> Made:
+    """The labels with their channel where the predictions have theirs."""
+    order = permutation(fact.labels[1:], fact.predictions[1:]) if len(fact.labels) == len(fact.predictions) > 2 else None
+    if order is not None and fact.labels != fact.predictions and fact.labels[0] == fact.predictions[0]:
+        yield (
+            f"Transpose the labels to {show_shape(fact.predictions)}",
+            [transform(label_path(evidence, finding), "transpose", perm=[0, *(axis + 1 for axis in order)])],
             "Keeps every value, in the order of the predictions.",
         )
 

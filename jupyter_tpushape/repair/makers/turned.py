@@ -9,13 +9,14 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
 from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.mixing import EveryPair
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
-from ...rules.moved import takes_block
+from ...rules.moved import takes_block, turned_around
 from ..edits import Edit, Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, parents, statement_of
-from .edits import Made, gives, of
-from .line import calls_at, calls_of, lines_of, reshaped, short, span_of
+from .edits import Made, given, gives, of
+from .line import calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
 
 
 @of(OperationRaised)
@@ -29,6 +30,25 @@ def last_two(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
                 yield (
                     f"Transpose each matrix of {fact.reason.name} at {line.at}: swap its last two axes",
                     [line.edit(node, f"{MODULE}.swapaxes({fact.reason.name}, -1, -2)", "keras.ops")],
+                    "The batch axis then stays first.",
+                )
+
+
+@of(EveryPair)
+def last_two_of_pair(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """The same for one of two tensors that pair the samples, because the batch of one of them is its last axis."""
+    for edge in evidence.flow.into(finding.nodes[0]) if evidence.framework == "keras" else ():
+        maker, before = evidence.flow.node(edge.source), given(evidence, evidence.flow.node(edge.source))
+        if maker.op.lower() != "transpose" or not before or len(before) < 3 or edge.spec.shape != before[::-1]:
+            continue
+        for line in lines_at(evidence, maker.called)[:1]:
+            around = {ast.unparse(node): node for node in nodes(line.scope, (ast.Call, ast.Attribute)) if node.lineno == line.raised.line}
+            turned = [(node, whole) for node in around.values() if (whole := turned_around(node)) is not None]
+            if len(turned) == 1:
+                node, whole = turned[0]
+                yield (
+                    f"Transpose each matrix of {short(whole)} at {line.at}: swap its last two axes",
+                    [line.edit(node, f"{MODULE}.swapaxes({line.source.of(whole)}, -1, -2)", "keras.ops")],
                     "The batch axis then stays first.",
                 )
 
@@ -97,9 +117,15 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line."""
     for line in lines_of(evidence)[:1]:
-        for (node, few), (other, many) in itertools.permutations(line.shaped(), 2):
-            index = between(few, many)
+        for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
+            index, node = between(few, many), operand
             statement = statement_of(parents(line.source.tree), node)
+            if (
+                isinstance(node, ast.Call)
+                and len(node.args) == 1
+                and line.specs.get(ast.unparse(node.args[0]), Spec(None, "")).shape == few
+            ):
+                node = node.args[0]  # a function of each of its values
             if not index or not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
             same = [

@@ -227,10 +227,11 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None
     shape = predictions.spec.shape if predictions is not None else None
     # What has an axis fewer than its one input has reduced it.
+    reduced = node
     while node is not None and wanted and shape is not None and len(shape) == len(wanted) and len(evidence.flow.into(node.id)) == 1:
         reduced, before = node, evidence.flow.into(node.id)[0]
         node, shape = evidence.flow.node(before.source), before.spec.shape
-    if not wanted or not shape or len(shape) != len(wanted) + 1:
+    if reduced is None or not wanted or not shape or len(shape) != len(wanted) + 1:
         return
     fits = [axis for axis in range(1, len(shape)) if (*shape[:axis], *shape[axis + 1 :]) == wanted]
     for line in lines_at(evidence, reduced.called) if len(fits) == 1 else ():

@@ -262,7 +262,7 @@ class BatchElsewhere(Fact, frozen=True):
         return f"The samples of {show(self.path)} are on axis {self.axis}: its batch is {show_shape(self.shape)}, and there are {self.labels[0]} labels."
 
     def why(self) -> str:
-        return f"Keras reads the first axis as the batch, so the model makes {self.shape[0]} predictions. Transpose the data: samples first, then time."
+        return f"Keras reads the first axis as the batch, so the model makes {self.shape[0]} predictions. Transpose the data: samples first{', then time' * (len(self.shape) > 2)}."
 
     def sides(self) -> Sides:
         order = (self.axis, *(i for i in range(len(self.shape)) if i != self.axis))

@@ -201,7 +201,7 @@ class WrongUnits(Fact, frozen=True):
 
     ``giver``: the node that outputs what the loss uses as labels, if that is not the data; ``made``: where the two sizes come from.
     ``from_one``: the labels are one-hot vectors of classes counted from 1, so that no observed label is of class 0.
-    ``listed``: each label lists the numbers of several classes.
+    ``listed``: each label lists the numbers of several classes. ``steps``: a label has one value for each time step.
     """
 
     head: Who
@@ -212,9 +212,12 @@ class WrongUnits(Fact, frozen=True):
     made: tuple[str, ...] = ()
     from_one: bool = False
     listed: bool = False
+    steps: bool = False
 
     def message(self) -> str:
         given = self.predictions[-1]
+        if self.steps:
+            return f"{named(self.head)} outputs {given} values at each of {self.predictions[1]} steps, but the labels {show_shape(self.labels[:-1])} have one for each step."
         if self.listed:
             return (
                 f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."

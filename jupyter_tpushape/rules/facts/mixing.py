@@ -40,6 +40,8 @@ class EveryPair(Fact, frozen=True):
         )
 
     def why(self) -> str:
+        if len(self.left) == len(self.right):
+            return "The two have the batch on different axes, and each has size 1 where the other has the batch. Keep the batch on the first axis of both."
         return (
             "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. "
             "Give both the same rank."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, KeyPath, Side, Sides, Who
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import count, named
+from ..words import count, named, placed
 
 
 class OutOfRange(Fact, frozen=True):
@@ -115,3 +115,27 @@ class LabelScale(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("0 to 1"), Side(f"{self.lowest:g} to {self.highest:g}")
+
+
+class IndexBeyond(Fact, frozen=True):
+    """An index that ``shape`` does not have on ``axis``."""
+
+    operation: Who
+    shape: Shape
+    axis: int
+    index: int
+
+    @property
+    def size(self) -> int:
+        """The size of the axis."""
+        return self.shape[self.axis] or 0
+
+    def message(self) -> str:
+        return f"Index {self.index}{placed(self.operation)} is beyond axis {self.axis} of {show_shape(self.shape)}, which has indices 0 to {self.size - 1}."
+
+    def why(self) -> str:
+        read = self.size - 1 if self.index >= 0 else 0
+        return f"No error is raised: JAX reads index {read} instead."
+
+    def sides(self) -> Sides:
+        return Side(f"0 to {self.size - 1}"), Side(str(self.index))

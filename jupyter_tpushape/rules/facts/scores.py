@@ -108,3 +108,22 @@ class SingleUnit(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("one unit per class, or a sigmoid"), Side("one unit")
+
+
+class PickedElsewhere(Fact, frozen=True):
+    """``softmax`` sums over ``axis`` of ``shape``, and ``reader`` takes one value of it along ``along``."""
+
+    softmax: Who
+    shape: Shape
+    axis: int
+    along: int
+    reader: Who
+
+    def message(self) -> str:
+        return (
+            f"{self.softmax.op}{placed(self.softmax)} runs over axis {self.axis} of {show_shape(self.shape)}, "
+            f"but {self.reader.op}{placed(self.reader)} takes one value along axis {self.along}."
+        )
+
+    def why(self) -> str:
+        return f"The values along axis {self.along} do not sum to 1, so they are no probabilities of classes. Compute the softmax along axis {self.along}."

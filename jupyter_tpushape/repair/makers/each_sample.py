@@ -1,0 +1,136 @@
+"""Candidates where a function of the user's own is written for one sample: sums over everything, values in pairs, a split of the first axis."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+from ...examine.evidence import Evidence
+from ...flow import Fact, Finding
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.loss import LossRaised
+from ...rules.facts.loss_silent import RowsLost
+from ...rules.facts.margins import MarginOfSums
+from ...rules.facts.mixing import EveryPair
+from ...rules.facts.scores import PickedElsewhere
+from ...rules.words import STACKS
+from ..text.arguments import argument
+from ..text.source import called, given_to, nodes
+from .edits import Made, of
+from .line import calls_at, lines_at, lines_of, whole_number
+
+
+@of(MarginOfSums)
+def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Made:
+    """The same of every sum that a margin compares."""
+    edits, places = [], []
+    for total, whole in zip(fact.totals, fact.wholes, strict=True):
+        calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
+        if len(calls) != 1 or calls[0][0].keyword("axis") is not None or len(calls[0][1].args) != 1:
+            return
+        line, call = calls[0]
+        edits.append(line.more(call, f"axis={-1 if len(whole) == 2 else tuple(range(1, len(whole)))}"))
+        places.append(str(line.raised.line))
+    yield (
+        f"Sum over the axes of each sample at lines {' and '.join(places)}",
+        edits,
+        "Each sample then has a separate sum, and the margin is taken of each.",
+    )
+
+
+@of(EveryPair)
+def own_pairs(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """Each value of a sample with each other of it, where ``x[:, None] - x`` is written as for a vector and ``x`` has a row for each sample."""
+    few, many = sorted((fact.left, fact.right), key=len)
+    if len(few) != 2 or many != (few[0], 1, few[1]):
+        return
+    for line in lines_at(evidence, finding.location)[:1]:
+        for item in nodes(line.scope, ast.BinOp):
+            if item.lineno != line.raised.line:
+                continue
+            for column, row in itertools.permutations((item.left, item.right)):
+                whole = ast.unparse(row)
+                if ast.unparse(column).replace(" ", "") == f"{whole}[:,None]" and isinstance(row, (ast.Name, ast.Attribute)):
+                    yield (
+                        f"Compare the {few[1]} values of each sample in pairs at {line.at}: {whole}[:, :, None] and {whole}[:, None]",
+                        [line.edit(column, f"{whole}[:, :, None]"), line.edit(row, f"{whole}[:, None]")],
+                        "The batch axis stays first, and no sample is combined with another one.",
+                    )
+
+
+@of(OperationRaised, LossRaised)
+def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """A split of the last axis, where one of the first axis takes apart the samples."""
+    rows = {spec.shape[0] for _, spec in (*evidence.x, *evidence.y) if spec.shape}
+    for line in lines_of(evidence)[:1]:
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        for item in nodes(line.scope, ast.Assign):
+            call, names = item.value, {one.id for target in item.targets for one in nodes(target, ast.Name)}
+            if not isinstance(call, ast.Call) or called(call) not in ("split", "array_split") or not names & used or not call.args:
+                continue
+            axis, shape = argument(call, "axis", ["x", "parts", "axis"]), line.shape(call.args[0])
+            if (axis is not None and whole_number(axis) != 0) or not shape or len(shape) < 2 or shape[0] not in rows:
+                continue
+            yield (
+                f"Split along the last axis at line {call.lineno}: axis=-1",
+                [line.edit(axis, "-1") if axis is not None else line.more(call, "axis=-1")],
+                "Without axis=, the first axis is split, which is the batch.",
+            )
+
+
+@of(PickedElsewhere)
+def softmax_of_classes(evidence: Evidence, finding: Finding, fact: PickedElsewhere) -> Made:
+    """A softmax along the axis on which one of its values is taken."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"]) if called(call) in ("softmax", "log_softmax") else None
+            if call.lineno == line.raised.line and axis is not None and whole_number(axis) in (fact.axis, fact.axis - len(fact.shape)):
+                new = -1 if fact.along == len(fact.shape) - 1 else fact.along
+                yield (
+                    f"Use axis {new} instead of {ast.unparse(axis)} in {called(call)} at {line.at}",
+                    [line.edit(axis, str(new))],
+                    "The probabilities of the classes then sum to 1.",
+                )
+
+
+_SUMMARIES = frozenset({"sum", "mean", "max", "min", "std", "var", "norm", "logsumexp", "reduce_sum", "reduce_mean", "reduce_max"})
+
+
+@of(OperationRaised)
+def kept_dims(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """``keepdims=True`` for the sum of a tensor along one axis, where the tensor itself is then divided by it."""
+    for line in lines_of(evidence)[:1]:
+        node = line.node
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Div, ast.Sub)):
+            continue
+        whole = ast.unparse(node.left)
+        inside = [one for item in nodes(node.right, ast.Name) for one in given_to(line.scope, item, line.raised.line)[-1:]]
+        found = [
+            call
+            for one in (node.right, *inside)
+            for call in nodes(one, ast.Call)
+            if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
+        ]
+        words = {word.arg for call in found for word in call.keywords}
+        if len(found) == 1 and "axis" in words and "keepdims" not in words:
+            yield (
+                f"Keep the axis of the {called(found[0])} of {whole} at line {found[0].lineno}: keepdims=True",
+                [line.more(found[0], "keepdims=True")],
+                f"{whole} is then combined with its own values along that axis.",
+            )
+
+
+@of(RowsLost)
+def stack_reduced(evidence: Evidence, finding: Finding, fact: RowsLost) -> Made:
+    """The axis of a stack reduced again, where several predictions are stacked in front of their batch and another axis is reduced."""
+    maker = evidence.flow.node(finding.nodes[0])
+    readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(maker.id)] if maker.op in STACKS else []
+    for reader in readers if len(readers) == 1 else ():
+        for line, call in calls_at(evidence, reader.called, *_SUMMARIES):
+            axis = line.keyword("axis")
+            if axis is not None and whole_number(axis) not in (0, None):
+                yield (
+                    f"Use axis 0 instead of {ast.unparse(axis)} in {called(call)} at {line.at}",
+                    [line.edit(axis, "0")],
+                    f"The stack has one entry for each of the {fact.predictions[0]} predictions there.",
+                )

@@ -1,0 +1,49 @@
+"""Candidates for the first state of a loop that the line which raised takes apart."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ..text.source import Function, called, given_to, nodes
+from .edits import Made
+from .line import Line, lines_of, listed
+
+_FILLED = frozenset({"zeros", "ones", "full"})
+
+
+def column(evidence: Evidence, finding: Finding) -> Made:
+    """A first state of one value for each sample with an axis of size 1 behind the samples, as what reads it in the loop needs."""
+    for line in lines_of(evidence)[:1]:
+        flat = [node.id for node in line.operands() if isinstance(node, ast.Name) and len(line.shape(node) or ()) == 1]
+        for name in flat:
+            shape = _first(line, name)
+            if shape is not None and len(shape.elts) == 1:
+                text = f"({line.source.of(shape.elts[0])}, 1)"
+                yield (
+                    f"Create the first state with an axis of size 1 at line {shape.lineno}: {text}",
+                    [line.edit(shape, text)],
+                    f"{name} then has one value in a row for each sample.",
+                )
+
+
+def _first(line: Line, name: str) -> ast.Tuple | None:
+    """The shape with which the part of a loop's first state is made that a name of the loop's function holds."""
+    body = line.scope
+    if not isinstance(body, ast.FunctionDef) or not body.args.args:
+        return None
+    state = body.args.args[0].arg
+    parts = [target for item in nodes(body, ast.Assign) if ast.unparse(item.value) == state for target in item.targets]
+    places = [i for part in parts for i, one in enumerate(listed(part)) if ast.unparse(one) == name]
+    for outer in line.around(Function):
+        for call in nodes(outer, ast.Call):
+            if called(call) != "scan" or len(call.args) < 2 or ast.unparse(call.args[0]) != body.name:
+                continue
+            start = call.args[1]
+            start = (given_to(outer, start, call.lineno) or [start])[-1] if isinstance(start, ast.Name) else start
+            one = start if name == state else listed(start)[places[0]] if places and len(listed(start)) > places[0] else None
+            made = (given_to(outer, one, call.lineno) or [one])[-1] if isinstance(one, ast.Name) else one
+            if isinstance(made, ast.Call) and called(made) in _FILLED and made.args and isinstance(made.args[0], ast.Tuple):
+                return made.args[0]
+    return None
