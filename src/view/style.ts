@@ -322,13 +322,13 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:$muted;font-family:${SANS}}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid $line}
-.narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
+.narrow .tabs{padding:6px 4px 0;gap:0}.tps.narrow .tabs button{padding:4px 4px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
 .narrow .branches :is(dt,dd){grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
-.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 2px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px;display:block}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`);
