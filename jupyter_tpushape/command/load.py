@@ -48,10 +48,11 @@ def load(place: str) -> Any:
 def _said(error: BaseException) -> str:
     """The line that raised and the message, without what frameworks put around it."""
     from ..examine import error_line
+    from ..flow.text import in_short
     from ..trace.assemble import clean_message
 
     where = error_line(error)
-    return f"{f', at {where}' if where else ''} ({type(error).__name__}: {clean_message(error)})"
+    return f"{f', at {where}' if where else ''} ({type(error).__name__}: {in_short(clean_message(error))})"
 
 
 def _module(file: Path) -> Any:

@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Any
 
+from ..flow.text import in_short
 from ..report import Report
 
 # Messages of Keras, TensorFlow and NumPy about shapes or dtypes.
@@ -117,7 +118,7 @@ def _numpy(error: BaseException) -> str:
         return ""
     said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), type(error).__name__)
     text = f", `{where.text}`" if where.text else ""
-    return f"Shapes do not match at {where}{text}: {said[:200].rstrip('.')}."
+    return f"Shapes do not match at {where}{text}: {in_short(said)[:200].rstrip('.')}."
 
 
 def _by_framework(error: BaseException) -> bool:

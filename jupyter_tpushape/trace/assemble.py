@@ -166,9 +166,7 @@ def door_names(names: list[str]) -> list[str]:
 
 
 # TensorFlow's own notation of a node, shortened to its operation and the shapes it got.
-_NODE = re.compile(
-    r"for '\{\{node [^}]*\}\} = (\w+)\[?.*?' with input shapes: ((?:\[[^\]]*\](?:, )?)+)(?: and with input tensors computed as partial shapes: .*\])?"
-)
+_NODE = re.compile(r"for '\{\{node [^}]*\}\} = (\w+)\[?.*?' with input shapes: ((?:\[[^\]]*\](?:, )?)+)")
 _WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?")
 
 
