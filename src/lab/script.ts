@@ -35,7 +35,9 @@ export function view(): Promise<typeof mount> {
     // The server lets a browser keep what stands in static for a year, and this name is the same in every version: the browser asks first.
     void fetch(element.src, { cache: "no-cache" })
       .catch(() => null)
-      .then(() => document.head.append(element));
+      .then(() => {
+        document.head.append(element);
+      });
   });
   return loading;
 }
