@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
         answer_soon()
     parser = command_line()
     try:
-        options = parser.parse_args(arguments)
+        options, rest = parser.parse_known_args(arguments)
+        if rest:
+            _unknown(parser, options.command, rest)
     except SystemExit as leaving:
         raise SystemExit(flushed(int(leaving.code or 0))) from None
     options.parser, options.alone = parser, arguments is None
@@ -42,6 +44,16 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
+def _unknown(parser: argparse.ArgumentParser, command: str, rest: list[str]) -> None:
+    """Ends with the usage of the command that was typed, and the option that may have been meant."""
+    import difflib
+
+    commands = next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    near = difflib.get_close_matches(rest[0].partition("=")[0], commands[command]._option_string_actions, 1)
+    hint = f". Did you mean {near[0]}?" if near else ""
+    commands[command].error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+
+
 def command_line() -> argparse.ArgumentParser:
     from . import __version__
 
@@ -49,7 +61,7 @@ def command_line() -> argparse.ArgumentParser:
         prog="tpushape", description="Find where tensor shapes do not match in a Keras model, why, and how to fix it."
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(required=True, metavar="command", dest="command")
     _check(
         commands.add_parser(
             "check",

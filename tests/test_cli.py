@@ -120,3 +120,24 @@ def test_targets_and_rules_are_listed(capsys):
     assert title in capsys.readouterr().out
     assert main(["doctor"]) == 0
     assert "tensorflow" in capsys.readouterr().out
+
+
+def test_a_file_alone_and_an_option_that_does_not_exist_are_answered_with_what_was_meant(tmp_path, capsys):
+    file = tmp_path / "train.py"
+    file.write_text("def data():\n    pass\ndef make_model():\n    pass\n")
+    assert main(["check", str(file)]) == 2
+    assert f"It defines data, make_model. Use {file}:make_model." in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        main(["check", f"{file}:make_model", "--fromat=json"])
+    assert left.value.code == 2 and "Did you mean --format?" in capsys.readouterr().err
+
+
+def test_a_script_whose_pipeline_raises_is_told_its_line_and_the_message_alone(tmp_path, capsys):
+    file = tmp_path / "pipe.py"
+    file.write_text(
+        "import tensorflow as tf\n\n\ndef decode(row):\n    return tf.reshape(row, (4, 4))\n\n\n"
+        "data = tf.data.Dataset.from_tensors(tf.zeros((15,))).map(decode)\n"
+    )
+    assert main(["check", f"{file}:data"]) == 2
+    said = capsys.readouterr().err
+    assert "pipe.py:5" in said and "node" not in said and said.count("\n") == 1

@@ -9,6 +9,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.notebook.comm import _explained
+from jupyter_tpushape.views.naming import named
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 START = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np, tensorflow as tf\nL = keras.layers"
@@ -124,3 +126,49 @@ def test_a_fix_whose_text_raises_in_another_cell_is_rejected_and_the_next_one_is
     fix = report.findings[0].fixes[0]
     assert (fix.verified, fix.proof) == (True, "source")
     assert "+model.fit(x, y, verbose=0)" in fix.patch
+
+
+MAPPED = """\
+def decode(row):
+    return tf.reshape(row, (4, 4)), 1
+tf.data.Dataset.from_tensor_slices(np.zeros((8, 15), "float32")).map(decode)
+"""
+
+
+def test_a_function_of_a_pipeline_is_named_by_the_line_that_raised(run):
+    run(START.format(lib="keras"))
+    result, _, said = run(MAPPED)
+    assert not result.success
+    hint = next(line for line in said.splitlines() if line.startswith("tpushape ▸"))
+    assert "In[2]:2" in hint and "15 elements" in hint and "node" not in hint
+
+
+MIXER = """\
+class Mixer(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.tokens = L.Dense(64)
+        self.out = L.Dense(7)
+
+    def call(self, x):
+        y = keras.ops.transpose(self.tokens(keras.ops.transpose(x, (0, 2, 1))), (0, 2, 1))
+        return self.out(x + y)
+
+
+mixer = Mixer()
+mixer.compile("adam", "mse")
+patches, kinds = np.zeros((32, 81, 5), "float32"), np.zeros((32, 81, 7), "float32")
+mixer.fit(patches, kinds, batch_size=16, verbose=0)
+"""
+
+
+def test_an_earlier_failure_is_explained_after_a_later_one_and_its_size_is_solved_for(run):
+    run(START.format(lib="keras"))
+    assert not run(MIXER)[0].success
+    assert not run("L.Add()([keras.Input((4,)), keras.Input((5,))])")[0].success
+    report = named(_explained(run.shell, 2, None), run.shell, failed=True, execution=2)
+    assert (report.about.model, report.about.data, report.about.execution) == ("mixer", "patches, kinds", 2)
+    assert [fix.verified for fix in report.findings[0].fixes] == [True]
+    assert "+        self.tokens = L.Dense(81)" in report.findings[0].fixes[0].patch
+    with pytest.raises(LookupError, match="no longer the last"):
+        _explained(run.shell, 1, None)

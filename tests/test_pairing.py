@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 from jupyter_tpushape.notebook.inventory import inventory
-from jupyter_tpushape.notebook.pairing import used_together
+from jupyter_tpushape.notebook.pairing import belong, used_together
 from jupyter_tpushape.views.names import canonical, looked_up
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -117,6 +117,11 @@ def test_what_is_not_written_as_names_is_never_looked_up(cell):
     assert used_together(cell) == frozenset()
     with pytest.raises(ValueError, match="is not a variable: expected names"):
         looked_up(cell[len("model.fit(") : -1], {"x": 1, "y": 2, "a": {}})
+
+
+def test_names_that_differ_in_their_first_or_last_letter_belong_together():
+    assert belong("x_train", "y_train") and belong("tx", "ty") and belong("train_images", "train_labels")
+    assert not belong("y", "x") and not belong("tx", "vy") and not belong("max", "may_")
 
 
 def test_names_are_written_one_way():

@@ -39,7 +39,9 @@ def check_place(place: str) -> None:
     if not place.strip():
         raise UsageError("The model has no name: use file.py:name, such as train.py:make_model.")
     if not path or not name:
-        raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
+        made = _public(_bound(Path(place)) or {}) if os.path.isfile(place) else []  # noqa: PTH113
+        say = f"It defines {', '.join(made[:8])}. Use {place}:{_likely(made)}" if made else "Use file.py:name, such as train.py:make_model"
+        raise UsageError(f"{place} does not name an object in a file. {say}.")
     if not os.path.isfile(path):  # noqa: PTH113
         if os.path.exists(path):  # noqa: PTH110
             raise UsageError(f"{path} is not a regular file: use the path of a Python file, then a colon and a name in it.")
@@ -49,9 +51,19 @@ def check_place(place: str) -> None:
     known = _bound(Path(path))
     if known is not None and name not in known:
         alike = difflib.get_close_matches(name, known, 1)
-        made = [one for one, defined in known.items() if defined and not one.startswith("_")]
+        made = _public(known)
         hint = f" Did you mean {alike[0]}?" if alike else ""
         raise UsageError(f"{Path(path).name} does not define {name}; it defines {', '.join(made[:8]) or 'no functions'}.{hint}")
+
+
+def _public(known: dict[str, bool]) -> list[str]:
+    """The public functions and classes of a file."""
+    return [one for one, defined in known.items() if defined and not one.startswith("_")]
+
+
+def _likely(made: list[str]) -> str:
+    """What of these may build a model, by its name."""
+    return next((one for word in ("model", "net", "build", "make") for one in made if word in one.lower()), made[0])
 
 
 def _near_file(path: Path) -> str:

@@ -17,8 +17,8 @@ def targets(_: Any) -> int:
     for name, entry in SLICES.items():
         target = entry.target
         made = target() if callable(target) else target
-        memory = f"{entry.available_bytes / 2**30:5.2f} of {made.hbm_bytes / 2**30:3.0f} GiB HBM a core"
-        lines.append(f"{name:10} {made.replicas:4} replicas  {made.hosts:3} hosts  {memory}")
+        counts = f"{made.replicas:4} replica{'s' * (made.replicas > 1):1}  {made.hosts:3} host{'s' * (made.hosts > 1):1}"
+        lines.append(f"{name:10} {counts}  {entry.available_bytes / 2**30:5.2f} GiB of usable HBM per core")
     written("\n".join(lines))
     return 0
 
@@ -39,6 +39,7 @@ def rules(options: Any) -> int:
     for rule in found:
         lines.append(f"{rule.id:22} {rule.severity:7} {rule.title}")
         if options.rule:
-            lines.append(f"\n{rule.doc or rule.title}\n\nSource: {rule.source}\n\nFails:\n{rule.fails}\nPasses:\n{rule.passes}")
+            doc = f"\n{rule.doc}\n" if rule.doc else ""
+            lines.append(f"{doc}\nSource: {rule.source}\n\nFails:\n{rule.fails}\nPasses:\n{rule.passes}")
     written("\n".join(lines))
     return 0

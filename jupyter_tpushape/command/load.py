@@ -45,6 +45,16 @@ def load(place: str) -> Any:
         raise UsageError(f"{file.name} raises an error when {name} is read ({type(error).__name__}: {error}): fix that first.") from None
 
 
+def _said(error: BaseException) -> str:
+    """The line that raised and the message, without what frameworks put around it."""
+    from ..examine import error_line
+    from ..flow.text import in_short
+    from ..trace.assemble import clean_message
+
+    where = error_line(error)
+    return f"{f', at {where}' if where else ''} ({type(error).__name__}: {in_short(clean_message(error))})"
+
+
 def _module(file: Path) -> Any:
     name = f"tpushape_checked_{file.stem}"
     if name in sys.modules and getattr(sys.modules[name], "__file__", "") == str(file):
@@ -61,7 +71,7 @@ def _module(file: Path) -> Any:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise UsageError(f"{file.name} raises an error when it is executed ({type(error).__name__}: {error}): fix that first.") from error
+        raise UsageError(f"{file.name} raises an error when it is executed{_said(error)}: fix that first.") from error
     return module
 
 

@@ -13,7 +13,7 @@ from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds, accepted
 from ..trace.framework import Framework
 from ..trace.inside import look_before, look_inside
-from ..trace.locations import is_user_file, location
+from ..trace.locations import location
 from ..trace.raised import frames_of, raised_at
 from ..trace.ran import Leaf, Run, leaves
 from ..trace.recorder import Call, Recorder, Source
@@ -266,13 +266,6 @@ def data_failed(seen: Examined, error: BaseException) -> None:
 
 
 def error_line(error: BaseException) -> Location | None:
-    """The innermost line of the user's own source in an exception's traceback."""
-    found = None
-    trace = error.__traceback__
-    while trace is not None:
-        if is_user_file(trace.tb_frame.f_code.co_filename):
-            found = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-        trace = trace.tb_next
-    if found is None:  # a function that TensorFlow has converted runs from another file
-        found = next(((place[0], place[1]) for _, place in frames_of(error)), None)
+    """The innermost line of the user's own source that an exception went through, also in a function that TensorFlow has converted."""
+    found = next(((place[0], place[1]) for _, place in frames_of(error)), None)
     return location(found)

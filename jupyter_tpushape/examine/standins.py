@@ -45,7 +45,7 @@ def from_declared(adapter: Framework, model: Any, doors: list[Door] | None, batc
     """
     if not doors:
         raise BadProgram(
-            "This model does not declare its inputs, so tracing needs data or specs: use trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10)))."
+            "This model does not declare its inputs, so tracing needs data or specs: pass (x, y), or tf.TensorSpec((32, 10)). In a terminal, use --data or --input-spec."
         )
     rows = batch or 32
     by_tensor = {id(door.tensor): door.spec for door in doors}

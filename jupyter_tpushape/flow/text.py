@@ -38,3 +38,8 @@ def line(text: object) -> str:
 def uncommanding(text: str) -> str:
     """A text for a log: no line of it is a command of the runner that keeps the log."""
     return _ANYWHERE.sub("# #", _BEGINS.sub(r"\1: ", text))
+
+
+def in_short(said: str) -> str:
+    """A message of TensorFlow without the constants of a graph that it ends with, which say the shapes a second time."""
+    return said.partition(" and with input tensors computed as partial shapes")[0]

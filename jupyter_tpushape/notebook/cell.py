@@ -158,20 +158,23 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
 _LOADING = re.compile(r"^%load_ext[ \t]+jupyter_tpushape[ \t]*$", re.MULTILINE)
 
 
-def rerun_report(extension: Any, chosen: dict[str, Any]) -> Any:
-    """The report of the cell that failed, where it may safely be run again; ``None`` for any other cell.
+def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> Any:
+    """The report of a cell that failed, the last one or that with a number, where it may safely be run again; ``None`` for any other cell.
 
     Layers get the names that they had in the failed run.
     """
-    shell, source = extension.shell, extension.source
+    shell = extension.shell
+    source, _, counters_then = extension.earlier.get(execution) or (extension.source, 0, extension.failed_counters)
     # Loading us once more changes nothing.
     if not source.strip() or not is_pure(_LOADING.sub("", source), shell.user_ns):
         return None
-    now = [(adapter, adapter.globals()) for adapter, _ in extension.failed_counters]
+    now = [(adapter, adapter.globals()) for adapter, _ in counters_then]
     try:
-        for adapter, counters in extension.failed_counters:
+        for adapter, counters in counters_then:
             adapter.restore_globals(counters)
-        report, _ = _trace_cell(shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, extension.count)
+        report, _ = _trace_cell(
+            shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, execution or extension.count
+        )
     except Exception:
         return None
     finally:

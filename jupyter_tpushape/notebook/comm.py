@@ -143,7 +143,7 @@ def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
     explain = request.op == "explain"
     report = _explained(shell, request.execution, progress) if explain else _report(request, shell, progress)
     names = [] if explain else [request.model, request.data or ""]
-    named(report, shell, *names, failed=explain)
+    named(report, shell, *names, failed=explain, execution=request.execution)
     return {"id": request.id, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
 
 
@@ -221,11 +221,15 @@ def _changed(shell: Any, request: Request, report: Any) -> str:
 
 
 def _explained(shell: Any, execution: int, progress: Any) -> Any:
+    from .cell import rerun_report
     from .last import last_report
 
-    if execution and execution != shell._tpushape.count:
-        raise LookupError(f"In[{execution}] is no longer the last cell that failed: run it again.")
     chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
+    if execution and execution != shell._tpushape.count:
+        report = rerun_report(shell._tpushape, chosen, execution) if execution in shell._tpushape.earlier else None
+        if report is None:
+            raise LookupError(f"In[{execution}] is no longer the last cell that failed: run it again.")
+        return report
     report = last_report(shell._tpushape, chosen)
     if report is None:
         raise LookupError("No shape error in this kernel since it was connected: run the cell again, or choose a model and trace it.")

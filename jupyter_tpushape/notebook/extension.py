@@ -46,6 +46,8 @@ class Extension:
         self.seen: dict[str, str] = {}
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
+        #: Of each cell that failed before the last one its text, the line that raised and its counters: no exception, which keeps data alive.
+        self.earlier: dict[int, tuple[str, int, list[tuple[Any, Any]]]] = {}
         self.arrivals = Arrivals(self.hook)
 
     def before(self, info: Any = None) -> None:
@@ -82,9 +84,12 @@ class Extension:
             self.watched.later(_reported)
 
     def _hint(self, error: BaseException, source: str) -> None:
+        from ..views.naming import line_of_cell
         from .hint import hint_for
 
         # What failed is kept whatever it is: %tpushape shows it. A hint is for what shapes, dtypes or a framework have a part in.
+        if self.said:
+            self.earlier[self.count] = self.source, line_of_cell(self.error, self.shell.user_ns), self.failed_counters
         self.error, self.source, self.count, self.said = error, source, self.running, ""
         self.failed_counters = self.counters
         self.said = hint_for(error)

@@ -6,12 +6,13 @@ import re
 import sys
 from typing import Any
 
+from ..flow.text import in_short
 from ..report import Report
 
 # Messages of Keras, TensorFlow and NumPy about shapes or dtypes.
 _OURS = re.compile(
     r"incompatible with the layer|[Ss]hapes? .*(incompatible|not aligned|mismatch|must)|must have (the same )?(shape|rank)|"
-    r"[Dd]imensions? must (be equal|match)|[Dd]imension size|[Ii]ncompatible shapes|cannot reshape array|total size of|"
+    r"[Dd]imensions? must (be equal|match)|[Dd]imension size|[Ii]ncompatible shapes|[Cc]annot reshape (array|a tensor)|total size of|"
     r"could not be broadcast|not broadcastable|expected (min_|max_)?ndim|expected axis|[Ii]nvalid (input )?shape|"
     r"must have rank|inhomogeneous shape|[Cc]ardinality is ambiguous|zero or negative|incompatible shape|"
     r"[Kk]ernel shape must|[Mm]atrix size-incompatible|logits and labels must|must be (broadcastable|compatible)|"
@@ -108,15 +109,16 @@ def report_of_code(error: BaseException) -> Report:
 def _numpy(error: BaseException) -> str:
     """Errors of NumPy and TensorFlow operations: the user's line and the message."""
     from ..examine import error_line
+    from ..trace.assemble import clean_message
 
     if not _NUMPY.search(str(error)) and not _by_framework(error):
         return ""
     where = error_line(error)
     if where is None:
         return ""
-    said = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
+    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), type(error).__name__)
     text = f", `{where.text}`" if where.text else ""
-    return f"Shapes do not match at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}."
+    return f"Shapes do not match at {where}{text}: {in_short(said)[:200].rstrip('.')}."
 
 
 def _by_framework(error: BaseException) -> bool:

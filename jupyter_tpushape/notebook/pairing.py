@@ -72,8 +72,10 @@ def best(model: str, inputs: Any, data: Sequence[dict[str, Any]], features: Mapp
 
 
 def belong(features: str, labels: str) -> bool:
-    """Whether two names say that one holds what the other labels: ``x_train`` and ``y_train``, ``train_images`` and ``train_labels``."""
+    """Whether two names say that one contains what the other labels: ``x_train`` and ``y_train``, ``tx`` and ``ty``, ``train_images`` and ``train_labels``."""
     if features[:1].lower() == "x" and labels[:1].lower() == "y" and features[1:] == labels[1:]:
+        return True
+    if features[-1:].lower() == "x" and labels[-1:].lower() == "y" and features[:-1] == labels[:-1]:
         return True
     ours, theirs = _parts(features), _parts(labels)
     mine, other = ours - theirs, theirs - ours

@@ -139,7 +139,7 @@ def _calculated(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Quest
         if node.op == failed.op and node.called is not None and node.called.line == failed.called.line and len(edges) == 2:
             picked = [_picks(after.flow, edge.source) for edge in edges]
             if picked[0] != picked[1] and all(edge.spec.shape and edge.spec.shape[-1] != 2 for edge in edges):
-                yield "May the number of a class be calculated with? argmax gives numbers of classes, which are names and no quantities."
+                yield "Is it intended to calculate with class indices? argmax returns them, and arithmetic on them usually has no meaning."
                 return
 
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from types import CodeType
 
 from ..examine import Examined
 from ..flow import Fact, Finding, Shape
@@ -137,26 +138,35 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
     From the last one up: what stands nearest to the end decides what comes out. Of an operation, those of the layers of the program's own.
     """
     function = getattr(seen.program.model, "func", seen.program.model)
+    # A notebook's cell is run as a whole, and makes the data as well: of it, only what layers are made with.
+    cell = getattr(getattr(function, "__self__", None), "code", None)
     try:
-        source, scope = Text(seen).definition(function)
+        if isinstance(cell, CodeType):
+            source = Text(seen).source(cell.co_filename)
+            scope: ast.AST = source.tree
+        else:
+            source, scope = Text(seen).definition(function)
     except NoPlace:
         return
-    above, name = parents(source.tree), getattr(function, "__name__", "")
+    above, name = parents(source.tree), getattr(function, "__name__", "") if cell is None else ""
     written = [node for node in nodes(scope, ast.Constant) if _is_size(node, above, scope)]
+    if cell is not None:
+        kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"}
+        written = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in kinds]
     read = {node.id for node in nodes(scope, ast.Name)}
     named = [node for key, node in constants(source.tree) if key in read]
     functions = {item.name for item in nodes(source.tree, (ast.FunctionDef, ast.ClassDef))}
     own = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in functions]
     made = _of_layers(seen, source, above) if isinstance(finding.fact, OperationRaised) else []
-    for group in (made, named, own, [node for node in written if node not in own]):
+    for group in (made, named, own, [node for node in written if node not in own and node not in made]):
         for node in sorted(group, key=lambda node: (node.lineno, node.col_offset), reverse=True):
             if type(node.value) is int and node.value > 0:
                 yield source, name, node
 
 
 def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) -> list[ast.Constant]:
-    """The sizes that layers of the program's own are made with."""
-    kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"}
+    """The sizes that layers of the program's own are made with, and a model that is a class of its own."""
+    kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"} | {type(seen.model).__name__}
     inits = [
         method
         for item in nodes(source.tree, ast.ClassDef)

@@ -231,7 +231,7 @@ def _multiplied(evidence: Evidence, want: Spec) -> bool:
 
 
 WIDTHS = rule(
-    "label-widths", "One-hot labels have another width in other batches", severity="error", source="the sampled batches",
+    "label-widths", "The number of classes in one-hot labels varies between batches", severity="error", source="the sampled batches",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "categorical_crossentropy"); return m
@@ -277,7 +277,7 @@ def varying_widths(evidence: Evidence) -> list[tuple[KeyPath, tuple[int, ...]]]:
 
 
 NUMBERED = rule(
-    "weights-numbered", "Sample weights that are the numbers of the samples", severity="note", source="the sampled weights",
+    "weights-numbered", "Sample weights that only count the samples", severity="note", source="the sampled weights",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m

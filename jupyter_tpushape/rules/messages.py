@@ -88,7 +88,7 @@ _TODAY: tuple[Known, ...] = (
         "In a built model, the data has a different number of features than the layer was built for. In custom code, transpose one operand.",
     ),
     known(
-        "op-shapes", r"Dimensions must be equal, but are (?P<got>\d+) and (?P<want>\d+) for",
+        "op-shapes", r"Dimensions must be equal, but are (?P<got>\d+) and (?P<want>\d+)(?: for)?",
         "An operation combines an axis of size {got} with one of size {want}.",
         "The message ends with the shapes of both operands. These sizes must be equal, or one must be 1.",
     ),

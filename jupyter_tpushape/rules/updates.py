@@ -20,8 +20,8 @@ UPDATE = rule(
     source="keras/src/optimizers/base_optimizer.py: apply; tf_keras/src/optimizers/optimizer.py: apply_gradients",
     fails=stepped(_UPDATE % "self.trainable_variables, tape.gradient(loss, self.trainable_variables)").replace(_METRIC, ""),
     passes=stepped(_UPDATE % "tape.gradient(loss, self.trainable_variables), self.trainable_variables").replace(_METRIC, ""),
-    doc="""Reported if an optimizer of Keras raises for what a training step passes to apply_gradients or apply. The values are no pairs, gradients and
-variables are in the other order, a gradient does not fit its variable, or the optimizer was built for other variables.""",
+    doc="""Reported if an optimizer of Keras raises for what a training step passes to apply_gradients or apply. The values are not pairs, gradients and
+variables are swapped, a gradient does not fit its variable, or the optimizer was built for other variables.""",
 )  # fmt: skip
 
 

@@ -17,17 +17,19 @@ from .names import canonical
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 
 
-def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: bool = False) -> Any:
+def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: bool = False, execution: int = 0) -> Any:
     """The report, with model, data, backend, time and cell in it; the user's names for the first two.
 
-    ``failed``: it is of what failed last, so the cell is the one that raised, and its text says what was made there.
+    ``failed``: it is of what failed last, or of an earlier ``execution``, so the cell is the one that raised, and its text says what was made there.
     """
     extension = getattr(shell, "_tpushape", None)
-    execution = 0 if extension is None else extension.count if failed else extension.running
+    execution = 0 if extension is None else execution or (extension.count if failed else extension.running)
     if failed and extension is not None and not model:
-        model, data = made_at(shell.transform_cell(extension.source), _line(extension.error, shell.user_ns))
+        source, line, _ = extension.earlier.get(execution) or (extension.source, line_of_cell(extension.error, shell.user_ns), None)
+        model, data = made_at(shell.transform_cell(source), line)
+    data = canonical(data)
     if extension is not None and model and not failed:
-        extension.seen[model] = canonical(data)
+        extension.seen[model] = data
     report.about = About(
         model=model,
         data=data,
@@ -78,7 +80,7 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _line(error: BaseException | None, namespace: dict[str, Any]) -> int:
+def line_of_cell(error: BaseException | None, namespace: dict[str, Any]) -> int:
     """The line of the cell itself that an exception passed through; 0 where there is none."""
     trace = error.__traceback__ if error is not None else None
     while trace is not None:

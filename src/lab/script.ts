@@ -32,7 +32,12 @@ export function view(): Promise<typeof mount> {
       loading = null;
       reject(new Error(`${element.src} cannot be loaded.`));
     };
-    document.head.append(element);
+    // The server lets a browser keep what stands in static for a year, and this name is the same in every version: the browser asks first.
+    void fetch(element.src, { cache: "no-cache" })
+      .catch(() => null)
+      .then(() => {
+        document.head.append(element);
+      });
   });
   return loading;
 }

@@ -385,8 +385,14 @@ export class App {
 
   /** Marks items, or the closed groups that they are in. */
   private mark(items: readonly Item[]): void {
-    this.viewport.matches = new Set(items.map((item) => this.picture.visible(item)));
-    this.viewport.schedule();
+    const { viewport } = this;
+    viewport.matches = new Set(items.map((item) => this.picture.visible(item)));
+    const boxes = [...viewport.matches].flatMap((item) => viewport.scene?.byItem.get(item) ?? []);
+    // Nothing in sight would look like nothing found.
+    if (boxes[0] && !boxes.some((box) => viewport.sees(box))) {
+      viewport.center(boxes[0]);
+    }
+    viewport.schedule();
   }
 
   private nextHit(back: boolean): void {

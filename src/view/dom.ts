@@ -35,7 +35,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 /** Code that goes on in another line after a mark, and within no word. */
 export function breakable(code: string): Child[] {
-  return code.split(/(?<=[^\w\s"']|_)(?=[^\W_])/).flatMap((part) => [part, h("wbr")]);
+  return code.split(/(?<=[^\w\s"']|_)(?=[^\W\d_])/).flatMap((part) => [part, h("wbr")]);
 }
 
 /** The same of a drawing. */

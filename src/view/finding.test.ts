@@ -133,4 +133,13 @@ test("the keys are shown by a button and by their own key, and hidden again", ()
   expect(keys.hidden).toBe(false);
   turnKeys(canvas);
   expect(keys.hidden).toBe(true);
+  turnKeys(canvas);
+  // Wherever the focus is in the picture, and only once: the graph's own Escape comes after.
+  const heard: string[] = [];
+  viewport.svg.addEventListener("keydown", ({ key }) => heard.push(key));
+  for (const one of [canvas.querySelector("button")!, viewport.svg]) {
+    one.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    expect(keys.hidden).toBe(true);
+  }
+  expect(heard).toEqual(["Escape"]);
 });

@@ -72,5 +72,22 @@ export function frameOf(
   const keys = keyHelp();
   tools.push(["?", trans.__("Keys (?)"), () => turn(keys)]);
   const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
-  return h("div.canvas", {}, h("div.ground", {}, viewport.far.canvas, svg), h("div.tools", {}, ...buttons), keys, legend, minimap.canvas);
+  const canvas = h(
+    "div.canvas",
+    {},
+    h("div.ground", {}, viewport.far.canvas, svg),
+    h("div.tools", {}, ...buttons),
+    keys,
+    legend,
+    minimap.canvas,
+  );
+  // Before the graph hears it, and from the button that showed them.
+  const close = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && !keys.hidden) {
+      keys.hidden = true;
+      event.stopPropagation();
+    }
+  };
+  canvas.addEventListener("keydown", close, true);
+  return canvas;
 }

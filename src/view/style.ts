@@ -210,7 +210,7 @@ export const STYLE = spelled(`
 .chip{border:1px solid $line;border-radius:11px;padding:1px 9px;font-size:12px;color:$muted;white-space:nowrap}
 .seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;min-width:200px;justify-content:flex-end}
 .search{display:flex;align-items:center;gap:6px;min-width:0}.seek button{white-space:nowrap}
-.search input{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
+.search input,.legend select{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px}.search input{padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
 .search .hits{font-size:12px;color:$muted;white-space:nowrap}
 button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button{color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;padding:3px 10px}
@@ -218,7 +218,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button.primary{background:$blue;border-color:$blue;color:$on-accent;font-weight:600}
 .tps :focus-visible{outline:2px solid $blue;outline-offset:2px}
 .tps button:disabled{opacity:.55;cursor:default}
-.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:$bg;border:1px solid $strong;border-radius:8px;padding:4px;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu>ul,.keys{position:absolute;background:$bg;border:1px solid $strong;border-radius:8px}.menu{position:relative;flex:none}.menu>ul{right:0;top:calc(100% + 4px);z-index:9;padding:4px;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
@@ -244,20 +244,20 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tools{position:absolute;right:10px;top:calc(10px + var(--above,0px));display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient($bg,transparent);pointer-events:none}
-.legend{position:absolute;left:10px;bottom:10px;background:$bg;border:1px solid $line;border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
+.legend,.map{position:absolute;bottom:10px;background:$bg;border:1px solid $line;border-radius:8px}.legend{left:10px;max-height:calc(100% - 20px);overflow:auto}
 .legend summary{padding:3px 10px;color:$muted;min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
 .tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px $good}
 .sample{width:15px;height:15px;border-radius:4px;color:$on-accent;font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
-.legend select{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;margin:0 8px 6px;max-width:200px}
+.legend select{margin:0 8px 6px;max-width:200px}
 .legend ol{padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
-.legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.legend .who{flex:1;text-align:left}.legend .who,.wide td,.wide td button{max-width:130px;overflow:hidden;text-overflow:ellipsis}.wide td{max-width:138px}.legend .who,.wide :is(td,th){overflow-wrap:normal;white-space:nowrap}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid $line}
-.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:$muted;font-weight:600}
+.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.tps .wide th button{border:0;padding:0;background:none;color:$muted;font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
-.keys{position:absolute;right:48px;top:10px;z-index:2;background:$bg;border:1px solid $strong;border-radius:8px;padding:8px 14px;max-width:330px}
+.keys{right:48px;top:10px;z-index:2;padding:8px 14px;max-width:330px}
 .keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid $line;border-radius:4px;padding:0 4px;white-space:nowrap}
-.map{position:absolute;right:10px;bottom:10px;border:1px solid $line;border-radius:8px;background:$bg;cursor:pointer}
+.map{right:10px;cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid $line;display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid $line;padding:6px 10px 0}
 .tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:$muted;white-space:nowrap}
@@ -318,17 +318,17 @@ th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;f
 .narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
 .narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid $line}.narrow .title{font-size:14px}
 .narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid $line}
-.narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid $line}.narrow .wide :is(td,th){border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
+.narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid $line}.narrow .wide :is(td,th){max-width:none;border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
 .narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:$muted;font-family:${SANS}}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid $line}
-.narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
+.narrow .tabs{padding:6px 4px 0;gap:0}.tps.narrow .tabs button{padding:4px 4px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
 .narrow .branches :is(dt,dd){grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
-.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 2px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px;display:block}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`);

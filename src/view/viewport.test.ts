@@ -37,3 +37,22 @@ test("in a narrow frame the first look shows the boxes of its rows whole", () =>
   expect(seen.length).toBeGreaterThan(3);
   expect(seen.filter((box) => !whole(viewport, box.x, box.x + box.w))).toEqual([]);
 });
+
+test("a viewport sees the boxes that stand whole in it, and what is revealed afterwards is seen", () => {
+  const all = Array.from({ length: 30 }, (_, i) => node(`y${i}`, i % 2 ? "Dense" : `Layer${i}`));
+  const viewport = narrow(
+    report(
+      all,
+      all.slice(1).map((_, i) => edge(`y${i}`, `y${i + 1}`)),
+    ),
+    1.2,
+  );
+  const boxes = [...viewport.scene!.boxes].sort((a, b) => a.y - b.y);
+  const last = boxes[boxes.length - 1]!;
+  viewport.zoom(1 / viewport.view.k);
+  viewport.center(boxes[2]!);
+  expect(viewport.sees(boxes[2]!)).toBe(true);
+  expect(viewport.sees(last)).toBe(false);
+  viewport.reveal(last);
+  expect(viewport.sees(last)).toBe(true);
+});

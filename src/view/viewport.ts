@@ -231,15 +231,19 @@ export class Viewport {
     this.schedule();
   }
 
-  /** Moves only as far as is needed for a box to be in sight. */
-  reveal(box: Box): void {
+  sees(box: Box): boolean {
     const { x, y, k } = this.view;
-    const inside =
+    return (
       box.x * k + x > 8 &&
       (box.x + box.w) * k + x < this.width - 8 &&
       box.y * k + y > 30 &&
-      (box.y + Math.min(box.h, 120)) * k + y < this.height - 30;
-    if (!inside || k < WORDS) {
+      (box.y + Math.min(box.h, 120)) * k + y < this.height - 30
+    );
+  }
+
+  /** Moves only as far as is needed for a box to be in sight. */
+  reveal(box: Box): void {
+    if (!this.sees(box) || this.view.k < WORDS) {
       this.center(box);
     } else {
       this.schedule();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -145,3 +146,23 @@ def test_a_program_is_ported_beside_its_file_and_opened(window: Window, lab: Lab
     assert "keras.distribution" in (lab.folder / "train_jax_2.py").read_text(encoding="utf-8")
     assert (lab.folder / "train_jax.py").read_text(encoding="utf-8") == "mine = 1\n"
     assert (lab.folder / "train.py").read_text(encoding="utf-8") == program
+
+
+def test_a_browser_that_kept_the_view_of_an_older_version_asks_for_the_new_one(window: Window, lab: Lab, tmp_path: Path) -> None:
+    window.open(lab.notebook("kept.ipynb", MODEL))
+    installed = lab.folder.parent / "share" / "labextensions" / "jupyter_tpushape"
+    built = installed.resolve()
+    newer = tmp_path / "newer"
+    shutil.copytree(built, newer)
+    script = newer / "static" / "view.js"
+    script.write_text(f"{script.read_text()}\nwindow.newerView = true;")
+    assert window.page.evaluate("window.newerView") is None
+    try:
+        installed.unlink()
+        installed.symlink_to(newer)
+        window.open("kept.ipynb")
+        expect(window.panel).to_be_visible()
+        window.page.wait_for_function("() => window.newerView")
+    finally:
+        installed.unlink()
+        installed.symlink_to(built)

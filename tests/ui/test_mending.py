@@ -116,7 +116,7 @@ def test_an_output_outlives_its_kernel(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("kept.ipynb", SETUP, SMALL, ROWS, "%tpushape model (x,y)"))
     window.run()
     shown = window.cell(3)
-    expect(shown.locator(".about")).to_contain_text("model · (x,y) · v5e-8 · In[4]")
+    expect(shown.locator(".about")).to_contain_text("model · x, y · v5e-8 · In[4]")
     window.ended()
     window.page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save'); }")
     # The same file in hands that do not trust it, and as a page.
@@ -136,7 +136,7 @@ def test_an_output_outlives_its_kernel(window: Window, lab: Lab) -> None:
         window.open(name)
         view = window.cell(3)
         expect(view.locator(".tps .verdict")).to_contain_text("No problems found")
-        expect(view.locator(".about")).to_contain_text("model · (x,y) · v5e-8 · In[4]")
+        expect(view.locator(".about")).to_contain_text("model · x, y · v5e-8 · In[4]")
         view.locator(".node").first.click()
         expect(view.get_by_role("tab", name="Details")).to_have_attribute("aria-selected", "true")
 
@@ -160,7 +160,7 @@ def test_an_old_output_is_traced_again_when_its_model_is_there(window: Window, l
     panel = window.panel
     window.run()
     shown = window.cell(4)
-    expect(shown.locator(".about")).to_contain_text("model · (x,y)")
+    expect(shown.locator(".about")).to_contain_text("model · x, y")
     window.restart()
     window.run_cell(0)
     window.run_cell(1)

@@ -164,7 +164,7 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Use the class of each label from line {line.scope.body[0].lineno}: argmax of {name}",
             [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
-            f"{short(other)} holds the predicted classes, and {name} is one-hot.",
+            f"{short(other)} contains class indices, but {name} is one-hot.",
         )
 
 
@@ -174,7 +174,7 @@ def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Make the predicted classes one-hot at line {picked.lineno}: one_hot of {short(picked)}",
             [line.edit(picked, f"{MODULE}.one_hot({IT}, {classes})", line.module())],
-            f"{name} is one-hot, and {short(other)} holds numbers of classes.",
+            f"{name} is one-hot, but {short(other)} contains class indices.",
         )
 
 
@@ -250,7 +250,7 @@ def classes_as_they_are(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Use {labels} as it is at line {call.lineno}, without argmax",
                 [line.edit(call, f'{MODULE}.cast({labels}, "int64")', line.module())],
-                "The labels are the numbers of the classes already.",
+                "The labels are class indices already.",
             )
 
 
@@ -274,7 +274,7 @@ def class_among_picked(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Compare the class of each label at {line.at}: argmax of {labels}",
             [line.edit(name, f"{best_class}[..., None]", line.module())],
-            f"{short(other)} holds the numbers of the best classes, and {labels} is one-hot.",
+            f"{short(other)} contains the indices of the top classes, but {labels} is one-hot.",
         )
 
 

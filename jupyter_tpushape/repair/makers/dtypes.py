@@ -53,7 +53,7 @@ def _beside_number(line: Line, operands: list[ast.expr]) -> Made:
     floats = {spec.dtype for spec in line.specs.values() if _floats(spec)}
     if len(operands) == 2 and len(tensors) == 1 and isinstance(line.node, ast.BinOp):
         dtype = floats.pop() if len(floats) == 1 else "float32"
-        yield f"Cast {short(tensors[0])} to {dtype} at {line.at}", [line.cast(tensors[0], dtype)], "The number beside it is a float."
+        yield f"Cast {short(tensors[0])} to {dtype} at {line.at}", [line.cast(tensors[0], dtype)], "The other operand is a float."
 
 
 def _is_number(line: Line, node: ast.expr) -> bool:

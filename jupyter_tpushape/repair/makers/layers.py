@@ -187,7 +187,7 @@ def _embed_words(evidence: Evidence) -> Made:
             yield (
                 f"Convert the ids to vectors: add Embedding({size}, 8) before {node.name}",
                 [insert(node.name, "Embedding", input_dim=size, output_dim=8)],
-                f"{giver.name} returns ids, which are names and no quantities.",
+                f"{giver.name} returns ids, and arithmetic on ids has no meaning.",
             )
 
 
@@ -237,7 +237,7 @@ def pooled_once(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Remove {node.name}: its input has one vector per sample already",
             [RemoveLayer(node.name)],
-            "There are no positions left to pool over.",
+            "No positions are left to pool over.",
         )
 
 

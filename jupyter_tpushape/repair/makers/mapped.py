@@ -269,7 +269,7 @@ def looked_up_in_tensor(evidence: Evidence, finding: Finding, fact: MappedValue)
             yield (
                 f"Use tf.gather instead of {short(node)} at line {node.lineno}",
                 [line.edit(node, f"{MODULE}.gather({values}, {line.source.of(node.slice)})", "tensorflow")],
-                "A tensor is no key of a dict and no index of a list.",
+                "A tensor cannot be the key of a dict or the index of a list.",
             )
 
 

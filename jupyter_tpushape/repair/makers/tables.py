@@ -117,7 +117,7 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
         # An id without a row is no better than an array that does not fit.
         ids = [one.maximum or 0 for one in (getattr(evidence.sample, "stats", None) or {}).values() if one is not None and one.whole]
         if have != wanted and not (size == "input_dim" and any((wanted or 0) <= highest < (have or 0) for highest in ids)):
-            yield setting(fact.owner, size, wanted, ", as the array has", "The layer then holds the whole array.")
+            yield setting(fact.owner, size, wanted, ", the size of the array", "The array then fits the table.")
 
 
 def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:

@@ -381,7 +381,7 @@ class InnerBatch(Fact, frozen=True):
     shape: Shape
 
     def message(self) -> str:
-        return f"The model {self.layer.name} declares {show_shape(self.wanted)}, one axis more than {show_shape(self.shape)}, which it receives."
+        return f"The model {self.layer.name} declares {show_shape(self.wanted)}, one dimension more than the {show_shape(self.shape)} that it receives."
 
     def why(self) -> str:
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Sides, show_shape
+from ...flow.text import in_short
 from ..words import listed, pair
 
 
@@ -18,7 +19,7 @@ class LineRaised(Fact, frozen=True):
         return f"{f'`{self.text}`' if self.text else 'A line'} raises an error {place}."
 
     def why(self) -> str:
-        return f"The error: {self.said}"
+        return f"The error: {in_short(self.said)}"
 
 
 class LossOfModel(Fact, frozen=True):

@@ -340,7 +340,7 @@ class GridApart(Fact, frozen=True):
             return f"{self.resized} resizes the inputs from {self.labels[self.axis]} to {self.predictions[self.axis]}, but not the labels. {rule}"
         if self.factors is not None and self.factors[0] == self.factors[1]:
             have, want, times = self.predictions[self.axis], self.labels[self.axis], self.factors[0]
-            return f"The model returns {times} times the {self.data} of the data: {have}. The {want} of the labels are no multiple of {times}. {rule}"
+            return f"The model returns {times} times the {self.data} of the data: {have}. The labels have {want}, which is not a multiple of {times}. {rule}"
         if self.factors is not None and self.cause is None and not self.made:
             made, wanted = ("as many" if factor == 1 else f"{factor} times as many" for factor in self.factors)
             return f"The data has {self.data} there: the model returns {made}, but the labels have {wanted}."

@@ -105,7 +105,7 @@ class OptimizerOutside(_Outside, frozen=True):
     keras3: bool = True
 
     def message(self) -> str:
-        rest = ", which runs this step" if self.step else ", but the model inside"
+        rest = ", which runs this step" if self.step else ", but the model was created inside it"
         return f"The optimizer ({self.optimizer}) was created outside the scope of {self.strategy}{rest}."
 
     def why(self) -> str:
@@ -240,7 +240,7 @@ class ScopeLeft(Fact, frozen=True):
     def message(self) -> str:
         return {
             "variable": "A variable was created outside the strategy's scope, but the model is compiled inside.",
-            "metric": "A metric was created outside the strategy's scope, but the model inside.",
+            "metric": "A metric was created outside the strategy's scope, but the model was created inside.",
             "slots": "The optimizer's state is created inside a strategy's scope, but the model's variables were created outside.",
             "mixed": "Objects of one strategy are used in the scope of another: the model, optimizer and loss must share one strategy.",
         }[self.what]
