@@ -237,6 +237,111 @@ model = keras.Model(i, L.Dense(1)(i))
             ),
         ),
     ),
+    "lists of samples": (
+        "data-misfit",
+        Own(
+            model_of(
+                """
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Flatten(), L.Dense(3, activation="softmax")])
+""",
+                "Batches()",
+                "'sparse_categorical_crossentropy'",
+                head="""
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, i):
+        images = [np.ones((4, 4, 1), "float32") for _ in range(6)]
+        labels = [k % 3 for k in range(6)]
+        return images, labels
+""",
+            ),
+            (("        return images, labels", "        return np.array(images), np.array(labels)"),),
+        ),
+    ),
+    "samples behind a first axis": (
+        "data-misfit",
+        Own(
+            model_of(
+                """
+i = keras.Input((5, 1))
+model = keras.Model(i, L.Dense(1)(L.SimpleRNN(3)(i)))
+""",
+                f"np.expand_dims({rows(8, 5)}, 0), {rows(8, 1)}",
+            ),
+            (
+                (
+                    f"    return np.expand_dims({rows(8, 5)}, 0), {rows(8, 1)}",
+                    f"    return np.squeeze(np.expand_dims({rows(8, 5)}, 0), 0), {rows(8, 1)}",
+                ),
+            ),
+        ),
+    ),
+    "labels flattened in a loss, and the predictions not": (
+        "batch-broadcast",
+        Own(
+            model_of(
+                """
+i = keras.Input((5,))
+model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))
+""",
+                f"{rows(8, 5)}, np.arange(8) % 2",
+                "entropy",
+                head="""
+def entropy(y_true, y_pred):
+    y_true = tf.cast(tf.reshape(y_true, [-1]), "float32")
+    return -tf.reduce_mean(y_true * tf.math.log(y_pred + 1e-7) + (1 - y_true) * tf.math.log(1 - y_pred + 1e-7))
+""",
+            ),
+            (("def entropy(y_true, y_pred):", "    y_pred = tf.reshape(y_pred, [-1])"),),
+        ),
+    ),
+    "a distance over the batch": (
+        "samples-summed",
+        Own(
+            model_of(
+                """
+i = keras.Input((5,))
+model = keras.Model(i, L.Dense(3)(i))
+""",
+                f"{rows(8, 5)}, {rows(8, 3)}",
+                "distance",
+                head="""
+def distance(t, p):
+    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=0) + 1e-7)
+""",
+            ),
+            (
+                (
+                    "    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=0) + 1e-7)",
+                    "    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=-1) + 1e-7)",
+                ),
+            ),
+        ),
+    ),
+    "a unit for each class": (
+        "label-scale",
+        Own(
+            model_of(
+                """
+i = keras.Input((5,))
+model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))
+""",
+                f"{rows(8, 5)}, np.arange(8) % 4",
+                "'binary_crossentropy'",
+            ),
+            (
+                (
+                    '    model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))',
+                    '    model = keras.Model(i, L.Dense(4, activation="softmax")(i))',
+                ),
+                (
+                    "    model.compile('sgd', 'binary_crossentropy')",
+                    "    model.compile('sgd', 'sparse_categorical_crossentropy')",
+                ),
+            ),
+        ),
+    ),
     "values of the head for the steps of a label": (
         "output-size",
         Own(

@@ -28,7 +28,13 @@ Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
 def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
     """What the user must decide before the edits count as a fix; empty if the meaning is kept."""
     found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
-    return [*dict.fromkeys(found), *_pooled_no_more(edits), *_inputs_lost(before, after), *_classes_lost(before, after)]
+    return [
+        *dict.fromkeys(found),
+        *_pooled_no_more(edits),
+        *_widened_again(edits),
+        *_inputs_lost(before, after),
+        *_classes_lost(before, after),
+    ]
 
 
 def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -37,6 +43,13 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
     for edit in edits if flat else ():
         if isinstance(edit, RemoveLayer):
             yield f"Do you need {edit.target}? Without the Flatten that this fix adds, it would have axes to work on."
+
+
+def _widened_again(edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that one edit takes away, and axes of size 1 that another one puts in their place."""
+    flat = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))]
+    if flat and any(isinstance(edit, Expression) and ", None" in edit.replace for edit in edits):
+        yield f"May every position have the same value? {flat[0].layer_class} takes the positions away, and the axes of size 1 are then broadcast over them."
 
 
 # -- every input still counts --------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from .state_variables import SeedState, StateVariables
 from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import UnwrapLayer, WrapLayer
+from .yielded_arrays import YieldArrays
 
 __all__ = [
     "AddBatch",
@@ -73,6 +74,7 @@ __all__ = [
     "Undecorated",
     "UnwrapLayer",
     "WrapLayer",
+    "YieldArrays",
     "code_calls",
     "code_numbers",
     "data_code",

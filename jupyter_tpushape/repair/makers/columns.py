@@ -10,9 +10,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mixing import EveryPair
 from ..edits.statements import Statement
-from ..text.source import nodes, parents
+from ..text.source import called, nodes, parents
 from .edits import Made, of
-from .line import Line, lines_of, span_of
+from .line import Line, lines_at, lines_of, span_of
 
 
 @of(EveryPair)
@@ -26,6 +26,30 @@ def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
                 [Statement("model", line.raised.file, span_of(then), text)],
                 "Each of them has one number per sample, on an axis of size 1.",
             )
+
+
+@of(EveryPair)
+def flattened_alike(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """Predictions flattened as a loss or metric flattens the labels, where both have one number for each sample."""
+    for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
+        arguments = [item.arg for item in line.scope.args.args if item.arg != "self"][:2] if isinstance(line.scope, ast.FunctionDef) else []
+        for statement in (
+            nodes(line.scope, ast.Assign) if len(arguments) == 2 and (1,) in {shape[1:] for shape in (fact.left, fact.right)} else ()
+        ):
+            target = ast.unparse(statement.targets[0])
+            flat = [call for call in nodes(statement.value, ast.Call) if called(call) == "reshape" and ast.unparse(call.args[-1]) in _FLAT]
+            if target not in arguments or len(flat) != 1 or ast.unparse(flat[0].args[0]) != target:
+                continue
+            other = arguments[1 - arguments.index(target)]
+            text = f"{other} = {ast.unparse(flat[0].func)}({other}, {ast.unparse(flat[0].args[-1])})"
+            yield (
+                f"Flatten {other} like {target}, before line {statement.lineno}",
+                [Statement("model", line.raised.file, span_of(statement), text)],
+                "Both then have one number per sample, on the same axis.",
+            )
+
+
+_FLAT = frozenset({"[-1]", "(-1,)", "-1"})
 
 
 def _unpacked(line: Line) -> Iterator[tuple[list[str], ast.stmt]]:

@@ -12,7 +12,7 @@ from ...flow.paths import show
 from ...rules.entry import batched_twice, matched
 from ...rules.facts.data import ClassesAsWeights, RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
 from ...rules.facts.loss import GridApart
-from ..edits import data_code
+from ..edits import YieldArrays, data_code
 from ..text.source import called, nodes
 from .edits import Made, of, transform
 from .entry import declaration
@@ -28,6 +28,38 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
             [data_code.CountRows("data", shape=shape)],
             "Each array has a different number of rows.",
         )
+
+
+def yield_arrays(evidence: Evidence, finding: Finding) -> Made:
+    """The samples in a generator's lists, or in a PyDataset's, as one array: the list of one input has as many entries as there are labels."""
+    sample = evidence.sample
+    if not isinstance(finding.fact, Refused) or finding.fact.code != "parts-list" or sample is None or not sample.stages:
+        return
+    parts, declared = (sample.x, sample.y, sample.weight), [spec.shape for _, spec in evidence.declared or []]
+    counts = {len(part) for part in parts if isinstance(part, list)}
+    shapes = {getattr(leaf, "concrete", None) for leaf in sample.x} if isinstance(sample.x, list) else set()
+    labels = {leaf.concrete[0] for _, leaf in sample.leaves("y") if leaf.concrete} if not isinstance(sample.y, list) else counts
+    whole = len(shapes) == 1 and len(declared) == 1 and declared[0] is not None and len(next(iter(shapes)) or ()) == len(declared[0]) - 1
+    if whole and len(counts) == 1 and labels == counts and min(counts) > 1:
+        yield (
+            f"Convert the lists of samples in {sample.stages[0].function} to arrays: np.array",
+            [YieldArrays("data", sample.stages[0].function, [i for i, part in enumerate(parts) if isinstance(part, list)])],
+            f"Each list holds the {min(counts)} samples of a batch; Keras reads a list as several inputs.",
+        )
+
+
+def rows_inside(evidence: Evidence, finding: Finding) -> Made:
+    """An array whose samples lie behind a first axis of size 1."""
+    counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
+    for path, leaf in evidence.sample.leaves("x", "y") if evidence.sample is not None and 1 in counts else ():
+        shape = getattr(leaf, "concrete", None) or ()
+        rows = [leaf.shape[1] for other, leaf in evidence.sample.leaves("x", "y") if other == path and leaf.shape and len(leaf.shape) > 1]
+        if shape[:1] == (1,) and rows and rows[0] in counts and rows[0] != 1:
+            yield (
+                f"Squeeze the first axis of {show(path)} (size 1)",
+                [transform(path, "squeeze", axis=0)],
+                f"Its second axis has {rows[0]} entries, one for each sample.",
+            )
 
 
 def yield_tuple(evidence: Evidence, finding: Finding) -> Made:

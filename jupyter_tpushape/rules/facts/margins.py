@@ -1,4 +1,4 @@
-"""Facts about margins in losses of the user's own."""
+"""Facts about margins and distances in losses of the user's own."""
 
 from __future__ import annotations
 
@@ -24,3 +24,20 @@ class MarginOfSums(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.wholes[0][:1])), Side("()")
+
+
+class DistanceOverBatch(Fact, frozen=True):
+    """``total`` adds up the squares of ``whole`` along the batch, and ``root`` is taken of it: a distance that mixes the samples."""
+
+    total: Who
+    whole: Shape
+    root: Who
+
+    def message(self) -> str:
+        return f"{self.total.op}{placed(self.total)} adds up the squared differences {show_shape(self.whole)} over the batch: the distance mixes all samples."
+
+    def why(self) -> str:
+        return "The first axis is the batch. For one distance per sample, sum over the last axis: axis=-1."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.whole[:1])), Side(show_shape(self.whole[1:]))
