@@ -145,6 +145,8 @@ def inner_axis(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
         return
+    if isinstance(fact, RowsLost) and fact.maker.kind == "layer":
+        return  # its axis is an argument of the layer
     where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
     for line in lines_at(evidence, where):
         axis = line.keyword("axis")

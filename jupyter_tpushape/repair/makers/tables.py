@@ -231,7 +231,7 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     for item, (new, old) in itertools.product(made if joined else (), itertools.permutations((fact.reason.left, fact.reason.right))):
         for shape in [one for one in fact.shapes if one and one.count(old) == 1 and old < new]:
             sizes = [one.elts[shape.index(old)] for one in nodes(item.value, (ast.Tuple, ast.List)) if len(one.elts) == len(shape)]
-            if len(sizes) == 1 and isinstance(sizes[0], (ast.Constant, ast.Name, ast.Attribute)):
+            if len(sizes) == 1 and isinstance(sizes[0], (ast.Constant, ast.Name, ast.Attribute, ast.Subscript)):
                 size = ast.unparse(sizes[0])
                 text = str(new) if isinstance(sizes[0], ast.Constant) else f"{size} + {new - old}"
                 yield (
