@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.repair.meaning import crosses
+from jupyter_tpushape.repair.roles import crosses
 
 
 @pytest.fixture(params=["keras", "tf_keras"])

@@ -342,6 +342,21 @@ model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))
             ),
         ),
     ),
+    "a pooling whose axes a convolution reads": (
+        "layer-rank",
+        Own(
+            model_of(
+                """
+i = keras.Input((4, 4, 3))
+p = L.GlobalAveragePooling2D()(i)
+p = L.UpSampling2D((4, 4))(L.Conv2D(2, 1)(p))
+model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([i, p])))
+""",
+                f"{rows(8, 4, 4, 3)}, {rows(8, 4, 4, 1)}",
+            ),
+            (("    p = L.GlobalAveragePooling2D()(i)", "    p = L.GlobalAveragePooling2D(keepdims=True)(i)"),),
+        ),
+    ),
     "values of the head for the steps of a label": (
         "output-size",
         Own(

@@ -182,6 +182,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         unread.other_result,
         calls.without_batch,
         own_classes.without_top,
+        inserted.pooled_in_place,
         own_classes.summed_attention,
         batching.batch_once,
         entry.declare_wanted,

@@ -129,7 +129,7 @@ def one_unit_per_class(evidence: Evidence, finding: Finding, fact: LabelScale) -
                 configure(head.name, units=classes, activation="softmax"),
                 Loss(loss.id, "sparse_categorical_crossentropy", was=snake(loss.op)),
             ],
-            f"The labels look like indices of {classes} classes: whole numbers from 0 to {classes - 1}.",
+            f"The labels look like indices of {classes} classes: integers from 0 to {classes - 1}.",
         )
 
 

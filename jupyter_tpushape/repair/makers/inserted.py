@@ -1,4 +1,4 @@
-"""Candidates for an axis of size 1 that was inserted in the wrong place, and for the branch of a condition that was exchanged with the other."""
+"""Candidates for an axis of size 1 that was inserted in the wrong place or is missing, and for the branch of a condition that was exchanged with the other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongRank
+from ...rules.words import axes_of
 from ..text.arguments import argument
 from ..text.source import called, nodes
-from .edits import Made, of
+from .edits import Made, configure, failing, given, of, way_to
 from .line import assigned_to, lines_of, own_layer, short, whole_number
 
 
@@ -64,3 +65,18 @@ def other_branch(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
                 [line.edit(choice, ast.unparse(ast.IfExp(choice.test, choice.orelse, choice.body)))],
                 f"{owner.name} then receives operands of one shape.",
             )
+
+
+@of(WrongRank)
+def pooled_in_place(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """A pooling over all positions that keeps their axes, where what reads it slides over positions."""
+    node, shape = failing(evidence)
+    giver = next((one for one in way_to(evidence, node)[1:] if one.weights or "Pooling" in one.op), None)
+    if giver is None or not giver.op.startswith("Global") or not shape or len(shape) != 2 or len(axes_of(node.op)) < 3:
+        return
+    if len(given(evidence, giver) or ()) == len(axes_of(node.op)):
+        yield (
+            f"Keep the axes of the positions in {giver.name}: keepdims=True",
+            [configure(giver.name, keepdims=True)],
+            f"{node.name} then receives one position with {shape[-1]} channels.",
+        )

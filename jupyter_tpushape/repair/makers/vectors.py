@@ -25,7 +25,7 @@ def as_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
             continue
         (matrix, _), (vector, (size,)) = pairs
         yield (
-            f"Multiply by {short(vector)} as a column at {line.at}: ({size}, 1)",
+            f"Use {short(vector)} as a column at {line.at}: ({size}, 1)",
             [line.edit(vector, f"{IT}[:, None]")],
             "A product of matrices needs at least two axes in each.",
         )
