@@ -357,6 +357,54 @@ model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([i, p])))
             (("    p = L.GlobalAveragePooling2D()(i)", "    p = L.GlobalAveragePooling2D(keepdims=True)(i)"),),
         ),
     ),
+    "a table that is folded to maps of another size": (
+        "op-shapes",
+        Own(
+            model_of(
+                """
+i, j = keras.Input((5, 5, 1)), keras.Input((), dtype="int32")
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(Beside()(i, j))))
+""",
+                f"({rows(8, 5, 5, 1)}, np.arange(8) % 3), {rows(8, 1)}",
+                head="""
+class Beside(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.table = L.Embedding(3, 16)
+    def call(self, image, label):
+        e = tf.reshape(self.table(label), (-1, 4, 4, 1))
+        return tf.concat([image, e], axis=-1)
+""",
+            ),
+            (
+                ("        self.table = L.Embedding(3, 16)", "        self.table = L.Embedding(3, 25)"),
+                ("        e = tf.reshape(self.table(label), (-1, 4, 4, 1))", "        e = tf.reshape(self.table(label), (-1, 5, 5, 1))"),
+            ),
+        ),
+    ),
+    "names that losses and labels share and no output has": (
+        "output-names",
+        Own(
+            model_of(
+                """
+i = keras.Input((5,))
+model = keras.Model(i, {"out_a": L.Dense(1)(i), "out_b": L.Dense(2)(i)})
+""",
+                f'{rows(8, 5)}, {{"a": {rows(8, 1)}, "b": {rows(8, 2)}}}',
+                "{\"a\": 'mse', \"b\": 'mae'}",
+            ),
+            (
+                (
+                    "    model.compile('sgd', {\"a\": 'mse', \"b\": 'mae'})",
+                    "    model.compile('sgd', {\"out_a\": 'mse', \"out_b\": 'mae'})",
+                ),
+                (
+                    f'    return {rows(8, 5)}, {{"a": {rows(8, 1)}, "b": {rows(8, 2)}}}',
+                    f'    return {rows(8, 5)}, {{"out_a": {rows(8, 1)}, "out_b": {rows(8, 2)}}}',
+                ),
+            ),
+        ),
+    ),
     "values of the head for the steps of a label": (
         "output-size",
         Own(

@@ -248,6 +248,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.even_heads,
         windows.even_blocks,
         operands.flat_samples,
+        seeds.width_of_target,
     ),
     "window-too-large": (
         windows.exchanged_numbers,

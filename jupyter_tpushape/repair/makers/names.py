@@ -181,6 +181,13 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
         edit = ExchangeInputs("y", {name: names[name] for name in fact.outputs if name in names})
         yield f"Rename the labels: {renamed}", [edit], "Keras matches labels and outputs by name."
     elif fact.what in ("loss", "metrics"):
+        labels = {new: old for old, new in order.items() if old in given} if len(given) == len(evidence.y) else {}
+        if len(labels) == len(order) == len(given):
+            yield (
+                f"Rename the keys in compile and in the labels: {renamed}",
+                [RenamedKeys("model", order), ExchangeInputs("y", {name: labels[name] for name in fact.outputs if name in labels})],
+                "Keras matches losses, labels and outputs by name.",
+            )
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
 
 

@@ -70,8 +70,15 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
             continue
         (small, few), (large, many) = sorted(maps, key=lambda pair: [size or 0 for size in pair[1][1:3]])
         differ = [(a or 0, b or 0) for a, b in zip(few[1:3], many[1:3], strict=True) if a != b]
+        # A size that a reshape writes was never halved.
+        written = any(one.giver is not None and one.giver.op.lower() == "reshape" and one.spec.shape == few for one in evidence.given)
         # Halving and doubling loses less than the window that it is done with.
-        if not differ or any(not 0 < b - a < b / 4 for a, b in differ) or not isinstance(large, (ast.Name, ast.Attribute, ast.Subscript)):
+        if (
+            written
+            or not differ
+            or any(not 0 < b - a < b / 4 for a, b in differ)
+            or not isinstance(large, (ast.Name, ast.Attribute, ast.Subscript))
+        ):
             continue
         yield (
             f"Resize {short(small)} to the size of {short(large)} at {line.at}",

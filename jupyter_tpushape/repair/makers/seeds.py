@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Shape
-from ...rules.facts.layers import OperationRaised
+from ...flow import Edge, Finding, Shape, show_shape
+from ...flow.observed import keeps
+from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.loss import GridApart
-from .edits import Made, configure, given, upstream
+from .edits import Made, configure, given, of, setting, upstream, width_of
 from .ends import ends_of
 
 
@@ -61,3 +62,18 @@ def _size(target: Shape, made: Shape, wanted: Shape) -> list[int]:
 
 def _said(shape: Shape) -> str:
     return " × ".join(str(size) for size in shape[1:-1])
+
+
+@of(WrongCount)
+def width_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The width of the layer whose vectors a reshape folds, as many values as the target has."""
+    node, edge = evidence.failed, next((one for one in evidence.failed_inputs() if one.spec.shape), None)
+    if node is None or edge is None or len(edge.spec.shape or ()) != 2:
+        return
+    target = fact.target[1:] if node.kind == "op" else fact.target
+    giver = evidence.flow.node(edge.source)
+    while keeps(evidence.flow, giver) and not giver.weights and len(evidence.flow.into(giver.id)) == 1:
+        giver = evidence.flow.node(evidence.flow.into(giver.id)[0].source)
+    key, want = "output_dim" if giver.op == "Embedding" else width_of(giver), math.prod(size or -1 for size in target)
+    if want > 1 and all(size is not None and size > 0 for size in target) and giver.config.get(key) == (edge.spec.shape or (0,))[-1]:
+        yield setting(giver, key, want, f", as many values as {show_shape(tuple(target))} has", "The reshape folds one vector per sample.")
