@@ -18,6 +18,7 @@ from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
 from written_pairs import PAIRS
 from written_parts import PARTS
+from written_posted import POSTED
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
@@ -48,6 +49,7 @@ PROGRAMS = {
     **MAPPED,
     **MEANT,
     **SOLVED,
+    **POSTED,
     **STARTED,
     **PARTS,
 }
