@@ -274,4 +274,52 @@ model = keras.Model(i, {"out_a": L.Dense(1)(i), "out_b": L.Dense(2)(i)})
             ),
         ),
     ),
+    "a factor that is too small for the labels": (
+        "output-size",
+        Own(
+            model_of(
+                """
+i = keras.Input((None, None, 2))
+x = L.Conv2D(2 * 4, 3, padding="same")(i)
+model = keras.Model(i, Shuffle(2)(x))
+""",
+                f"{rows(8, 4, 4, 2)}, {rows(8, 16, 16, 2)}",
+                head="""
+class Shuffle(L.Layer):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+    def call(self, x):
+        return tf.nn.depth_to_space(x, self.scale)
+""",
+            ),
+            (
+                ('    x = L.Conv2D(2 * 4, 3, padding="same")(i)', '    x = L.Conv2D(32, 3, padding="same")(i)'),
+                ("    model = keras.Model(i, Shuffle(2)(x))", "    model = keras.Model(i, Shuffle(4)(x))"),
+            ),
+        ),
+    ),
+    "results of a class without names": (
+        "output-names",
+        Own(
+            model_of(
+                """
+model = Heads()
+""",
+                f'{rows(8, 5)}, {{"kind": np.arange(8) % 3, "size": {rows(8, 1)}}}',
+                '{"kind": "sparse_categorical_crossentropy", "size": "mse"}',
+                head="""
+class Heads(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.kind = L.Dense(3, activation="softmax")
+        self.size = L.Dense(1)
+    def call(self, x):
+        size = self.size(x)
+        return self.kind(x), size
+""",
+            ),
+            (("        return self.kind(x), size", '        return {"kind": self.kind(x), "size": size}'),),
+        ),
+    ),
 }

@@ -11,12 +11,12 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, Spec
 from ...rules.compared import ends, kind_of
-from ...rules.facts.compiled import LossesSorted, LossWeightsApart, OutputsWithoutLoss, UnknownOutputs, WrongNumber
+from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
 from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
 from ..text.source import called, nodes
 from .edits import Made, configure, of
-from .line import Line, lines_at, listed, short
+from .line import Line, assigned_to, lines_at, listed, short
 
 
 @of(UnknownOutputs)
@@ -49,6 +49,36 @@ def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss
                 [line.edit(given, f"{{{pairs}}}")],
                 "Outputs in a dict may go without a loss.",
             )
+
+
+@of(NamelessOutputs)
+def keyed_results(evidence: Evidence, finding: Finding, fact: NamelessOutputs) -> Made:
+    """The results of ``call`` in a dict, by the names of the losses, where each is made by the layer or held by the variable of such a name."""
+    makers = [
+        evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)
+    ]
+    for line in lines_at(evidence, makers[0].called)[:1] if makers else ():
+        given = [item.value for item in nodes(line.scope, ast.Return) if isinstance(item.value, ast.Tuple)]
+        parts = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple) else []
+        keys = [[name for name in fact.names if name in _read(line, part)] for part in parts]
+        if (
+            len(parts) == len(fact.names) == fact.count
+            and all(len(found) == 1 for found in keys)
+            and len({found[0] for found in keys}) == len(keys)
+        ):
+            pairs = ", ".join(f'"{found[0]}": {line.source.of(part)}' for found, part in zip(keys, parts, strict=True))
+            yield (
+                f"Return the outputs in a dict at line {given[0].lineno}",
+                [line.edit(given[0], f"{{{pairs}}}")],
+                "Its keys are then the names of the outputs.",
+            )
+
+
+def _read(line: Line, node: ast.expr) -> set[str]:
+    """The names in an expression, and in what gave its variable the value."""
+    made = assigned_to(line, node) if isinstance(node, ast.Name) else None
+    parts = [node, *([made] if made is not None else [])]
+    return {item.id if isinstance(item, ast.Name) else item.attr for part in parts for item in nodes(part, (ast.Name, ast.Attribute))}
 
 
 def _returned(evidence: Evidence, output: str) -> Iterator[tuple[Line, ast.expr]]:

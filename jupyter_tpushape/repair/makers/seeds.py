@@ -10,7 +10,7 @@ from ...flow import Edge, Finding, Shape, show_shape
 from ...flow.observed import keeps
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.loss import GridApart
-from .edits import Made, configure, given, of, setting, upstream, width_of
+from .edits import Made, configure, created, given, of, owner_of, setting, upstream, width_of
 from .ends import ends_of
 
 
@@ -77,3 +77,22 @@ def width_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> M
     key, want = "output_dim" if giver.op == "Embedding" else width_of(giver), math.prod(size or -1 for size in target)
     if want > 1 and all(size is not None and size > 0 for size in target) and giver.config.get(key) == (edge.spec.shape or (0,))[-1]:
         yield setting(giver, key, want, f", as many values as {show_shape(tuple(target))} has", "The reshape folds one vector per sample.")
+
+
+@of(GridApart)
+def larger_factor(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """The factor by which a layer of the program's own enlarges its maps at the end, as large as the labels need it."""
+    _, predictions = ends_of(evidence, finding)
+    node = evidence.flow.node(predictions.source) if predictions is not None else None
+    owner = owner_of(evidence, node) if node is not None and node.kind == "op" else None
+    came = given(evidence, node) if node is not None else None
+    if owner is None or owner.family != "own" or not came or len(came) != 4 or len(fact.labels) != 4 or len(fact.predictions) != 4:
+        return
+    rows = list(zip(came[1:3], fact.predictions[1:3], fact.labels[1:3], strict=True))
+    if any(not size for row in rows for size in row):
+        return
+    factors = {(have or 1) // (start or 1) for start, have, _ in rows if (have or 1) % (start or 1) == 0}
+    wanted = {(want or 1) // (start or 1) for start, _, want in rows if (want or 1) % (start or 1) == 0}
+    keys = [key for key, value in owner.config.items() if type(value) is int and {value} == factors and value > 1]
+    if len(keys) == len(wanted) == 1:
+        yield created(owner, keys[0], wanted.pop(), "", f"The maps then have the size of the labels, {_said(fact.labels)}.")
