@@ -100,7 +100,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
     "channels-order": (transposed.channels,),
-    "swapped-axes": (transposed.batch_first, entry.declare_rows, transposed.permute_data),
+    "swapped-axes": (transposed.batch_first, transposed.kept_steps, entry.declare_rows, transposed.permute_data),
     "transposed-input": (transposed.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, data.batched_once, entry.rank_data, entry.declare_rows),

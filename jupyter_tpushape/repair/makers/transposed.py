@@ -62,6 +62,13 @@ def _declared_for(evidence: Evidence) -> bool:
     return False
 
 
+def kept_steps(evidence: Evidence, finding: Finding) -> Made:
+    """The data's axes in the declared order first, where each sample would otherwise be a sequence of one step."""
+    rows = [(want.shape[1:], got.shape[1:]) for _, _, want, got in misfits(evidence)]
+    if any(len(want) == 2 and (want[0] or 1) > 1 == got[0] for want, got in rows):
+        yield from permute_data(evidence, finding)
+
+
 def permute_data(evidence: Evidence, finding: Finding) -> Made:
     """The data's axes in the declared order."""
     for _, path, want, got in misfits(evidence):
