@@ -322,4 +322,25 @@ class Heads(keras.Model):
             (("        return self.kind(x), size", '        return {"kind": self.kind(x), "size": size}'),),
         ),
     ),
+    "maps of several sizes for rows of labels": (
+        "merge-shapes",
+        Own(
+            model_of(
+                """
+i = keras.Input((8, 8, 1))
+a = L.Conv2D(2, 3, strides=2, padding="same")(i)
+b = L.Conv2D(2, 3, strides=2, padding="same")(a)
+heads = [L.Conv2D(2 * 3, 3, padding="same")(one) for one in (a, b)]
+model = keras.Model(i, L.Concatenate(axis=1)(heads))
+""",
+                f"{rows(4, 8, 8, 1)}, {rows(4, 40, 3)}",
+            ),
+            (
+                (
+                    "    model = keras.Model(i, L.Concatenate(axis=1)(heads))",
+                    "    model = keras.Model(i, L.Concatenate(axis=1)([L.Reshape((-1, 3))(part) for part in heads]))",
+                ),
+            ),
+        ),
+    ),
 }

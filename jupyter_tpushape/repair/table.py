@@ -221,6 +221,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         transposed.branch_turned_back,
         joined.one_width,
         joined.alike_branches,
+        merging.rows_of_maps,
         merging.ended_sequence,
         merging.repeated_step,
         sequences.repeated_summary,

@@ -25,7 +25,7 @@ class InsertLayer(Edit):
     """``layer(**config)`` ``position`` (``before``, ``after``) the target; at its ``input``-th tensor; at its ``nth`` call only.
 
     ``readers``: right behind an input, once for all that read it. ``like``: the layer that its size is taken from, where one line of a function
-    calls several: what that one is made with says it for each, and what has the size already stays as it is.
+    calls several: what that one is made with says it for each, and what has the size already stays as it is. ``every``: at each of its tensors.
     """
 
     kind = "insert-layer"
@@ -37,6 +37,7 @@ class InsertLayer(Edit):
     nth: int | None = None
     readers: str = ""
     like: str = ""
+    every: bool = False
 
     # -- in source ---------------------------------------------------------------------------------
 
@@ -131,14 +132,20 @@ class InsertLayer(Edit):
             # Made with the model, and not anew at each call.
             new, made = held
             changes.append(made)
+        whole = self._given(call) if self.every else None
+        if whole is not None:
+            around = [*whole.elts] if isinstance(whole, (ast.List, ast.Tuple)) and self._listed(call) else []
+            each = [change for part in around for change in enclosed(source, part, f"{new}(", ")")]
+            source.splice([*changes, *(each or enclosed(source, whole, f"[{new}(part) for part in ", "]"))])
+            return
         if self.input is not None and self.position == "before" and not self._listed(call):
             whole = self._given(call)
             source.splice(
                 [*changes, *enclosed(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
             )
             return
-        around = call if self.position == "after" else self._argument(call)
-        source.splice([*changes, *enclosed(source, around, f"{new}(", ")")])
+        place = call if self.position == "after" else self._argument(call)
+        source.splice([*changes, *enclosed(source, place, f"{new}(", ")")])
 
     def _behind_input(self, text: Text) -> None:
         """A line behind the one that declares an input; what reads the input reads the new tensor, but for the model's own inputs."""
@@ -229,7 +236,8 @@ class InsertLayer(Edit):
     # -- while the program is built again ----------------------------------------------------------
 
     def beside(self, run: Run, name: str, position: str, index: int | None) -> list[Any]:
-        if (name, position, index) != (self.target, self.position, self.input) or self.nth not in (None, run.times.get(name, 0)):
+        here = index is not None if self.every else index == self.input
+        if (name, position) != (self.target, self.position) or not here or self.nth not in (None, run.times.get(name, 0)):
             return []
         run.done(self)
         return [run.once((id(self), name, index), lambda: made(run.package, self.layer_class, self.config))]

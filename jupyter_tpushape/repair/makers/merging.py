@@ -8,10 +8,12 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.reasons import one_step
 from ...rules.upstream import maker_of
 from ...rules.words import MERGES
 from ...trace.axes import RECURRENT
+from ..edits import InsertLayer
 from ..text.source import called, nodes
 from .edits import (
     Fix,
@@ -23,6 +25,7 @@ from .edits import (
     insert,
     known,
     last_step_of,
+    of,
     pooling,
     received,
     upstream,
@@ -75,6 +78,22 @@ def repeated_step(evidence: Evidence, finding: Finding) -> Made:
         [at(node, index, "UpSampling1D", size=found[1][1])],
         "Every step is then concatenated with the same values.",
     )
+
+
+@of(UnlikeBranches)
+def rows_of_maps(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """Maps of several sizes as rows before they are joined, where the labels have just as many rows."""
+    node, edges, labels = evidence.failed, evidence.operands(), [spec.shape or () for _, spec in evidence.y]
+    counts = [elements((edge.spec.shape or ())[1:]) for edge in edges]
+    if node is None or node.op != "Concatenate" or len(labels) != 1 or len(labels[0]) != 3 or not all(counts):
+        return
+    rows, values = labels[0][1] or 0, labels[0][2] or 0
+    if values > 1 and all((count or 1) % values == 0 for count in counts) and sum(count or 0 for count in counts) == rows * values:
+        yield (
+            f"Reshape each map to rows of {values} values before {node.name}: Reshape((-1, {values}))",
+            [InsertLayer(node.name, "Reshape", {"target_shape": [-1, values]}, input=0, every=True)],
+            f"Together they have {rows} rows, as many as a label.",
+        )
 
 
 def joined(evidence: Evidence, finding: Finding) -> Made:
