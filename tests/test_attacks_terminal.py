@@ -109,7 +109,7 @@ os.write(1, b"to the descriptor\\n")
 subprocess.run([sys.executable, "-c", "print('from a child')"])
 atexit.register(lambda: print("at the end"))
 atexit.register(lambda: os.write(1, b"at the very end\\n"))
-atexit.register(lambda: print(len(gc.get_objects()) // 100_000, "heaps for the end to walk through"))
+atexit.register(lambda: print(f"{len(gc.get_objects()) // 100_000} heaps for the end to walk through"))
 threading.Thread(target=lambda: [(time.sleep(0.001), print("from a thread")) for _ in range(40_000)], daemon=True).start()
 import keras
 class Loud(keras.layers.Layer):

@@ -72,7 +72,14 @@ def pooled_in_place(evidence: Evidence, finding: Finding, fact: WrongRank) -> Ma
     """A pooling over all positions that keeps their axes, where what reads it slides over positions."""
     node, shape = failing(evidence)
     giver = next((one for one in way_to(evidence, node)[1:] if one.weights or "Pooling" in one.op), None)
-    if giver is None or not giver.op.startswith("Global") or not shape or len(shape) != 2 or len(axes_of(node.op)) < 3:
+    if (
+        giver is None
+        or not giver.op.startswith("Global")
+        or node.op.startswith("Global")
+        or not shape
+        or len(shape) != 2
+        or len(axes_of(node.op)) < 3
+    ):
         return
     if len(given(evidence, giver) or ()) == len(axes_of(node.op)):
         yield (
