@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import PurePath
 
@@ -32,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options, rest = parser.parse_known_args(arguments)
         if rest:
-            _unknown(parser, options.command, rest)
+            _unknown(options.typed, rest)
     except SystemExit as leaving:
         raise SystemExit(flushed(int(leaving.code or 0))) from None
     options.parser, options.alone = parser, arguments is None
@@ -44,14 +45,13 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _unknown(parser: argparse.ArgumentParser, command: str, rest: list[str]) -> None:
+def _unknown(typed: argparse.ArgumentParser, rest: list[str]) -> None:
     """Ends with the usage of the command that was typed, and the option that may have been meant."""
     import difflib
 
-    commands = next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    near = difflib.get_close_matches(rest[0].partition("=")[0], commands[command]._option_string_actions, 1)
+    near = difflib.get_close_matches(rest[0].partition("=")[0], re.findall(r"--(?!help)[\w-]+", typed.format_help()), 1)
     hint = f". Did you mean {near[0]}?" if near else ""
-    commands[command].error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+    typed.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -61,7 +61,7 @@ def command_line() -> argparse.ArgumentParser:
         prog="tpushape", description="Find where tensor shapes do not match in a Keras model, why, and how to fix it."
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="command", dest="command")
+    commands = parser.add_subparsers(required=True, metavar="command")
     _check(
         commands.add_parser(
             "check",
@@ -89,6 +89,8 @@ def command_line() -> argparse.ArgumentParser:
     completing = commands.add_parser("completion", help="print a script for shell completion")
     completing.add_argument("shell", choices=completion.SHELLS)
     completing.set_defaults(run=completion.completion)
+    for typed in commands.choices.values():
+        typed.set_defaults(typed=typed)
     return parser
 
 

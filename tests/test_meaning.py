@@ -163,3 +163,68 @@ def data():
     fixes = first_fixes(module.build, module.data)
     assert fixes[0].verified and fixes[0].proof == "source" and "batch(40" in fixes[0].patch
     assert not any(fix.verified and "N = 32" in fix.patch for fix in fixes)
+
+
+def test_a_number_that_shortens_every_sequence_is_none_to_solve_for(tmp_path):
+    from broken import HEAD, load
+
+    path = tmp_path / "steps.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+N = 9
+def build():
+    i, j = keras.Input((N, 4)), keras.Input((None, 4))
+    pair = [L.LSTM(5, return_sequences=True)(i), L.LSTM(5, return_sequences=True)(j)]
+    c = L.Attention()(pair)
+    model = keras.Model([i, j], L.Dense(1)(L.Concatenate()([pair[1], c])))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return (np.ones((8, N, 4), "float32"), np.ones((8, 6, 4), "float32")), np.ones((8, 6, 1), "float32")
+"""
+    )
+    module = load(path)
+    fixes = first_fixes(module.build, module.data)
+    assert not any(fix.verified and "N = 6" in fix.patch for fix in fixes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "order"), [("score, kind", "score (2), kind (1)"), ("kind, score", "kind (1), score (2)"), ("kind, kind, kind", "")]
+)
+def test_columns_are_split_only_where_their_values_tell_the_class(columns, order):
+    import keras
+
+    def build():
+        i = keras.Input((4,))
+        outputs = [keras.layers.Dense(3, activation="softmax", name="kind")(i), keras.layers.Dense(2, name="score")(i)]
+        model = keras.Model(i, outputs)
+        model.compile("sgd", ["sparse_categorical_crossentropy", "mse"])
+        return model
+
+    parts = {"kind": np.arange(8.0)[:, None] % 3, "score": np.random.default_rng(0).random((8, 2))}
+    y = np.concatenate([parts[name] for name in columns.split(", ")], axis=1).astype("float32")
+    verified = [fix.title for fix in first_fixes(build, (np.zeros((8, 4), "float32"), y)) if fix.verified]
+    assert verified == ([f"Split the 3 columns of the labels between the outputs: {order}"] if order else [])
+
+
+def test_one_value_is_not_broadcast_over_the_positions_that_a_pooling_took_away():
+    import keras
+    import tensorflow as tf
+
+    layers = keras.layers
+
+    def build():
+        i, t = keras.Input((12, 12, 3)), keras.Input((12, 12, 3))
+        teacher = keras.Model(t, layers.MaxPooling2D(4)(layers.Conv2D(4, 3, padding="same", trainable=False)(t)))
+
+        def loss(y_true, y_pred):
+            return tf.reduce_mean(tf.abs(teacher(y_true) - y_pred))
+
+        model = keras.Model(i, layers.Conv2D(4, 3, dilation_rate=2, padding="same")(layers.MaxPooling2D(2)(i)))
+        model.compile("sgd", loss)
+        return model
+
+    x = np.random.default_rng(0).random((4, 12, 12, 3)).astype("float32")
+    fixes = first_fixes(build, (x, x))
+    assert not any(fix.verified for fix in fixes if any("Global" in str(edit.detail) for edit in fix.edits))

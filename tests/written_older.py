@@ -103,6 +103,17 @@ model.add_loss(keras.ops.mean(keras.ops.square(h)))
 """, f"{rows(8, 4)}, {rows(8, 4)}"), (
         ("    model.add_loss(keras.ops.mean(keras.ops.square(h)))",
          "    model = keras.Model(model.input, AddedLoss()([model.output, keras.ops.mean(keras.ops.square(h))]), name=model.name)"),))),
+    "two losses that are added to a finished model": ("code-raises", Own(model_of("""
+i = keras.Input((4,))
+h = L.Dense(2)(i)
+model = keras.Model(i, L.Dense(4)(h))
+model.add_loss(keras.ops.mean(keras.ops.square(h)))
+model.add_loss(keras.ops.mean(keras.ops.abs(h)))
+""", f"{rows(8, 4)}, {rows(8, 4)}"), (
+        ("    model.add_loss(keras.ops.mean(keras.ops.square(h)))",
+         "    model = keras.Model(model.input, AddedLoss()([model.output, keras.ops.mean(keras.ops.square(h))]), name=model.name)"),
+        ("    model.add_loss(keras.ops.mean(keras.ops.abs(h)))",
+         "    model = keras.Model(model.input, AddedLoss()([model.output, keras.ops.mean(keras.ops.abs(h))]), name=model.name)"),))),
     "a layer that was an experiment": ("code-raises", Own(model_of("""
 model = keras.Sequential([keras.Input((4,)), keras.layers.experimental.preprocessing.Rescaling(0.5), L.Dense(1)])
 """, f"{rows(8, 4)}, {rows(8, 1)}"), (

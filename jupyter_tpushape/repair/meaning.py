@@ -26,7 +26,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
     return [
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
-        *_widened_again(edits),
+        *_widened_again(before, after, edits),
         *_inputs_lost(before, after),
         *_classes_lost(before, after),
     ]
@@ -40,11 +40,18 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
             yield f"Do you need {edit.target}? Without the Flatten that this fix adds, it would have axes to work on."
 
 
-def _widened_again(edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """Positions that one edit takes away, and axes of size 1 that another one puts in their place."""
-    flat = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))]
-    if flat and any(isinstance(edit, Expression) and ", None" in edit.replace for edit in edits):
-        yield f"May every position have the same value? {flat[0].layer_class} takes the positions away, and the axes of size 1 are then broadcast over them."
+def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that a new layer takes away, where the one value that is left is then combined with each position of something else."""
+    flat = next((edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))), None)
+    if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
+        yield f"May every position have the same value? {flat.layer_class} takes the positions away, and one value is then broadcast over them."
+
+
+def _broadcasts(flow: Flow) -> int:
+    """How many operations combine one position with several."""
+    pairs = ([edge.spec.shape or () for edge in flow.into(node.id)] for node in flow.nodes if node.kind == "op")
+    inner = [(a[1:-1], b[1:-1]) for a, b in (pair for pair in pairs if len(pair) == 2) if len(a) == len(b) > 2]
+    return sum((set(a) == {1}) != (set(b) == {1}) for a, b in inner)
 
 
 # -- every input still counts --------------------------------------------------------------------------

@@ -134,8 +134,8 @@ class InsertLayer(Edit):
             changes.append(made)
         whole = self._given(call) if self.every else None
         if whole is not None:
-            around = [*whole.elts] if isinstance(whole, (ast.List, ast.Tuple)) and self._listed(call) else []
-            each = [change for part in around for change in enclosed(source, part, f"{new}(", ")")]
+            parts = getattr(whole, "elts", []) if self._listed(call) else []
+            each = [change for part in parts for change in enclosed(source, part, f"{new}(", ")")]
             source.splice([*changes, *(each or enclosed(source, whole, f"[{new}(part) for part in ", "]"))])
             return
         if self.input is not None and self.position == "before" and not self._listed(call):

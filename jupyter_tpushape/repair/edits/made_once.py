@@ -11,7 +11,7 @@ from typing import Any, cast
 from ...flow import syntax
 from ..text.arguments import Change
 from ..text.program import Text
-from ..text.source import NoPlace, Source, at_line, enclosing, free_name, method_of, nodes, parents
+from ..text.source import NoPlace, Source, at_line, behind, enclosing, free_name, method_of, nodes, parents
 from .base import TextEdit, kind
 
 
@@ -92,7 +92,7 @@ class _Place:
         Raises:
             NoPlace: where it is made from what only the call knows.
         """
-        name = next(one for one in (free_name(self.owner, stem), *(f"{stem}_{i}" for i in range(1, 99))) if one not in self.names)
+        name = free_name(self.owner, stem, self.names)
         self.names.append(name)
         used = {item.id for item in nodes(call, ast.Name)} & self.local
         lines = self.lines["build" if used or self.init is None else "__init__"]
@@ -122,9 +122,7 @@ class _Place:
                 last, own = maker.body[-1], maker.args.args[0].arg
                 there = {ast.unparse(item) for item in maker.body}
                 new = [line.replace(f"{self.me}.", f"{own}.") for line in lines if line not in there]
-                self.changes.append(
-                    (self.source.end(last), self.source.end(last), "".join(f"\n{self.source.indent(last)}{line}" for line in new))
-                )
+                self.changes.append(behind(self.source, last, new))
             elif key == "build":
                 space, start = self.source.indent(self.method), self.source.start(self.method)
                 body = f"\n{space}    ".join(lines)

@@ -52,13 +52,12 @@ def rows_inside(evidence: Evidence, finding: Finding) -> Made:
     """An array whose samples lie behind a first axis of size 1."""
     counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
     for path, leaf in evidence.sample.leaves("x", "y") if evidence.sample is not None and 1 in counts else ():
-        shape = getattr(leaf, "concrete", None) or ()
-        rows = [leaf.shape[1] for other, leaf in evidence.sample.leaves("x", "y") if other == path and leaf.shape and len(leaf.shape) > 1]
-        if shape[:1] == (1,) and rows and rows[0] in counts and rows[0] != 1:
+        first, rows = (*(leaf.concrete or ())[:1], *(leaf.shape or ())[1:2], None, None)[:2]
+        if first == 1 != rows and rows in counts:
             yield (
                 f"Squeeze the first axis of {show(path)} (size 1)",
                 [transform(path, "squeeze", axis=0)],
-                f"Its second axis has {rows[0]} entries, one for each sample.",
+                f"Its second axis has {rows} entries, one for each sample.",
             )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.paths import flatten
 from ...rules.facts.compiled import WrongNumber
 from .edits import Made, named, of, transform
 
@@ -23,27 +24,35 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
             "Keras matches a list of labels to the outputs in order.",
         )
         return
-    widths = _widths(evidence, fact.outputs, (shape or (0, 0))[-1] or 0)
-    if shape is not None and len(shape) == 2 and len(widths) == wanted and shape[1] == sum(widths):
-        for backward in (False, True)[: 1 + (len(set(widths)) == 2 == wanted)]:
-            order = widths[::-1] if backward else widths
-            names = [f"{name} ({count})" for name, count in zip(fact.outputs, widths, strict=True)]
-            yield (
-                f"Split the {shape[1]} columns of the labels between the outputs: {', '.join(names[::-1] if backward else names)}",
-                [transform(("y",), "split_last", widths=order, **({"backward": True} if backward else {}))],
-                "Keras matches a list of labels to the outputs in order.",
-            )
+    heads = [named(evidence, name) for name in fact.outputs]
+    sizes = [(spec.shape or ())[-1] if len(spec.shape or ()) == 2 else None for _, spec in evidence.outputs]
+    if shape is None or len(shape) != 2 or len(heads) != len(sizes) or None in (*heads, *sizes):
+        return
+    kinds = [str(node.config.get("activation")) if node is not None else "" for node in heads]
+    outputs = [(name, kind, size or 0) for name, kind, size in zip(fact.outputs, kinds, sizes, strict=True)]
+    rows = [values for _, y, _ in getattr(evidence.sample, "sampled", ()) for _, values in flatten(y, "y") if values.ndim == 2]
+    held = [parts for order in (outputs, outputs[::-1]) if (parts := _parts(order, rows, shape[1] or 0))]
+    if len(held) == 1 and wanted == 2:
+        names, widths = zip(*held[0], strict=True)
+        yield (
+            f"Split the {shape[1]} columns of the labels between the outputs: {', '.join(f'{name} ({width})' for name, width in held[0])}",
+            [transform(("y",), "split_last", widths=[*widths], **({} if names == fact.outputs else {"backward": True}))],
+            "The values show which columns are the class.",
+        )
 
 
-def _widths(evidence: Evidence, names: tuple[str, ...], columns: int) -> list[int]:
-    """How many columns each output has: one for each of its values, or the index of a class for a softmax; empty where they do not add up."""
-    sizes = [(shape[1] or 0) if (shape := spec.shape or ()) and len(shape) == 2 else 0 for _, spec in evidence.outputs]
-    coded = [bool((node := named(evidence, name)) and node.config.get("activation") == "softmax") for name in names]
-    for index in (False, True):
-        found = [1 if index and one else size for size, one in itertools.zip_longest(sizes, coded, fillvalue=False)]
-        if all(found) and sum(found) == columns:
-            return found
-    return []
+def _parts(order: list[tuple[str, str, int]], rows: list[np.ndarray], columns: int) -> list[tuple[str, int]]:
+    """How many columns each output has in this order, where the values of one show that it is a class; empty where they show the contrary."""
+    parts, told, start = [], False, 0
+    for name, kind, size in order:
+        width = 1 if kind == "softmax" else size
+        most = {"softmax": size - 1, "sigmoid": 1 if size == 1 else 0}.get(kind, 0)
+        values = np.concatenate([one[:, start : start + width] for one in rows]) if rows else np.empty((0, width))
+        if most and not (values.size and (values % 1 == 0).all() and values.min() >= 0 and values.max() <= most):
+            return []
+        parts.append((name, width))
+        told, start = told or most > 0, start + width
+    return parts if told and start == columns else []
 
 
 @of(WrongNumber)

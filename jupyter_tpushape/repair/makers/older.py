@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, syntax
 from ...rules.facts.lines import LossOfModel
-from ..edits import Statement
+from ...rules.words import listed
+from ..edits import Edit, Statement
 from ..edits.expression import MODULE
-from ..text.source import called, free_name, nodes
+from ..text.source import called, class_of, nodes
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, span_of
 
@@ -27,7 +28,7 @@ def weight_by_name(evidence: Evidence, finding: Finding) -> Made:
         ]
         if found:
             yield (
-                f"Pass the arguments of add_weight by name at {_lines(found)}",
+                f"Pass the arguments of add_weight by name at line{'s' * (len(found) > 1)} {listed(tuple(str(call.lineno) for call in found))}",
                 [line.edit(call, _by_name(line, call)) for call in found],
                 "In Keras 3, the shape comes first, and the name is a keyword.",
             )
@@ -40,11 +41,6 @@ def _by_name(line: Line, call: ast.Call) -> str:
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def _lines(found: list[ast.Call]) -> str:
-    numbers = [str(call.lineno) for call in found]
-    return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def shape_of_today(evidence: Evidence, finding: Finding) -> Made:
@@ -93,19 +89,23 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
         top = next((item for item in line.source.tree.body if line.scope in ast.walk(item)), None)
         if call is None or whole is None or top is None or len(call.args) != 1 or not isinstance(call.func, ast.Attribute):
             continue
-        model, name = line.source.of(call.func.value), free_name(line.source.tree, "AddedLoss")
-        if name in {item.name for item in nodes(line.source.tree, ast.ClassDef)}:
-            continue
+        model, name = line.source.of(call.func.value), "AddedLoss"
         made = f"{MODULE}.Model({model}.input, {name}()([{model}.output, {line.source.of(call.args[0])}]), name={model}.name)"
         layer = (
             f"class {name}({MODULE}.layers.Layer):\n    def call(self, inputs):\n        outputs, loss = inputs\n"
             "        self.add_loss(loss)\n        return outputs\n\n"
         )
+        written = class_of(line.source.tree, name)
+        if (
+            written is not None
+            and ast.unparse(written).partition(":")[2] != ast.unparse(syntax.parse(layer.replace(MODULE, "keras"))).partition(":")[2]
+        ):
+            continue  # another class has the name
+        edits: list[Edit] = [line.edit(whole, f"{model} = {made}", evidence.framework)]
+        if written is None:
+            edits.insert(0, Statement("model", line.raised.file, span_of(top), layer, evidence.framework))
         yield (
             f"Add the loss in a layer that the output of {model} passes through: {name}",
-            [
-                Statement("model", line.raised.file, span_of(top), layer, evidence.framework),
-                line.edit(whole, f"{model} = {made}", evidence.framework),
-            ],
+            edits,
             "Inside call, add_loss accepts tensors of the graph.",
         )

@@ -6,7 +6,7 @@ import ast
 import bisect
 import linecache
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -247,9 +247,9 @@ def some(changes: list[Change]) -> list[Change]:
     return changes
 
 
-def free_name(owner: ast.AST, stem: str) -> str:
-    """A name for a new attribute of a class."""
-    taken = {item.attr for item in nodes(owner, ast.Attribute)}
+def free_name(owner: ast.AST, stem: str, more: Iterable[str] = ()) -> str:
+    """A name for a new attribute of a class; ``more``: names that others are about to get."""
+    taken = {*more, *(item.attr for item in nodes(owner, ast.Attribute))}
     return next(name for name in (stem, *(f"{stem}_{i}" for i in range(1, 99))) if name not in taken)
 
 
@@ -264,8 +264,13 @@ def made_in_init(source: Source, owner: ast.AST, attribute: str, made: str, besi
         raise NoPlace
     same = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == beside for target in item.targets)]
     last: ast.stmt = same[-1] if same else maker.body[-1]
-    end = source.line_end(last) if beside else source.end(last)
-    return end, end, f"\n{source.indent(last)}{maker.args.args[0].arg}.{attribute} = {made}"
+    return behind(source, last, [f"{maker.args.args[0].arg}.{attribute} = {made}"], comment=bool(beside))
+
+
+def behind(source: Source, statement: ast.stmt, lines: Sequence[str], *, comment: bool = False) -> Change:
+    """The change that puts lines behind a statement, and behind its ``comment``."""
+    end = source.line_end(statement) if comment else source.end(statement)
+    return end, end, "".join(f"\n{source.indent(statement)}{line}" for line in lines)
 
 
 def whole_line(source: Source, statement: ast.stmt) -> Change:
