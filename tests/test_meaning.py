@@ -208,23 +208,29 @@ def test_columns_are_split_only_where_their_values_tell_the_class(columns, order
     assert verified == ([f"Split the 3 columns of the labels between the outputs: {order}"] if order else [])
 
 
-def test_one_value_is_not_broadcast_over_the_positions_that_a_pooling_took_away():
-    import keras
-    import tensorflow as tf
+def test_one_value_is_not_broadcast_over_the_positions_that_a_pooling_took_away(tmp_path):
+    from broken import HEAD, load
 
-    layers = keras.layers
-
-    def build():
-        i, t = keras.Input((12, 12, 3)), keras.Input((12, 12, 3))
-        teacher = keras.Model(t, layers.MaxPooling2D(4)(layers.Conv2D(4, 3, padding="same", trainable=False)(t)))
-
-        def loss(y_true, y_pred):
-            return tf.reduce_mean(tf.abs(teacher(y_true) - y_pred))
-
-        model = keras.Model(i, layers.Conv2D(4, 3, dilation_rate=2, padding="same")(layers.MaxPooling2D(2)(i)))
-        model.compile("sgd", loss)
-        return model
-
-    x = np.random.default_rng(0).random((4, 12, 12, 3)).astype("float32")
-    fixes = first_fixes(build, (x, x))
-    assert not any(fix.verified for fix in fixes if any("Global" in str(edit.detail) for edit in fix.edits))
+    path = tmp_path / "teacher.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+def build():
+    i, t = keras.Input((48, 48, 3)), keras.Input((48, 48, 3))
+    x = L.MaxPooling2D(2)(L.Conv2D(16, 3, padding="same")(i))
+    student = keras.Model(i, L.Conv2D(32, 3, dilation_rate=4, padding="same")(x))
+    y = L.MaxPooling2D(2)(L.Conv2D(32, 3, padding="same", trainable=False)(t))
+    teacher = keras.Model(t, L.MaxPooling2D(2)(y))
+    def perceptual(y_true, y_pred):
+        return keras.losses.mean_absolute_error(teacher(y_true), y_pred)
+    student.compile("sgd", perceptual)
+    return student
+def data():
+    x = np.random.default_rng(0).random((8, 48, 48, 3)).astype("float32")
+    return x, x
+"""
+    )
+    module = load(path)
+    fixes = first_fixes(module.build, module.data)
+    assert not any(fix.verified for fix in fixes if "[:, None" in fix.patch)
+    assert any("every position" in fix.reason for fix in fixes)
