@@ -49,6 +49,9 @@ def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
         folded = Product(name, given[0][1:])
         if value(folded) == shape[1]:
             return given[0][0], folded
+    widened = _widened(name, given[0], shape) if len(given) == 1 else None
+    if widened is not None:
+        return widened
     led = _leading(given[0], shape) if given else ()
     return (*led, *(Opaque(name, n) for n in shape[len(led) :]))
 
@@ -59,6 +62,21 @@ def _turned(x: Sizes, shape: Shape) -> Sizes | None:
     if len(by_size) != len(x) or set(by_size) != set(shape) or list(by_size) == list(shape):
         return None
     return tuple(by_size[n] for n in shape)
+
+
+def _widened(name: str, x: Sizes, shape: Shape) -> Sizes | None:
+    """The input's own axes, with axes of size 1 put in or taken out between them."""
+    rest, sizes = list(x), list[Size]()
+    for n in shape:
+        while rest and value(rest[0]) == 1 != n:
+            rest.pop(0)
+        if rest and _fits(value(rest[0]), n):
+            sizes.append(rest.pop(0))
+        elif n == 1:
+            sizes.append(Opaque(name, 1))
+        else:
+            return None
+    return tuple(sizes) if all(value(one) == 1 for one in rest) else None
 
 
 def _leading(x: Sizes, shape: Shape) -> Sizes:

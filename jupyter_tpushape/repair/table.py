@@ -67,6 +67,7 @@ from .makers import (
     turned,
     unpacked,
     unread,
+    unread_names,
     unrolled,
     updates,
     vectors,
@@ -670,6 +671,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    unread_names.name_unread,
     loops.column,
     tables.turned_weight,
     tables.turned_filter,
@@ -699,6 +701,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     operands.axes_there,
     operands.shape_of_other,
     filled.like_other,
+    filled.as_many_rows,
     each_sample.split_last,
     sliced.cut_short,
     sliced.without_gap,

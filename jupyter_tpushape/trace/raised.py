@@ -77,7 +77,9 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     frames = [(*_around(at), at, _Values(one)) for one, at in running]
     values = _Values(frame)
     tensors, numbers, variables = {}, {}, []
-    for node in sorted((item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))), key=_depth):
+    read = [item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))]
+    taken = [ast.Name(item.arg) for item in ast.walk(scope) if isinstance(item, ast.arg)]  # arguments that nothing reads
+    for node in sorted([*read, *taken], key=_depth):
         text = ast.unparse(node)
         if text in tensors or text in numbers:
             continue

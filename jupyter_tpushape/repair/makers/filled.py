@@ -52,6 +52,22 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def as_many_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Ones or zeros for as many rows as a name counts, where a number divides or multiplies that count and the rows do not fit."""
+    for line in lines_of(evidence)[:1]:
+        for node in line.operands() if line.call() is not None else []:
+            for made in given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else [node]:
+                shapes = [listed(call.args[0]) for call in nodes(made, ast.Call) if called(call) in _FILLS and call.args]
+                for rows in (shape[0] for shape in shapes if shape and isinstance(shape[0], ast.BinOp)):
+                    counted = [side for side in (rows.left, rows.right) if not isinstance(side, ast.Constant)]
+                    if len(counted) == 1 and isinstance(rows.op, (ast.FloorDiv, ast.Mult)):
+                        yield (
+                            f"Use {short(counted[0])} rows instead of {short(rows)} at line {rows.lineno}",
+                            [line.edit(rows, line.source.of(counted[0]))],
+                            "Each prediction then has one label.",
+                        )
+
+
 def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
     """The call that makes a tensor of one value: the expression, what its name was given, or that with a number added or multiplied."""
     if isinstance(node, ast.Name):

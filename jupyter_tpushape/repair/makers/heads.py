@@ -370,6 +370,12 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
                 [append(last.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
                 "Adds no weights.",
             )
+            if len(evidence.outputs) > 1:  # an output is called after its last layer
+                yield (
+                    f"Upsample to the size of the labels: add UpSampling{len(p) - 1}D before {last.name}",
+                    [insert(last.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
+                    f"Adds no weights, and the output is still named {last.name}.",
+                )
 
 
 @of(GridApart)

@@ -1,0 +1,51 @@
+"""Candidates that put a name that nothing reads in place of one that is read where it does not fit."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ..text.source import Function, nodes
+from .edits import Made
+from .line import Line, assigned_to, lines_of
+
+_DEPTH = 2  # statements back from the line that raised
+
+
+def name_unread(evidence: Evidence, finding: Finding) -> Made:
+    """A tensor that nothing reads, in place of one of its rank and kind at the line that raised, or where its operands were made."""
+    for line in lines_of(evidence)[:1]:
+        shapes = line.shape_of_names()
+        arguments = _arguments(line.scope)
+        names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
+        read = {item.id for item in names}
+        unread = [name for name in shapes if name.isidentifier() and name not in read]
+        for place in _places(line):
+            for name in unread:
+                mine, its = shapes.get(place.id, ()), shapes[name]
+                # Two arguments, or two that the function makes: what comes from outside is no twin of what is made here.
+                alike = len(mine) == len(its) and (place.id in arguments) == (name in arguments)
+                if alike and mine != its and line.specs[place.id].dtype == line.specs[name].dtype:
+                    yield (
+                        f"Use {name} instead of {place.id} at line {place.lineno}",
+                        [line.edit(place, name)],
+                        f"Nothing reads {name}.",
+                    )
+
+
+def _arguments(scope: ast.AST) -> set[str]:
+    if not isinstance(scope, Function):
+        return set()
+    return {item.arg for item in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)}
+
+
+def _places(line: Line) -> list[ast.Name]:
+    """The names that the expression reads, then those that its operands were made of."""
+    found: dict[ast.Name, None] = {}
+    given: list[ast.expr] = line.operands()
+    for _ in range(_DEPTH + 1):
+        names = [item for one in given for item in nodes(one, ast.Name)]
+        found.update(dict.fromkeys(names))
+        given = [made for item in names if (made := assigned_to(line, item)) is not item]
+    return [*found]
