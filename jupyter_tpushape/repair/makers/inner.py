@@ -89,13 +89,23 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     sizes = [shape.elts[axis] for shape in given if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= -axis]
     fit = [one for one in sizes if _number(line, one) == old]
     if len(fit) == 1:
-        more = size - old
-        new = str(size) if isinstance(fit[0], ast.Constant) else f"{ast.unparse(fit[0])} {'+' if more > 0 else '-'} {abs(more)}"
+        new = _changed(line, fit[0], size - old)
         yield (
             f"Declare the input of {model} with {size} values at line {fit[0].lineno}",
             [line.edit(fit[0], new)],
             f"It receives {size} values, not {old}.",
         )
+
+
+def _changed(line: Line, node: ast.expr, more: int) -> str:
+    """A size as it is written, with so much more; a number that is added already changes or goes."""
+    if isinstance(node, ast.Constant):
+        return str((line.number(node) or 0) + more)
+    written = line.source.of(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
+        number = line.number(node.right) or 0
+        written, more = line.source.of(node.left), more + (number if isinstance(node.op, ast.Add) else -number)
+    return written + (f" {'+' if more > 0 else '-'} {abs(more)}" if more else "")
 
 
 def _number(line: Line, node: ast.expr) -> int | None:

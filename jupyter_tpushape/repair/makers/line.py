@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
@@ -25,6 +26,7 @@ _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Div: ("RealDiv", "div"),
     ast.MatMult: ("MatMul", "BatchMatMulV2", "dot_general"),
 }
+_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 _MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
 
 
@@ -100,12 +102,12 @@ class Line:
     # -- edits -----------------------------------------------------------------------------------------
 
     def number(self, node: ast.expr) -> int | None:
-        """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, and products of them."""
+        """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, and what is computed of them."""
         if isinstance(node, ast.Constant):
             return node.value if type(node.value) is int else None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
             left, right = self.number(node.left), self.number(node.right)
-            return None if left is None or right is None else left * right
+            return None if left is None or right is None else _COMPUTES[type(node.op)](left, right)
         name = ast.unparse(node)
         if name in self.numbers:
             return self.numbers[name]

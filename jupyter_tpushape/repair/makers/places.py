@@ -68,7 +68,7 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                 ):
                     one, two = ast.unparse(mine), ast.unparse(other)
                     apart = _sizes_apart(made[one], made[two])
-                    if len(apart) == 1:
+                    if len(apart) == 1 and _meets(finding, made[one], apart[0][0], line.operands().index(mine)):
                         # As they are used and as they start, only their sizes are in each other's place.
                         yield (
                             f"Swap the sizes of {one} and {two} at line {apart[0][0].lineno}",
@@ -76,6 +76,16 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                             "Each product then fits.",
                         )
                     yield f"Swap {one} and {two} at {line.at}", line.swap(mine, other), "Each product then fits."
+
+
+def _meets(finding: Finding, made: ast.Call, size: ast.expr, index: int) -> bool:
+    """Whether a size of a weight, which is a factor of a product, is one that the product sums over: no other changes what it does not accept."""
+    fact, given = finding.fact, argument(made, "shape", ["shape"])
+    sizes = given.elts if isinstance(given, (ast.Tuple, ast.List)) else []
+    shapes = fact.shapes if isinstance(fact, OperationRaised) else ()
+    if len(shapes) != 2 or size not in sizes or any(len(shape or ()) < 2 for shape in shapes):
+        return True
+    return sizes.index(size) == len(sizes) - (2 if index else 1)
 
 
 def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]]:

@@ -165,6 +165,8 @@ class LacksAxis(Reason, frozen=True):
             )
         if self.joins:
             add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
+        elif self.product and len(self.short) > 2:
+            add = f"The axes before the matrices must match: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
         elif self.product:
             add = f"A matrix product requires a column: expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
         else:

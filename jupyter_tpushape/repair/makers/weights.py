@@ -1,0 +1,208 @@
+"""Candidates for the weights that a class creates: their sizes, and which of them comes first."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Collection
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardWidths, hear
+from ...flow import Finding, show_shape
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import Lengths
+from ..text.arguments import argument
+from ..text.source import called, nodes
+from .edits import Made, of
+from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
+from .operands import JOINS
+
+
+@of(OperationRaised)
+def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A weight that is made as long as the input, and added after something was joined to that: a class token."""
+    line = next(iter(lines_of(evidence)), None)
+    if not isinstance(fact.reason, Lengths) or line is None:
+        return
+    joined = any(called(call) in JOINS for call in nodes(line.scope, ast.Call) if call.lineno <= line.raised.line)
+    held = [ast.unparse(item) for item in line.operands() if ast.unparse(item) in line.raised.variables]
+    made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and ast.unparse(item.targets[0]) in held]
+    for item, (new, old) in itertools.product(made if joined else (), itertools.permutations((fact.reason.left, fact.reason.right))):
+        for shape in [one for one in fact.shapes if one and one.count(old) == 1 and old < new]:
+            sizes = [one.elts[shape.index(old)] for one in nodes(item.value, (ast.Tuple, ast.List)) if len(one.elts) == len(shape)]
+            if len(sizes) == 1 and isinstance(sizes[0], (ast.Constant, ast.Name, ast.Attribute, ast.Subscript)):
+                size = ast.unparse(sizes[0])
+                text = str(new) if isinstance(sizes[0], ast.Constant) else f"{size} + {new - old}"
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with size {new} at line {sizes[0].lineno}: {text} instead of {size}",
+                    [line.edit(sizes[0], text)],
+                    "It is added after the concatenation, which makes the input longer.",
+                )
+
+
+@of(OperationRaised)
+def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The width of a weight that ends a product, as the name in the class says that has the width of the tensor which the product is added to.
+
+    The weights of an adapter, such as LoRA's, beside a layer of the same class.
+    """
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        shapes = _shapes_of_weights(line)
+        stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+            old, new = shape[-1], its[-1]
+            named = [f"self.{key}" for key, value in set_to.items() if type(value) is int and value == new and f"self.{key}" in stored]
+            weight = _ends_in(line, node, shapes)
+            if old == new or None in (old, new) or 1 in (old, new) or weight is None or len(named) != 1:
+                continue
+            last = shapes[weight][-1]
+            if ast.unparse(last) != named[0]:
+                yield (
+                    f"Create {weight} with {named[0]} columns at line {last.lineno}, instead of {ast.unparse(last)}",
+                    [line.edit(last, named[0])],
+                    f"The product then has the width of {short(other)}.",
+                )
+
+
+@of(OperationRaised)
+def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The rows of a weight as the name says that is the width of another weight of the class, where that is what the product brings."""
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        weights = _shapes_of_weights(line)
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        product = _factors(line.node)
+        sizes = weights.get(ast.unparse(product[1]).removesuffix(".value"), []) if product is not None else []
+        shapes = [shape for shape in fact.shapes if shape and len(shape) == len(sizes)]
+        if len(fact.shapes) != 2 or not shapes or product is None:
+            continue
+        old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
+        columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes}
+        named = [name for name in columns if set_to.get(name.removeprefix("self.")) == new != old]
+        if len(named) == 1 and new is not None and ast.unparse(sizes[-2]) != named[0]:
+            yield (
+                f"Create {ast.unparse(product[1])} with {named[0]} rows at line {sizes[-2].lineno}, instead of {ast.unparse(sizes[-2])}",
+                [line.edit(sizes[-2], named[0])],
+                f"{named[0]} is {new}, the width of what it is multiplied with.",
+            )
+
+
+@of(OperationRaised)
+def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size: the gates of a cell."""
+    owner = own_layer(evidence)
+    for line in lines_of(evidence)[:1] if owner is not None else ():
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        counts = [argument(call, "indices_or_sections", ["x", "indices_or_sections"]) or argument(call, "num_or_size_splits", [])
+                  for call in nodes(line.owner(), ast.Call) if called(call) == "split"]  # fmt: skip
+        products = [item for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult)]
+        for parts, (one, other) in itertools.product({size_of(count) or 0 for count in counts}, fact.apart):
+            small, whole = sorted((one, other))
+            found = [
+                (times, ast.unparse(size))
+                for item in products
+                for times, size in ((item.left, item.right), (item.right, item.left))
+                if (size_of(times) or parts) * whole == parts * small
+                and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
+            ]
+            if small < whole and found and len({name for _, name in found}) == 1:
+                times, name = found[0]
+                yield (
+                    f"Create the weights with {parts} * {name} columns, instead of {ast.unparse(times)} * {name}",
+                    [line.edit(one, str(parts)) for one, _ in found],
+                    f"The result is split into {parts} parts, and each needs {whole} values instead of {small}.",
+                )
+
+
+def _shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
+    """The sizes of the weights that the class creates, by the attribute that holds each."""
+    made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
+    shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]
+    return {name: shape.elts for name, shape in shapes if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) > 1}
+
+
+def _ends_in(line: Line, node: ast.expr, weights: Collection[str]) -> str | None:
+    """The weight whose columns are the last axis of a product, scaled or not."""
+    node = assigned_to(line, node)
+    if isinstance(node, ast.Attribute):
+        name = ast.unparse(node).removesuffix(".value")
+        return name if name in weights else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return _ends_in(line, node.left, weights) or _ends_in(line, node.right, weights)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return _ends_in(line, node.right, weights)
+    if isinstance(node, ast.Call) and node.args and called(node) in ("matmul", "dot", "convert_to_tensor", "cast", "asarray"):
+        return _ends_in(line, node.args[-1 if called(node) in ("matmul", "dot") else 0], weights)
+    return None
+
+
+@of(OperationRaised)
+def turned_product(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A product of two weights transposed, where it meets a weight whose rows are its columns."""
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (other, wanted) in itertools.permutations(line.shaped(), 2):
+            if len(shape) != 2 or shape != wanted[::-1] or shape == wanted or any(given.grows for given in evidence.given):
+                continue
+            factors = _factors(assigned_to(line, node))
+            made = assigned_to(line, other)
+            if factors is not None and isinstance(made, (ast.Attribute, ast.Call)) and _factors(made) is None:
+                yield (
+                    f"Transpose {short(node)} at {line.at}: {show_shape(wanted)}",
+                    [line.apply(node, "transpose")],
+                    f"It then has the shape of {short(other)}.",
+                )
+
+
+def _factors(node: ast.AST | None) -> tuple[ast.expr, ast.expr] | None:
+    """The two factors of a product of matrices, scaled or not."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return _factors(node.left) or _factors(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and called(node) in ("matmul", "dot", "tensordot") and len(node.args) > 1:
+        return node.args[0], node.args[1]
+    return None
+
+
+def turned_filter(evidence: Evidence, finding: Finding) -> Made:
+    """The last two sizes of a filter exchanged where it is created: the channels that it reads stand in front of those that it gives."""
+    failed = evidence.failed
+    said = hear(failed.failure, HeardWidths) if failed is not None else None
+    for line in lines_of(evidence)[:1] if said is not None and said.of == "channels" else ():
+        held = {ast.unparse(item) for item in nodes(line.node or line.scope, ast.Attribute)}
+        for item in nodes(line.owner(), ast.Assign):
+            call = item.value
+            sizes = argument(call, "shape", ["shape"]) if isinstance(call, ast.Call) and called(call) == "add_weight" else None
+            if ast.unparse(item.targets[0]) not in held or not isinstance(sizes, (ast.Tuple, ast.List)) or len(sizes.elts) < 3:
+                continue
+            *inner, reads, gives = map(line.source.of, sizes.elts)
+            yield (
+                f"Create {ast.unparse(item.targets[0])} with the shape ({', '.join([*inner, gives, reads])}) at line {sizes.lineno}",
+                [line.edit(sizes, f"({', '.join([*inner, gives, reads])})")],
+                "A filter has the channels of its input on the axis before the last.",
+            )
+
+
+@of(OperationRaised)
+def turned_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A weight with its two sizes exchanged where it is created, if a product needs them so."""
+    one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
+    if not one or not other or len(other) != 2 or one[-1] != other[1] or one[-1] == other[0] or "matmul" not in fact.operation.lower():
+        return
+    for line in lines_of(evidence)[:1]:
+        factor = line.operands()[1] if len(line.operands()) > 1 else None
+        held = {ast.unparse(item) for item in nodes(assigned_to(line, factor), ast.Attribute)} if factor is not None else set()
+        for item in nodes(line.owner(), ast.Assign):
+            call = item.value
+            if ast.unparse(item.targets[0]) not in held or not isinstance(call, ast.Call) or called(call) != "add_weight":
+                continue
+            sizes = argument(call, "shape", ["shape"])
+            if isinstance(sizes, (ast.Tuple, ast.List)) and len(sizes.elts) == 2:
+                rows, columns = map(line.source.of, sizes.elts)
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with the shape ({columns}, {rows}) at line {sizes.lineno}",
+                    [line.edit(sizes, f"({columns}, {rows})")],
+                    f"The product sums over its first axis, which must have {one[-1]} rows.",
+                )
