@@ -26,6 +26,7 @@ from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
+from written_unread import UNREAD
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
@@ -52,6 +53,7 @@ PROGRAMS = {
     **POSTED,
     **STARTED,
     **PARTS,
+    **UNREAD,
 }
 
 

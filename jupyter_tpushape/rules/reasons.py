@@ -36,7 +36,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
-from .upstream import ancestors, cause_of_axes, maker_of
+from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
 
 _PARTS = ("reshape", *SLICES)
@@ -93,6 +93,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     columns = _columns(node, operands)
     if columns:
         return Columns(columns)
+    ranks = sorted((one.spec.shape or () for one in operands), key=len)
+    if joins and len(ranks) == 2 and 1 < len(ranks[0]) == len(ranks[1]) - 1 and ranks[0][0] == ranks[1][0] is not None:
+        return LacksAxis(ranks[0], ranks[1], product=False, joins=True)
     said = hear(node.failure, HeardUnequal)
     if node.kind != "op" or len(operands) != 2 or said is None:
         return None
@@ -283,11 +286,12 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
 
 def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
     """The node that gave an axis its size; for a reshape or a slice, also the tensor that it was applied to."""
-    node = maker_of(evidence, edge, axis)
+    size = (edge.spec.shape or ())[axis] or 0
+    node, axis = made_by(evidence, edge, axis)
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
     if node.kind == "op" and node.op.lower().startswith("concat") and before is not None:
         parts = [size for one in evidence.flow.into(node.id) for size in (one.spec.shape or ())[axis : axis + 1] if size is not None]
-        rest = ((edge.spec.shape or ())[axis] or 0) - sum(parts)  # a weight comes from no node
+        rest = size - sum(parts)  # a weight comes from no node
         return f"{_summed([*([rest] if rest > 0 else []), *parts])}, concatenated{placed(node)}"
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Flow, Node
+from ..flow import Edge, Flow, Node, Shape
 from ..flow.observed import around
 from ..trace.axes import RECURRENT
 from .facts.loss import Through
@@ -103,25 +103,41 @@ _FOLLOWED = 256
 
 def maker_of(evidence: Evidence, edge: Edge, axis: int) -> Node:
     """The node that set the size of an axis: the nearest one upstream whose inputs have a different size there, or lead to several such nodes."""
-    makers: dict[str, list[Node]] = {}
+    return made_by(evidence, edge, axis)[0]
+
+
+def made_by(evidence: Evidence, edge: Edge, axis: int) -> tuple[Node, int]:
+    """The node that set the size of an axis, and which of its axes that is."""
+    makers: dict[str, list[tuple[Node, int]]] = {}
     running = set()
 
-    def found(edge: Edge) -> list[Node]:
+    def found(edge: Edge, axis: int) -> list[tuple[Node, int]]:
         if edge.id in makers:
             return makers[edge.id]
         node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
-        makers[edge.id] = [node]
+        makers[edge.id] = [(node, axis)]
         running.add(edge.id)
-        same = [
-            one
-            for one in evidence.flow.into(node.id)
-            if one.id not in running and one.spec.shape and len(one.spec.shape) == len(shape) and one.spec.shape[axis] == shape[axis]
-        ]
+        came = [(one, _before(one.spec.shape or (), shape, axis)) for one in evidence.flow.into(node.id) if one.id not in running]
+        same = [(one, at) for one, at in came if at is not None]
         if same and len(makers) < _FOLLOWED and node.op.lower() not in ("reshape", "transpose"):
-            above = {maker.id: maker for one in same for maker in found(one)}
+            above = {maker.id: (maker, place) for one, at in same for maker, place in found(one, at)}
             if len(above) == 1:
                 makers[edge.id] = list(above.values())
         running.discard(edge.id)
         return makers[edge.id]
 
-    return found(edge)[0]
+    return found(edge, axis)[0]
+
+
+def _before(came: Shape, made: Shape, axis: int) -> int | None:
+    """Where an axis was before an operation that keeps all axes, or puts in axes of size 1; ``None`` where it has another size there."""
+    if len(came) == len(made):
+        return axis if came[axis] == made[axis] else None
+    longer = [at for at, size in enumerate(made) if size != 1]
+    if (
+        [at for at, size in enumerate(came) if size != 1] != [*range(len(came))]
+        or [made[at] for at in longer] != [*came]
+        or axis not in longer
+    ):
+        return None
+    return longer.index(axis)

@@ -27,6 +27,7 @@ _CONVERTED = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
 _NONE = re.compile(r"\bNone|len is not well defined")
 # What is said where a float stands for a whole number.
 _WHOLE = re.compile(r"\bfloat\b|\binteger|\d\.0\b|__index__")
+_CALLERS = 3  # lines further out, that may have called with something else than they meant
 _GENERATED = "__autograph_generated_file"
 
 
@@ -42,6 +43,7 @@ class Raised(msgspec.Struct, frozen=True):
         unknown: where the line's sizes come from that are None because a tensor does not have them yet.
         quotients: the divisions from which it has floats where it needs whole numbers.
         decides: the statement whose condition stands on the line, a loop or an assertion; ``""`` for any other.
+        callers: the user's lines that were calling it, innermost first.
     """
 
     file: str
@@ -57,6 +59,7 @@ class Raised(msgspec.Struct, frozen=True):
     decides: Literal["", "while", "assert"] = ""
     unknown: tuple[Unknown, ...] = ()
     quotients: tuple[Quotient, ...] = ()
+    callers: tuple[Raised, ...] = ()
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -75,6 +78,22 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     if scope is None:
         return None
     frames = [(*_around(at), at, _Values(one)) for one, at in running]
+    return msgspec.structs.replace(
+        _line(frame, place, scope, adapter),
+        nothing=tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
+        decides=_decides(scope, place[1]),
+        unknown=unknown_sizes(frames, adapter) if _NONE.search(said) else (),
+        quotients=quotients(frames, adapter) if _WHOLE.search(said) else (),
+        callers=tuple(
+            _line(one, at, around, adapter)
+            for one, at in running[1 : _CALLERS + 1]
+            if (around := scope_of(at)) is not None and not isinstance(around, ast.Module)
+        ),
+    )
+
+
+def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) -> Raised:
+    """A line that was running, with what the names of its function hold."""
     values = _Values(frame)
     tensors, numbers, variables = {}, {}, []
     read = [item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))]
@@ -102,10 +121,6 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         _text(place),
         frame.f_code.co_varnames[:1] == ("self",),
         tuple(dict.fromkeys(variables)),
-        tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
-        _decides(scope, place[1]),
-        unknown_sizes(frames, adapter) if _NONE.search(said) else (),
-        quotients(frames, adapter) if _WHOLE.search(said) else (),
     )
 
 

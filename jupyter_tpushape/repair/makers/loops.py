@@ -1,4 +1,4 @@
-"""Candidates for the first state of a loop that the line which raised takes apart."""
+"""Candidates for what a loop carries from step to step: the first state, and what each step leaves for the next."""
 
 from __future__ import annotations
 
@@ -26,6 +26,35 @@ def column(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(shape, text)],
                     f"{name} then has one value in a row for each sample.",
                 )
+
+
+def as_before(evidence: Evidence, finding: Finding) -> Made:
+    """What a step leaves for the next one, given the axes that the same name has before the loop: the next token of a decoder."""
+    raised = evidence.raised
+    for one in (raised, *raised.callers) if raised is not None else ():
+        for line in lines_of(evidence, one)[:1]:
+            read = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+            loops = [item for item in nodes(line.scope, (ast.For, ast.While)) if item.lineno <= one.line <= (item.end_lineno or 0)]
+            for again in (item for loop in loops for item in nodes(loop, ast.Assign)):
+                name = again.targets[0]
+                if not isinstance(name, ast.Name) or name.id not in read:
+                    continue
+                for call in given_to(line.scope, name, loops[0].lineno):
+                    if isinstance(call, ast.Call) and call.args and _alike(call.args[0], again.value):
+                        new = line.source.of(call).replace(line.source.of(call.args[0]), line.source.of(again.value), 1)
+                        yield (
+                            f"Give {name.id} the same axes at line {again.lineno} as at line {call.lineno}: {new}",
+                            [line.edit(again.value, new)],
+                            "The first step of the loop receives it with these axes.",
+                        )
+
+
+def _alike(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions take a part of the same tensor, by indices of the same kind."""
+    if not isinstance(one, ast.Subscript) or not isinstance(other, ast.Subscript) or ast.unparse(one.value) != ast.unparse(other.value):
+        return False
+    kinds = [[isinstance(part, ast.Slice) for part in listed(item.slice) or [item.slice]] for item in (one, other)]
+    return kinds[0] == kinds[1]
 
 
 def _first(line: Line, name: str) -> ast.Tuple | None:

@@ -15,7 +15,8 @@ _DEPTH = 2  # statements back from the line that raised
 
 def name_unread(evidence: Evidence, finding: Finding) -> Made:
     """A tensor that nothing reads, in place of one of its rank and kind at the line that raised, or where its operands were made."""
-    for line in lines_of(evidence)[:1]:
+    raised = evidence.raised
+    for line in (line for one in (raised, *(raised.callers if raised is not None else ())) for line in lines_of(evidence, one)[:1]):
         shapes = line.shape_of_names()
         arguments = _arguments(line.scope)
         names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
@@ -81,12 +82,25 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
         old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
         columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes}
         named = [name for name in columns if set_to.get(name.removeprefix("self.")) == new != old]
+        # Else as the function writes that size: 2 * self.units.
+        written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if _value(line, item, set_to) == new != old}
+        named = named or sorted(written)
         if len(named) == 1 and new is not None and ast.unparse(sizes[-2]) != named[0]:
             yield (
                 f"Create {ast.unparse(product[1])} with {named[0]} rows at line {sizes[-2].lineno}, instead of {ast.unparse(sizes[-2])}",
                 [line.edit(sizes[-2], named[0])],
                 f"{named[0]} is {new}, the width of what it is multiplied with.",
             )
+
+
+def _value(line: Line, node: ast.expr, set_to: Mapping[str, Any]) -> int | None:
+    """A product of the numbers that a layer was created with."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _value(line, node.left, set_to), _value(line, node.right, set_to)
+        return left * right if left is not None and right is not None else None
+    known = line.number(node)
+    own = set_to.get(ast.unparse(node).removeprefix("self.")) if isinstance(node, ast.Attribute) else None
+    return known if known is not None else own if type(own) is int else None
 
 
 @of(OperationRaised)

@@ -141,6 +141,11 @@ class WrongCount(Fact, frozen=True):
             return "A size of -1 is computed from the number of values and the other sizes, so these must be known."
         if cuts := cut_blocks(self.given, self.target):
             return cuts[0].words()
+        if 0 in self.target:
+            return (
+                f"A size of 0 is what remains of a division that rounds down: {show_shape(self.given)} is too small to be divided. "
+                "Use a larger input, or fewer strides and poolings before this layer."
+            )
         made = f"{self.made}; the target needs {self._asked()} there. " if self.made else ""
         return f"{made}A reshape changes the axes, but not the number of values."
 

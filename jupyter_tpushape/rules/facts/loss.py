@@ -25,6 +25,11 @@ class SurplusAxes(Fact, frozen=True):
     def surplus(self) -> int:
         return len(self.predictions) - len(self.wanted)
 
+    @property
+    def frames(self) -> bool:
+        """Whether the labels are maps themselves, and only the axis of the steps is too many."""
+        return self.cause == "grid" and self.surplus == 1 and len(self.wanted) > 3
+
     def message(self) -> str:
         meet = f"predictions {show_shape(self.predictions)}, labels {show_shape(self.labels)}."
         if self.cause == "sequences":
@@ -33,6 +38,8 @@ class SurplusAxes(Fact, frozen=True):
             return f"{named(self.through)} returns one vector per token, but there is one label per sample: {meet}"
         if self.cause == "product":
             return f"{named(self.through)} multiplies every value with every other, but there is one label per sample: {meet}"
+        if self.frames:
+            return f"{named(self.through)} returns one prediction per step, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
         through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
         return f"{through} {'reaches' if self.surplus == 1 else 'reach'} {self.loss}: {meet}"
@@ -47,6 +54,8 @@ class SurplusAxes(Fact, frozen=True):
             return "BERT's sequence_output has one vector per token, its pooled_output one per sentence. Use pooled_output, or pool over the tokens."
         if self.cause == "product":
             return "It sums over an axis of size 1, so nothing is summed. Flatten both inputs to vectors first, or sum over the last axis."
+        if self.frames:
+            return "Return only the last step (return_sequences=False), or pass a label for each step."
         return (
             "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
         )
