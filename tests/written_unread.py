@@ -15,7 +15,7 @@ class Masked(L.Layer):
     def call(self, x, source, target):
         weight = tf.cast(source > 0, "float32")[:, :, None]
         return x * weight
-"""), (("        weight = tf.cast(source > 0, \"float32\")[:, :, None]", "        weight = tf.cast(target > 0, \"float32\")[:, :, None]"),))),
+"""), (('        weight = tf.cast(source > 0, "float32")[:, :, None]', '        weight = tf.cast(target > 0, "float32")[:, :, None]'),))),
     "a part of the batch that the step never feeds": ("op-shapes", Own(model_of("""
 model = Next()
 """, f"{rows(8, 5, 3)}, {rows(8, 1)}", head="""
@@ -103,7 +103,7 @@ whole = L.Conv2D(1, 1, name="whole")(L.UpSampling2D(2)(x))
 edge = L.Conv2D(1, 1, name="edge")(x)
 model = keras.Model(i, [whole, edge])
 """, f"{rows(8, 8, 8, 3)}, {{'whole': {rows(8, 8, 8, 1)}, 'edge': {rows(8, 8, 8, 1)}}}", loss={"whole": "mse", "edge": "mse"}), (
-        ("    edge = L.Conv2D(1, 1, name=\"edge\")(x)", "    edge = L.Conv2D(1, 1, name=\"edge\")(L.UpSampling2D((2, 2))(x))"),))),
+        ('    edge = L.Conv2D(1, 1, name="edge")(x)', '    edge = L.Conv2D(1, 1, name="edge")(L.UpSampling2D((2, 2))(x))'),))),
     "as many labels as there are predictions": ("loss-raises", Own(model_of("""
 model = Judge()
 """, f"{rows(8, 3)}, {rows(8, 1)}", head="""

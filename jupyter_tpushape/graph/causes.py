@@ -46,6 +46,8 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     """Why ``size`` differs from ``other``; ``None`` if their origins do not explain it."""
     began = axes(size)
     target = other if isinstance(other, int) else value(other)
+    if not began and target is not None:
+        return _from_number(size, target)
     if len(began) != 1 or target is None or value(size) in (None, target):
         return None
     # A number that is the data's own size stands for it: labels as large as the input.
@@ -82,6 +84,19 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
 
 
+def _from_number(size: Size, target: int) -> Cause | None:
+    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from."""
+    steps = chain(size)
+    begin = steps[0].of if steps else size
+    values = _values(begin, steps) if isinstance(begin, Given) and value(size) not in (None, target) else None
+    found = _alone(steps, values, target) if values is not None else None
+    if found is None or values is None or found[0] != "unpadded" or not isinstance(begin, Given):
+        return None
+    one = steps[found[1]]
+    stride = one.stride if isinstance(one, (Slid, Spread)) else 1
+    return Cause(found[0], one.who, values[found[1]], values[found[1] + 1], None, stride, 0, begin.who, 0, begin.size, ())
+
+
 def _shared(one: Sequence[Step], other: Sequence[Step]) -> int:
     """How many first steps two ways have in common."""
     return next((i for i, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), min(len(one), len(other)))
@@ -102,7 +117,7 @@ def unlike(sizes: Sequence[Size]) -> Cause | None:
     return Cause("unpadded", steps[0].who, before, after, None, 1, len(names) - 1, start.who, start.axis, start.size, ())
 
 
-def _values(begin: Axis, steps: Sequence[Step]) -> list[int] | None:
+def _values(begin: Axis | Given, steps: Sequence[Step]) -> list[int] | None:
     """The size before the first step and after each."""
     if begin.size is None or (steps and steps[0].of != begin):
         return None

@@ -212,7 +212,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.other_axis,
         operations.leave_out,
     ),
-    "layer-axis": (calls.other_layer, inner.declare_first, calls.another_instance, layers.project_before),
+    "layer-axis": (calls.other_layer, causes.at_cause, inner.declare_first, calls.another_instance, layers.project_before),
     "merge-shapes": (
         joined.dot_axes,
         stacked.one_axis_each,
@@ -221,6 +221,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.exchange_query,
         unread.other_level,
         joined.exchange_skips,
+        loops.other_order,
         joined.as_map,
         transposed.branch_turned_back,
         joined.one_width,
@@ -442,6 +443,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_numbers_binary,
         heads.append_head,
     ),
+    "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
         unread.other_result,
         names.reordered_labels,

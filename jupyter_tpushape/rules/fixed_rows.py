@@ -46,6 +46,8 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     others = _other_batches(evidence, batch)
     meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
     if meeting is not None:
+        if others and meeting.rule == SUMMED.id:
+            meeting.severity = "error"  # the batch of another size raises
         yield meeting
         return
     before, after = _reshaped(evidence, node)
@@ -58,13 +60,20 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
 
 
+def _computes(node: Node) -> bool:
+    """Whether a layer computes features with weights, also where it has none before the first step."""
+    return bool(node.weights) or (
+        node.kind == "layer" and any(type(node.config.get(key)) is int for key in ("units", "filters", "output_dim"))
+    )
+
+
 def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
     """The finding for an operation that one row more makes fail because the batch axis of one operand meets an inner axis of the other."""
     edges = evidence.flow.into(node.id)
     if node.kind == "op" and node.op.startswith("MatMul") and len(edges) == 2 and batch and batch > 1:
         left, right = (edge.spec.shape or () for edge in edges)
         # A matrix of the data's own may well have a column for each sample: a graph that is fed as one batch.
-        made = any(item.weights for item in (evidence.flow.node(edges[0].source), *ancestors(evidence, edges[0].source)))
+        made = any(_computes(item) for item in (evidence.flow.node(edges[0].source), *ancestors(evidence, edges[0].source)))
         if made and len(left) == len(right) == 2 and left[1] == batch and evidence.facts["probe"].met == [{0: 1}, {0: 1}]:
             fact = RowsMultiplied(Who.of(node), left, right)
             return Finding.of(SUMMED.id, "silent", fact, (node.id,), (edges[1].id,), node.called)

@@ -20,7 +20,8 @@ from ..examine.heard import (
 from ..examine.heard_contracts import HeardAboutShapes, HeardTuple, HeardUndefined
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.syntax import names_in
-from ..graph import resized, written
+from ..graph import Cause, resized, value, written
+from ..graph import cause as cause_of
 from ..trace.axes import recurs
 from ..trace.locations import location
 from .branches import merge_shapes, size_cause
@@ -205,6 +206,21 @@ def _no_features(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
     return RANK.id, WrongRank(Who.of(node), 2, 1, shape, givers(evidence.flow, edges), "min")
 
 
+def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
+    """Why the model around a layer is given maps of another size than at its earlier call."""
+    doors = []
+    for parent in (node.parent, before.parent):
+        inside = {one.id for one in evidence.flow.nodes if parent and one.parent == parent}
+        doors.append([edge for one in inside for edge in evidence.flow.into(one) if edge.source not in inside])
+    if len(doors[0]) != 1 or len(doors[1]) != 1:
+        return None
+    now, then = doors[0][0], doors[1][0].spec.shape or ()
+    sizes = evidence.origins.of(now)
+    apart = [(size, other) for size, other in zip(sizes[1:], then[1:], strict=False) if other is not None and value(size) not in (None, other)]
+    found = [one for size, other in apart if (one := cause_of(size, other)) is not None] if len(sizes) == len(then) else []
+    return found[0] if found else None
+
+
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     said = hear(node.failure, HeardWidth)
     wanted = said.wanted if said is not None else None
@@ -221,8 +237,9 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     if wanted is None or not shape:
         return None
     last = evidence.origins.of(edges[0])[-1:] if edges else ()
-    cause = resized(last[0], wanted) if last else None
     before = next((item for item in evidence.flow.nodes if item.name == node.name and item.id != node.id and item.op == node.op), None)
+    cause = resized(last[0], wanted) if last else None
+    cause = cause or (_other_door(evidence, node, before) if before is not None else None)
     # A model that is called on a tensor of another one, or of a training step.
     first = node.parent and edges and all(evidence.flow.node(edge.source).parent != node.parent for edge in edges)
     within = evidence.flow.node(node.parent) if first else None

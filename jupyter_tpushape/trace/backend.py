@@ -138,10 +138,11 @@ class Backend(ABC):
         """The error that ``fit`` raises where the backend gives no gradient of a loss of this shape or dtype."""
         return None
 
-    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
+    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any], trained: Sequence[Any] = ()) -> list[tuple[str, Any]] | None:
         """Where every way back from a loss to something trained stops: types of operations, each with the recorder's call that it is in.
 
-        ``[]`` if there is no way at all, ``None`` if a gradient arrives or the backend cannot tell. ``frozen`` are variables that are not trained.
+        ``[]`` if there is no way at all, ``None`` if a gradient arrives or the backend cannot tell. ``frozen`` are variables that are not trained;
+        ``trained``, where they are known, are the only ones that are.
         """
         return None
 

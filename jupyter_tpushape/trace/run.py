@@ -267,7 +267,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         with limited("The loss"):
             run.graph.results = total = compute()
         run.graph.ends.append(total)
-        run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True))
+        run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True), adapter.trained(model))
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True
     except ENDS as error:

@@ -269,11 +269,13 @@ class TensorFlow(Backend):
             body(graph)
         return graph
 
-    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
+    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any], trained: Sequence[Any] = ()) -> list[tuple[str, Any]] | None:
         """Reads the graph back from the loss."""
         if not isinstance(getattr(end, "graph", None), FuncGraph):
             return None
-        fixed = {id(getattr(getattr(one, "_value", one), "handle", None)) for one in frozen}
+        fixed = _handles(frozen)
+        if trained:  # another model's, such as the features of a perceptual loss, are not changed either
+            fixed |= {id(outer) for outer, _ in end.graph.captures} - _handles(trained)
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
 
@@ -283,6 +285,10 @@ class TensorFlow(Backend):
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""
+
+
+def _handles(variables: Sequence[Any]) -> set[int]:
+    return {id(getattr(getattr(one, "_value", one), "handle", None)) for one in variables}
 
 
 def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:

@@ -22,6 +22,7 @@ from .edits import (
     known,
     named,
     owner_of,
+    padding_of,
     received,
     same_size,
     way_to,
@@ -37,9 +38,6 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
     if node is None or not isinstance(cause, Cause) or cause.more:
         return
     if cause.kind == "unpadded":
-        # Beside causal convolutions, one that sees the future would be another thing.
-        causal = "1D" in node.op and any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
-        padding = "causal" if causal else "same"
         if "Transpose" in node.op:
             yield (
                 f"Set padding='same' on {node.name}, so that only its strides change the size",
@@ -48,7 +46,7 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
             )
             return
         why = f"{cause.before} stays {cause.before}." if cause.stride == 1 else "Nothing is cropped at the border."
-        yield same_size(node, why, padding=padding)
+        yield same_size(node, why, padding=padding_of(evidence, node))
     elif cause.kind == "factor":
         key = "strides" if "Transpose" in node.op else "size"
         told = node.config.get(key, 1)
@@ -103,9 +101,11 @@ def all_padded(evidence: Evidence, finding: Finding) -> Made:
         found.update(dict.fromkeys(step.who for size in here for step in unpadded(size)))
     if len(found) > 1:
         names = [*found]
+        nodes = [named(evidence, name) for name in names]
+        padding = "causal" if any(node is not None and padding_of(evidence, node) == "causal" for node in nodes) else "same"
         yield (
-            f"Keep the spatial size in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
-            [configure(name, padding="same") for name in names],
+            f"Keep the spatial size in {', '.join(names[:-1])} and {names[-1]}: padding={padding!r}",
+            [configure(name, padding=padding) for name in names],
             "Kernels of different sizes then output maps of the same size.",
         )
 

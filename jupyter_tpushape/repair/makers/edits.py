@@ -85,6 +85,12 @@ def sequence_of(node: Node, why: str) -> Fix:
     return f"Return the whole sequence: set return_sequences=True on {node.name}", [configure(node.name, return_sequences=True)], why
 
 
+def padding_of(evidence: Evidence, node: Node) -> str:
+    """The padding that keeps a size. Beside causal convolutions, one that sees the future would be another thing."""
+    causal = "1D" in node.op and "Pool" not in node.op and any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
+    return "causal" if causal else "same"
+
+
 def same_size(node: Node, why: str, **config: Any) -> Fix:
     """A layer that slides a window and keeps the size, by these arguments."""
     said = ", ".join(f"{key}={value!r}" for key, value in config.items())

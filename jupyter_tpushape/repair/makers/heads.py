@@ -30,6 +30,7 @@ from .edits import (
     left_out,
     named,
     of,
+    padding_of,
     pooling,
     same_size,
     setting,
@@ -362,7 +363,7 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
             if (max(strides) if isinstance(strides, (list, tuple)) else strides) > 1:
                 yield same_size(node, why, strides=[1] * (len(axes_of(node.op)) - 2))
             elif node.config.get("padding", "valid") == "valid":
-                yield same_size(node, why, padding="same")
+                yield same_size(node, why, padding=padding_of(evidence, node))
         if last.kind == "layer" and len(p) in (2, 3, 4) and all(ratio >= 1 and ratio == int(ratio) for ratio in ratios) and max(ratios) > 1:
             factor = [int(ratio) for ratio in ratios]
             yield (

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ..text.source import Function, called, given_to, nodes
 from .edits import Made
-from .line import Line, lines_of, listed
+from .line import Line, lines_at, lines_of, listed
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -47,6 +47,23 @@ def as_before(evidence: Evidence, finding: Finding) -> Made:
                             [line.edit(again.value, new)],
                             "The first step of the loop receives it with these axes.",
                         )
+
+
+def other_order(evidence: Evidence, finding: Finding) -> Made:
+    """The list that a loop takes what it merges from, in reverse order: the skips of a U-Net."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.called or node.location)[:1] if node is not None else ():
+        read = {item.id for item in line.around(ast.Name)}
+        for loop in line.around(ast.For, line.scope):
+            lists = loop.iter.args if isinstance(loop.iter, ast.Call) and called(loop.iter) == "zip" else [loop.iter]
+            names = listed(loop.target) or [loop.target]
+            for name, given in zip(names, lists, strict=False):
+                if isinstance(name, ast.Name) and name.id in read and isinstance(given, ast.Name):
+                    yield (
+                        f"Loop over {given.id} in reverse order at line {given.lineno}",
+                        [line.edit(given, f"reversed({given.id})")],
+                        "What was made last has the size that the loop begins with.",
+                    )
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:

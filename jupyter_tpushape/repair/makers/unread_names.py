@@ -6,9 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.scores import NoWeights
 from ..text.source import Function, nodes
-from .edits import Made
-from .line import Line, assigned_to, lines_of
+from .edits import Made, of
+from .line import Line, assigned_to, lines_at, lines_of
 
 _DEPTH = 2  # statements back from the line that raised
 
@@ -33,6 +34,23 @@ def name_unread(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(place, name)],
                         f"Nothing reads {name}.",
                     )
+
+
+@of(NoWeights)
+def predictions_unread(evidence: Evidence, finding: Finding, fact: NoWeights) -> Made:
+    """The predictions, where a loss reads its labels twice and the predictions never."""
+    lines = [line for node in evidence.flow.nodes if node.parent in finding.nodes for line in lines_at(evidence, node.called)[:1]]
+    for line in lines[:1]:
+        arguments = [one.arg for one in line.scope.args.args if one.arg != "self"] if isinstance(line.scope, Function) else []
+        loads = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
+        labels = [item for item in loads if arguments and item.id == arguments[0]]
+        if len(arguments) > 1 and len(labels) > 1 and not any(item.id == arguments[1] for item in loads):
+            for place in reversed(labels):
+                yield (
+                    f"Use {arguments[1]} instead of {arguments[0]} at line {place.lineno}",
+                    [line.edit(place, arguments[1])],
+                    f"Nothing reads {arguments[1]}.",
+                )
 
 
 def _arguments(scope: ast.AST) -> set[str]:
