@@ -20,6 +20,7 @@ from written_pairs import PAIRS
 from written_parts import PARTS
 from written_posted import POSTED
 from written_programs import WRITTEN
+from written_published import PUBLISHED
 from written_roles import ROLES
 from written_samples import SAMPLES
 from written_shaped import SHAPED
@@ -54,6 +55,7 @@ PROGRAMS = {
     **STARTED,
     **PARTS,
     **UNREAD,
+    **PUBLISHED,
 }
 
 

@@ -30,7 +30,7 @@ class HeardIncompatible(Heard, frozen=True):
 
 _INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
 _COMPARED = re.compile(
-    r"must have the same shape(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
+    r"must have (?:the same shape|rank \(ndim\) `target\.ndim - 1`)(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
 )
 
@@ -38,7 +38,8 @@ _COMPARED = re.compile(
 @reads
 def _compared(text: str) -> Iterator[Heard]:
     if found := _COMPARED.search(" ".join(text.split())):
-        kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
+        whole = (found["all"] or "").endswith("Received:") and "target.ndim - 1" not in found[0]
+        kind = HeardCompared if whole else HeardPositions
         yield kind(sizes_of(either_of(found, 2, 4)), sizes_of(either_of(found, 3, 5)))
     if alike := _INCOMPATIBLE.search(text):
         yield HeardIncompatible(sizes_of(alike[1]), sizes_of(alike[2]))

@@ -216,7 +216,9 @@ def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
         return None
     now, then = doors[0][0], doors[1][0].spec.shape or ()
     sizes = evidence.origins.of(now)
-    apart = [(size, other) for size, other in zip(sizes[1:], then[1:], strict=False) if other is not None and value(size) not in (None, other)]
+    apart = [
+        (size, other) for size, other in zip(sizes[1:], then[1:], strict=False) if other is not None and value(size) not in (None, other)
+    ]
     found = [one for size, other in apart if (one := cause_of(size, other)) is not None] if len(sizes) == len(then) else []
     return found[0] if found else None
 

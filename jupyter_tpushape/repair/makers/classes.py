@@ -10,11 +10,13 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lines import LossCalled
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import LabelScale, OutOfRange
 from ...rules.facts.reasons import PerClass
 from ...rules.facts.scores import ScoresOfOne
+from ...rules.words import listed
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
@@ -338,3 +340,22 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(one, new) for one in _all_of(line, depth)],
                 f"{short(other)} has {its[-1]} values, one for each class.",
             )
+
+
+@of(LossCalled)
+def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
+    """The loss for one-hot rows, where a line calls the one for class indices with as many axes of labels as of predictions."""
+    for line in lines_of(evidence)[:1] if fact.sparse and len(fact.labels) == len(fact.predictions) else ():
+        call = line.node
+        if not isinstance(call, ast.Call) or not called(call).startswith("sparse_categorical") or not call.args:
+            continue
+        labels = ast.unparse(call.args[0])
+        alike = [
+            one for one in nodes(line.scope, ast.Call) if called(one) == called(call) and one.args and ast.unparse(one.args[0]) == labels
+        ]
+        new = called(call).removeprefix("sparse_")
+        yield (
+            f"Use {new} at line{'s' if len(alike) > 1 else ''} {listed(tuple(str(one.lineno) for one in alike))}",
+            [line.edit(one.func, ast.unparse(one.func).replace(called(call), new)) for one in alike],
+            f"{labels} has one value for each class.",
+        )

@@ -5,156 +5,22 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape
+from ...flow import Finding
 from ...rules.facts.calls import VectorLoss
-from ...rules.facts.layers import OperationRaised, WrongMask
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.reasons import Columns
 from ...rules.words import STACKS
 from ..edits import Loss
-from ..edits.expression import IT, MODULE
+from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import called, nodes, parents
+from ..text.source import called, nodes
 from .edits import Made, of
 from .ends import snake
-from .line import Line, assigned_to, calls_of, lines_at, lines_of, short
-from .written import summed_axes
+from .line import calls_of, lines_at, lines_of, short
 
 # -- axes ----------------------------------------------------------------------------------------------
-
-
-def axes(evidence: Evidence, finding: Finding) -> Made:
-    """An axis of size 1 more, or less, at one operand."""
-    if isinstance(finding.fact, WrongMask):
-        for line in lines_of(evidence) or lines_at(evidence, finding.location):
-            yield from _mask(line, finding.fact.shape)
-        return
-    # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
-    given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
-    for line in lines_of(evidence):
-        yield from _axes(line, not given)
-
-
-def _axes(line: Line, turn: bool) -> Made:
-    operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
-    most = max((len(shape) for _, shape in operands), default=0)
-    for node, shape in operands:
-        # What does not begin with the samples of the other operands would meet them crosswise.
-        rows = {other[0] for _, other in operands if other and len(other) == most}
-        if not (shape and (shape[0] in rows or shape[0] is None)):
-            continue
-        if len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
-            between = ", ".join([":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)])
-            alike = _met_again(line, node)
-            yield (
-                f"Add axes of size 1 to {' and '.join(map(short, (node, *alike)))} after the batch axis at {line.at}: {_ones(shape, most)}",
-                [line.edit(one, f"{IT}[{between}]") for one in (node, *alike)],
-                f"The other operand has rank {most}.",
-            )
-        if 0 < len(shape) == most - 1:
-            if _hides(line, node) and len(shape) > 1:
-                # What is hidden from a softmax stands along its axis, the last one.
-                yield (
-                    f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, 1)}",
-                    [line.edit(node, f"{IT}[{_index(1, len(shape))}]")],
-                    "The mask covers the keys and is the same for every query.",
-                )
-                continue
-            # Behind first: what has one number a row meets rows of many.
-            places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
-            for axis in sorted(places.values(), reverse=True):
-                yield (
-                    f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
-                    [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis")],
-                    f"The other operand has rank {most}.",
-                )
-    for node, shape in operands:
-        row = next((other for _, other in operands if len(other) == most and other is not shape), ())
-        if (
-            len(shape) == most > 1
-            and shape[0] not in (None, 1)
-            and shape[:1] != row[:1]
-            and all(n == 1 for n in shape[1:])
-            and row[-1:] == shape[:1]
-        ):
-            yield (
-                f"Squeeze the axes of size 1 of {short(node)} at {line.at}: ({shape[0]},)",
-                [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())],
-                "One vector, the same for every sample.",
-            )
-    for node, shape in operands:
-        # What is the same for every sample begins with the first of the inner axes.
-        inner = [other[-len(shape) + 1 :] for _, other in operands if len(other) == len(shape) and other is not shape]
-        if (
-            len(shape) > 2
-            and shape[-1] == 1
-            and shape[:-1] in inner
-            and not any(other[0] == shape[0] for _, other in operands if other is not shape)
-        ):
-            yield (
-                f"Drop the last axis (size 1) of {short(node)} at {line.at}: {_sizes(shape[:-1])}",
-                [line.edit(node, f"{IT}[..., 0]")],
-                "It is the same for every sample, and then lines up with the axes of a sample.",
-            )
-    yield from _reduced(line, operands, most)
-    if turn:
-        yield from _turned(line)
-    for node, shape in operands:
-        ones = [axis for axis, size in enumerate(shape) if size == 1 and axis > 0]
-        if len(shape) == most and ones and any(len(other) < most for _, other in operands):
-            for axis in reversed(ones):
-                yield (
-                    f"Squeeze axis {axis} (size 1) of {short(node)} at {line.at}",
-                    [line.apply(node, "squeeze", axis, choice="axis")],
-                    f"The other operand has rank {most - 1}.",
-                )
-
-
-def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> bool:
-    """Whether one more axis lets an inner axis meet one of its size: else each of its values would meet each of the other's."""
-    sizes = (*shape[:axis], 1, *shape[axis:])
-    others = [other for _, other in operands if other is not shape and len(other) == len(sizes)]
-    inner = [n for n in shape[1:] if n != 1]
-    return not inner or not others or any(a == b and a != 1 for other in others for a, b in zip(sizes[1:], other[1:], strict=True))
-
-
-def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:
-    """What else a statement makes of a tensor alone and combines with the same other tensor: ``1 - w`` in ``w * a + (1 - w) * f(a)``."""
-    if not isinstance(line.node, ast.BinOp) or not isinstance(node, ast.Name):
-        return []
-    mine, other = (line.node.left, line.node.right) if line.node.left is node else (line.node.right, line.node.left)
-    theirs = _tensors(line, other)
-    statement = parents(line.source.tree)
-    around: ast.AST = line.node
-    while isinstance(statement.get(around), ast.BinOp):
-        around = statement[around]
-    found = []
-    for item in nodes(around, ast.BinOp):
-        for one, rest in ((item.left, item.right), (item.right, item.left)):
-            meets = one is not mine and type(item.op) is type(line.node.op) and _tensors(line, one) == {node.id}
-            if meets and theirs and theirs <= _tensors(line, rest) and node.id not in _tensors(line, rest):
-                found.append(one)
-    return found
-
-
-def _tensors(line: Line, node: ast.expr) -> set[str]:
-    """The names of tensors in an expression."""
-    return {item.id for item in nodes(node, ast.Name) if item.id in line.specs}
-
-
-def _sizes(shape: Shape) -> str:
-    return f"({', '.join('?' if size is None else str(size) for size in shape)})"
-
-
-def _ends(shape: Shape, last: Shape) -> bool:
-    """Whether the last axes of a shape are these, or are of size 1 there."""
-    return all(one in (size, 1, None) or size in (1, None) for size, one in zip(reversed(shape), reversed(last), strict=False))
-
-
-def _ones(shape: Shape, rank: int) -> str:
-    sizes = ["?" if size is None else str(size) for size in shape]
-    return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
 
 
 @of(OperationRaised)
@@ -204,124 +70,6 @@ def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                 [line.edit(node, f"{IT}[{index}]")],
                 f"The other operand has rank {len(few)}, so each sample is then combined with its own value.",
             )
-
-
-def _hides(line: Line, node: ast.expr) -> bool:
-    """Whether an operand is a mask times a large negative number, as one adds it in front of a softmax, or chooses such a number."""
-    call = line.call("where")
-    chosen = call.args[1:] if call is not None and call.args[:1] == [node] else []
-    negative = [item.operand for part in chosen or [node] for item in nodes(part, ast.UnaryOp) if isinstance(item.op, ast.USub)]
-    large = [item for item in negative if isinstance(item, ast.Constant) and isinstance(item.value, (int, float)) and item.value >= 1e3]
-    return (
-        bool(large)
-        or any(ast.unparse(item).endswith((".inf", "('inf')")) for item in negative)
-        or any(ast.unparse(part).endswith((".min", "('-inf')")) for part in chosen)
-    )
-
-
-_REDUCTIONS = frozenset({"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "sum", "mean", "max", "min", "amax", "amin"})
-
-
-def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> Made:
-    """A reduction over everything, where the other operand still has its samples."""
-    for node, shape in operands:
-        call = _assigned(line, node) if shape == () and most > 1 else None
-        if call is not None and called(call) in _REDUCTIONS and len(call.args) == 1 and not call.keywords:
-            yield (
-                f"Keep one value per sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
-                [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True")],
-                "Without axis=, it reduces over the batch too.",
-            )
-
-
-def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
-    """The call that gave a name its value above the line, or the operand itself."""
-    if isinstance(node, ast.Call):
-        return node
-    found = [
-        item.value
-        for item in nodes(line.scope, ast.Assign)
-        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
-    ]
-    return found[-1] if found and isinstance(found[-1], ast.Call) else None
-
-
-def _turned(line: Line) -> Made:
-    """A product of matrices whose inner sizes meet the other way round, or when the second one is transposed."""
-    operands = line.operands()[:2]
-    shapes = [line.shape(node) for node in operands]
-    matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)
-    product = matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")
-    if not product or len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
-        return
-    (one, two), (left, right) = operands, shapes
-    assert left is not None and right is not None
-    named = [word for word in getattr(line.node, "keywords", []) if word.arg in ("transpose_a", "transpose_b")]
-    given = [word for word in named if not (isinstance(word.value, ast.Constant) and not word.value.value)]
-    off = next((word for word in named if word not in given and word.arg == "transpose_b"), None)
-    if given and left[-1] == right[-2] and isinstance(line.node, ast.Call):
-        plain = ast.Call(line.node.func, line.node.args, [word for word in line.node.keywords if word not in given])
-        yield (
-            f"Remove the transposition from the product at {line.at}: {' and '.join(str(word.arg) for word in given)}",
-            [line.edit(line.node, ast.unparse(plain))],
-            f"The last axis of {short(one)} ({left[-1]}) matches the first of {short(two)} as it is.",
-        )
-        return
-    if left[-1] != right[-2] and right[-1] == left[-2] and left[-1] != right[-1]:
-        yield (
-            f"Swap the operands at {line.at}: multiply {short(two)} by {short(one)}",
-            line.swap(one, two),
-            f"{short(two)} has as many columns as {short(one)} has rows.",
-        )
-    in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
-    # Axes that the program has just written in this order are meant so.
-    made = assigned_to(line, one)
-    ordered = isinstance(made, ast.Call) and called(made) == "reshape"
-    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named and not ordered:
-        yield (
-            f"Transpose {short(one)} in the product at {line.at}",
-            [
-                line.more(line.node, "transpose_a=True")
-                if in_call and isinstance(line.node, ast.Call)
-                else line.edit(one, f"{MODULE}.transpose({IT}, {tuple(_last_exchanged(len(left)))})", line.module())
-            ],
-            f"The first axis of {short(one)} ({left[-2]}) then matches that of {short(two)} ({right[-2]}).",
-        )
-    if left[-1] is None or left[-1] != right[-1]:
-        return
-    order = _last_exchanged(len(right))
-    new = f"{IT}, transpose_b=True" if in_call else f"{MODULE}.transpose({IT}, {tuple(order)})"
-    edit = line.edit(off.value, "True") if off is not None else line.edit(two, new, "" if in_call else line.module())
-    yield (
-        f"Transpose {short(two)} in the product at {line.at}",
-        [edit],
-        f"The last axis of {short(one)} ({left[-1]}) then matches that of {short(two)} ({right[-1]}).",
-    )
-
-
-def _last_exchanged(rank: int) -> list[int]:
-    """The order of axes in which the last two stand in each other's place."""
-    return [*range(rank - 2), rank - 1, rank - 2]
-
-
-def _mask(line: Line, shape: Shape | None) -> Made:
-    """A padding mask is one of value steps, the same for every query step."""
-    node = line.keyword("attention_mask")
-    if node is not None and shape is not None and len(shape) == 2:
-        yield (
-            f"Use {short(node)}[:, None, :] at {line.at}",
-            [line.edit(node, f"{IT}[:, None, :]")],
-            "The mask covers the value steps and is the same for every query step.",
-        )
-
-
-def _index(axis: int, rank: int) -> str:
-    return ", ".join(["..."] if axis == rank else [":"] * axis) + ", None" + ("" if axis == rank else ", :" * (rank - axis))
-
-
-def _shown(shape: Shape, axis: int) -> str:
-    sizes = ["?" if size is None else str(size) for size in shape]
-    return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
 
 
 def positions_as_steps(evidence: Evidence, finding: Finding) -> Made:

@@ -66,6 +66,26 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
                     )
 
 
+def other_index(evidence: Evidence, finding: Finding) -> Made:
+    """Another element of the list that a loop takes by a number what it merges from: without what is added to the number, or from the end."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.called or node.location)[:1] if node is not None else ():
+        counted = {item.id for loop in line.around(ast.For, line.scope) for item in nodes(loop.target, ast.Name)}
+        for item in line.around(ast.Subscript):
+            at = item.slice
+            names = [one for one in nodes(at, ast.Name) if one.id in counted]
+            if len(names) != 1 or not isinstance(item.value, ast.Name):
+                continue
+            count = names[0].id
+            for new in (count, f"-1 - {count}"):
+                if new != ast.unparse(at):
+                    yield (
+                        f"Use {item.value.id}[{new}] instead of {item.value.id}[{ast.unparse(at)}] at line {item.lineno}",
+                        [line.edit(at, new)],
+                        "It has the size of what it is merged with.",
+                    )
+
+
 def _alike(one: ast.expr, other: ast.expr) -> bool:
     """Whether two expressions take a part of the same tensor, by indices of the same kind."""
     if not isinstance(one, ast.Subscript) or not isinstance(other, ast.Subscript) or ast.unparse(one.value) != ast.unparse(other.value):

@@ -57,7 +57,10 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         if shape is None or index == base or shape == small:
             continue
         name = evidence.flow.node(edges[index].source).name
-        yield from _align(node, index, name, shape, small, node.op == "Concatenate")
+        made = evidence.flow.node(edges[index].source).op
+        # What was just enlarged is not made small again: another branch is at fault.
+        enlarged = "Transpose" in made or made.startswith("UpSampling")
+        yield from _align(node, index, name, shape, small, node.op == "Concatenate", pools=not enlarged)
         other = evidence.flow.node(edges[base].source).name
         concat = node.op == "Concatenate"
         yield from _grow(node, base, other, small, shape, concat)
@@ -231,7 +234,7 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
         )
 
 
-def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool) -> Made:
+def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True) -> Made:
     """The larger branch made smaller."""
     standard = "This is standard in residual blocks."
     if len(big) == len(small) and len(big) in (3, 4, 5):
@@ -242,7 +245,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
             ratios = [-(-a // b) for a, b in inner]
             if channels and all(a == b * r for (a, b), r in zip(inner, ratios, strict=True)):
                 yield _projected(node, index, name, small, standard, ratios)
-            elif not channels and all(-(-a // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
+            elif not channels and pools and all(-(-a // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
                 for kind in (f"MaxPooling{rank}D", f"AveragePooling{rank}D"):
                     edit = at(node, index, kind, pool_size=ratios, padding="same")
                     yield f"Pool {name} like the other branch: {kind}({tuple(ratios)})", [edit], "Adds no weights."

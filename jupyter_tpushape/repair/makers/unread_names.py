@@ -22,7 +22,7 @@ def name_unread(evidence: Evidence, finding: Finding) -> Made:
         arguments = _arguments(line.scope)
         names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
         read = {item.id for item in names}
-        unread = [name for name in shapes if name.isidentifier() and name not in read]
+        unread = [name for name in shapes if name.isidentifier() and not name.startswith("_") and name not in read]
         for place in _places(line):
             for name in unread:
                 mine, its = shapes.get(place.id, ()), shapes[name]

@@ -54,6 +54,11 @@ class LossCalled(Fact, frozen=True):
     def why(self) -> str:
         if self.sparse and len(self.labels) == len(self.predictions) - 1:
             return f"Integer labels have the shape of the predictions without their last axis, {show_shape(self.predictions[:-1])}: one label for each row of scores."
+        if self.sparse and len(self.labels) == len(self.predictions):
+            return (
+                f"This loss takes one class index for each row of predictions: labels of shape {show_shape(self.predictions[:-1])}. "
+                "For one-hot labels, use categorical_crossentropy."
+            )
         if not self.apart:
             return "Labels and predictions need the same rank."
         i = self.apart[0]

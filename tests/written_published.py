@@ -1,0 +1,129 @@
+"""Mutants of published programs: losses of one's own, lists of skips, generators, contrastive steps."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+PUBLISHED: dict[str, tuple[str, Own]] = {
+    "the labels in the place of the predictions": ("no-gradient", Own(model_of("""
+i = keras.Input((8, 8, 3))
+model = keras.Model(i, L.Conv2D(3, 3, padding="same")(i))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 8, 8, 3)}", loss="style", head="""
+features = keras.Sequential([keras.Input((8, 8, 3)), L.Conv2D(4, 3)])
+features.trainable = False
+
+def style(y_true, y_pred):
+    made = features(y_true)
+    wanted = features(y_true)
+    return tf.reduce_mean(tf.square(made - wanted), axis=[1, 2, 3])
+"""), (("    wanted = features(y_true)", "    wanted = features(y_pred)"),))),
+    "a matrix of candidates that is not transposed": ("samples-summed", Own(model_of("""
+model = Towers()
+""", f"{rows(8, 3)}, {rows(8, 5)}", head="""
+class Towers(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.query, self.candidate = L.Dense(8), L.Dense(8)
+        self.ce = keras.losses.CategoricalCrossentropy(from_logits=True)
+    def call(self, x):
+        return self.query(x)
+    def train_step(self, batch):
+        x, c = batch
+        with tf.GradientTape() as tape:
+            q, made = self.query(x), self.candidate(c)
+            scores = tf.matmul(q, made)
+            loss = self.ce(tf.eye(tf.shape(scores)[0]), scores)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+"""), (("            scores = tf.matmul(q, made)", "            scores = tf.matmul(q, tf.transpose(made))"),))),
+    "a window that would see the next step": ("output-size", Own(model_of("""
+i = keras.Input((9, 4))
+x = L.Conv1D(6, 2, padding="causal", activation="relu")(i)
+skip = L.Conv1D(6, 2)(x)
+model = keras.Model(i, L.Dense(3)(skip))
+""", f"{rows(8, 9, 4)}, {rows(8, 9, 3)}"), (("    skip = L.Conv1D(6, 2)(x)", '    skip = L.Conv1D(6, 2, padding="causal")(x)'),))),
+    "skips in the order in which they were made": ("merge-shapes", Own(model_of("""
+i = keras.Input((16, 16, 3))
+x, skips = i, []
+for width in (4, 8):
+    x = L.Conv2D(width, 3, strides=2, padding="same")(x)
+    skips.append(x)
+x = L.Conv2D(16, 3, strides=2, padding="same")(x)
+for width, skip in zip((8, 4), skips):
+    x = L.Conv2DTranspose(width, 3, strides=2, padding="same")(x)
+    x = L.Concatenate()([x, skip])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 1)}"), (
+        ("    for width, skip in zip((8, 4), skips):", "    for width, skip in zip((8, 4), reversed(skips)):"),))),
+    "the skip of another level": ("merge-shapes", Own(model_of("""
+i = keras.Input((16, 16, 3))
+x, skips = i, []
+for d in range(2):
+    x = L.Conv2D(4 * 2**d, 3, padding="same")(x)
+    skips.append(x)
+    x = L.MaxPooling2D(2)(x)
+for d in reversed(range(2)):
+    x = L.Conv2DTranspose(4 * 2**d, 2, strides=2, padding="same")(x)
+    x = L.concatenate([x, skips[d - 1]])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 1)}"), (
+        ("        x = L.concatenate([x, skips[d - 1]])", "        x = L.concatenate([x, skips[d]])"),))),
+    "a generator whose images are too large for the discriminator": ("layer-axis", Own(model_of("""
+model = Gan()
+""", f"{rows(8, 12, 12, 1)}, {rows(8, 1)}", head="""
+class Gan(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.g = keras.Sequential([
+            keras.Input((5,)),
+            L.Dense(3 * 3 * 4),
+            L.Reshape((3, 3, 4)),
+            L.Conv2DTranspose(4, 5, strides=2),
+            L.Conv2DTranspose(1, 5, strides=2, padding="same"),
+        ])
+        self.d = keras.Sequential([keras.Input((12, 12, 1)), L.Conv2D(4, 3), L.Flatten(), L.Dense(1)])
+    def call(self, x):
+        return self.d(x)
+    def train_step(self, batch):
+        x, _ = batch
+        with tf.GradientTape() as tape:
+            made = self.g(tf.random.normal((tf.shape(x)[0], 5)))
+            loss = tf.reduce_mean(tf.square(self.d(x))) + tf.reduce_mean(tf.square(self.d(made) - 1.0))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+"""), (("            L.Conv2DTranspose(4, 5, strides=2),", '            L.Conv2DTranspose(4, 5, strides=2, padding="same"),'),))),
+    "one-hot rows for a loss of class indices": ("loss-raises", Own(model_of("""
+model = Pairs()
+""", f"{rows(8, 5)}, {rows(8, 1)}", head="""
+class Pairs(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = L.Dense(4)
+    def call(self, x):
+        return self.net(x)
+    def train_step(self, batch):
+        x, _ = batch
+        with tf.GradientTape() as tape:
+            one, two = self.net(x), self.net(-x)
+            scores = tf.matmul(one, two, transpose_b=True)
+            rows = tf.eye(tf.shape(x)[0])
+            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(rows, scores, from_logits=True))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+"""), ((
+        "            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(rows, scores, from_logits=True))",
+        "            loss = tf.reduce_mean(keras.losses.categorical_crossentropy(rows, scores, from_logits=True))"),))),
+    "an axis that the function gives another tensor too": ("loss-raises", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Reshape((2, 2, 4))(L.Dense(16)(i)))
+""", f"{rows(8, 6)}, {rows(8, 2, 4)}", loss="boxes", head="""
+def boxes(y_true, y_pred):
+    center, size = y_true[..., :2], y_true[..., 2:]
+    near = tf.reduce_sum(tf.square(y_pred[..., :2] - center), axis=-1)
+    near += tf.reduce_sum(tf.square(y_pred[..., 2:] - size[..., None, :]), axis=-1)
+    return tf.reduce_mean(near, axis=[1, 2])
+"""), ((
+        "    near = tf.reduce_sum(tf.square(y_pred[..., :2] - center), axis=-1)",
+        "    near = tf.reduce_sum(tf.square(y_pred[..., :2] - center[:, :, None, :]), axis=-1)"),))),
+}  # fmt: skip
