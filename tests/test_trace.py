@@ -209,6 +209,31 @@ def test_states_of_a_recurrent_layer_are_edges_of_their_own(lib):
 
 
 @BOTH
+class Biased(keras.layers.Layer):
+    """Keras adds a vector to a product in two ways: the second one fits a bias for each step."""
+
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 7))
+        self.b = self.add_weight(shape=(shape[1],))
+
+    def call(self, x):
+        return keras.ops.matmul(x, self.w) + self.b
+
+
+def test_an_operation_that_raised_and_was_caught_is_no_fault():
+    def build():
+        model = keras.Sequential([keras.Input((5, 3)), Biased(), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    x, y = np.zeros((8, 5, 3), "float32"), np.zeros((8, 1), "float32")
+    build().fit(x, y, verbose=0)
+    report = tpushape.trace(build, (x, y), tpu=None)
+    assert report.ok and not report.findings
+    assert [node.status for node in report.flow.nodes if node.op in ("AddV2", "BiasAdd")] == ["ok"]
+
+
+@BOTH
 def test_training_and_inference_can_both_be_traced(lib):
     class Gate(lib.layers.Layer):
         def call(self, x, training=None):

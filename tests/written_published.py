@@ -126,4 +126,38 @@ def boxes(y_true, y_pred):
 """), ((
         "    near = tf.reduce_sum(tf.square(y_pred[..., :2] - center), axis=-1)",
         "    near = tf.reduce_sum(tf.square(y_pred[..., :2] - center[:, :, None, :]), axis=-1)"),))),
+    "labels that a function of the pipeline drops": ("no-labels", Own(model_of("""
+model = keras.Sequential([keras.Input((5,)), L.Dense(1)])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(16, 5)}, {rows(16, 1)})).map(louder).batch(8)", head="""
+def louder(x, y):
+    x = x * 2.0
+    return x
+"""), (("    return x", "    return x, y"),))),
+    "a softmax for labels of several classes": ("several-classes", Own(model_of("""
+model = keras.Sequential([keras.Input((5,)), L.Dense(4, activation="softmax")])
+""", f"{rows(8, 5)}, np.tri(8, 4, dtype='float32')", loss="'binary_crossentropy'"), (
+        ('    model = keras.Sequential([keras.Input((5,)), L.Dense(4, activation="softmax")])',
+         '    model = keras.Sequential([keras.Input((5,)), L.Dense(4, activation="sigmoid")])'),))),
+    "the gradient by a part of what the model is called on": ("code-raises", Own(model_of("""
+model = Slope()
+""", f"{rows(8, 3)}, {rows(8, 1)}", head="""
+class Slope(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = L.Dense(1)
+    def call(self, x):
+        return self.net(x)
+    def train_step(self, batch):
+        x, y = batch
+        t = x[:, :1]
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:
+                inner.watch(t)
+                made = self(x)
+            slope = inner.gradient(made, t)
+            loss = tf.reduce_mean(tf.square(made - y)) + tf.reduce_mean(tf.square(slope))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+"""), (("                inner.watch(t)", "                inner.watch(x)"),
+       ("            slope = inner.gradient(made, t)", "            slope = inner.gradient(made, x)[:, :1]")))),
 }  # fmt: skip

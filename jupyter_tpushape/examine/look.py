@@ -248,6 +248,8 @@ def _trace(seen: Examined) -> None:
     )  # fmt: skip
     declare(evidence, doors, seen.recorder, traced.feeds)
     seen.error, evidence.failure, evidence.where = traced.error, traced.error, traced.where
+    if traced.error is None:
+        seen.recorder.forgive()
     assembler = Assembler(adapter.name, place_of(seen))
     feeder = front(seen, assembler)
     assembler.inputs(traced.x, traced.feeds, feeder)

@@ -89,5 +89,5 @@ def _no_gradient(raised: Raised) -> NoGradient | None:
     for name, made in raised.nothing:
         found = _TAPE.fullmatch(made)
         if found and re.search(rf"\b{name}\b", raised.text) and found[3] in dict(raised.tensors):
-            return NoGradient(name, found[1], found[2], found[3])
+            return NoGradient(name, found[1], found[2], found[3], (found[1], found[3]) in raised.watched)
     return None

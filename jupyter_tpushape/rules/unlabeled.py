@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Shape, Spec
+from ..sources.values import Sample, Stage
 from .examples import sequential
 from .facts.loss_silent import NoLabels, NoLoss
 from .registry import check, rule
@@ -66,7 +67,20 @@ def no_labels(evidence: Evidence) -> Iterator[Finding]:
     ):
         return
     if facts.get("compares") and not set(facts.get("overrides") or ()) & {"train_step", "compute_loss"}:
-        yield Finding.of(NO_LABELS.id, "error", NoLabels(_sizes(evidence.x) == _sizes(evidence.outputs)))
+        dropped = _dropped(sample)
+        fact = NoLabels(_sizes(evidence.x) == _sizes(evidence.outputs), dropped.function if dropped is not None else "")
+        yield Finding.of(NO_LABELS.id, "error", fact, location=dropped.location if dropped is not None else None)
+
+
+def _dropped(sample: Sample) -> Stage | None:
+    """The function of the pipeline that is given pairs and returns single tensors."""
+    stages = {stage.name: stage for stage in sample.stages}
+    for stage in sample.stages:
+        before = [stages[name].spec for name in stage.inputs if name in stages]
+        paired = len(before) == 1 and isinstance(before[0], tuple) and len(before[0]) == 2
+        if stage.op == "map" and stage.function and paired and not isinstance(stage.spec, (tuple, dict, list)):
+            return stage
+    return None
 
 
 def _sizes(leaves: list[tuple[KeyPath, Spec]]) -> list[Shape | None]:

@@ -39,7 +39,7 @@ class Raised(msgspec.Struct, frozen=True):
         function: the name of the function that the line stands in; ``method``: whether it is one of an object.
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
         numbers: those that hold a whole number. ``variables``: those that hold a variable of the framework.
-        nothing: the names that hold None, each with the expression that gave it to them.
+        nothing: the names that hold None, each with the expression that gave it to them. ``watched``: what tapes were told to watch.
         unknown: where the line's sizes come from that are None because a tensor does not have them yet.
         quotients: the divisions from which it has floats where it needs whole numbers.
         decides: the statement whose condition stands on the line, a loop or an assertion; ``""`` for any other.
@@ -56,6 +56,7 @@ class Raised(msgspec.Struct, frozen=True):
     method: bool = False
     variables: tuple[str, ...] = ()
     nothing: tuple[tuple[str, str], ...] = ()
+    watched: tuple[tuple[str, str], ...] = ()
     decides: Literal["", "while", "assert"] = ""
     unknown: tuple[Unknown, ...] = ()
     quotients: tuple[Quotient, ...] = ()
@@ -81,6 +82,7 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     return msgspec.structs.replace(
         _line(frame, place, scope, adapter),
         nothing=tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
+        watched=tuple(_watched(scope)),
         decides=_decides(scope, place[1]),
         unknown=unknown_sizes(frames, adapter) if _NONE.search(said) else (),
         quotients=quotients(frames, adapter) if _WHOLE.search(said) else (),
@@ -130,6 +132,15 @@ def _decides(scope: ast.AST, line: int) -> Literal["", "while", "assert"]:
         if isinstance(node, (ast.While, ast.Assert)) and node.test.lineno <= line <= (node.test.end_lineno or 0):
             return "while" if isinstance(node, ast.While) else "assert"
     return ""
+
+
+def _watched(scope: ast.AST) -> Iterator[tuple[str, str]]:
+    """Each tape of a function with each tensor that it is told to watch, as written."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "watch" and node.args:
+            given = node.args[0]
+            for one in given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]:
+                yield ast.unparse(node.func.value), ast.unparse(one)
 
 
 def _given(scope: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:

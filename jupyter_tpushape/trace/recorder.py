@@ -256,6 +256,12 @@ class Recorder:
         if self.failed is None or (self.failed.failure is not error and not caused(error, self.failed.failure)):
             self.failed = call
 
+    def forgive(self) -> None:
+        """Forgets an operation that raised where the program caught that and went on: Keras adds a bias in another way."""
+        if self.failed is not None and self.failed.kind == "op":
+            self.calls = [call for call in self.calls if call is not self.failed]
+            self.failed = None
+
     def _pop(self, call: Call) -> None:
         while self.stack and self.stack.pop() is not call:
             pass

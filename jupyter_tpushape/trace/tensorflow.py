@@ -98,6 +98,8 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
                 recorder.produce(id(tensor), ports[0].producer, tensor)
             return
         call = self._call(op_type, ports)
+        if recorder.failed is not None and recorder.failed.called == call.called:
+            recorder.forgive()
         call.done = True
         call.values = _operands(inputs)
         for tensor in operation.outputs:

@@ -9,10 +9,10 @@ from ...flow import Finding, show_shape
 from ...rules.facts.calls import ByPlace, Misdeclared, NotCalled, NumberTooLarge
 from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
-from ...rules.facts.lines import NeverCalled, NoGradient, NotRecurrent
+from ...rules.facts.lines import NeverCalled, NotRecurrent
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
-from ..edits import OneParameter, Removed, Statement
+from ..edits import OneParameter, Removed
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import Source, called, class_of, given_to, method_of, nodes, parents
@@ -172,21 +172,6 @@ def first_of_ends(evidence: Evidence, finding: Finding, fact: NeverCalled) -> Ma
                 [line.edit(item, f"{model}.{item.attr}s[0]") for item in asked],
                 "A Sequential model has these before it is called.",
             )
-
-
-@of(NoGradient)
-def watched(evidence: Evidence, finding: Finding, fact: NoGradient) -> Made:
-    """A tape that watches the tensor that a gradient is taken by."""
-    for line in lines_of(evidence):
-        for block in nodes(line.scope, ast.With):
-            names = [ast.unparse(item.optional_vars) for item in block.items if item.optional_vars is not None]
-            if fact.tape in names:
-                text = f"{fact.tape}.watch({fact.source})"
-                yield (
-                    f"Watch {fact.source}: {text} at line {block.body[0].lineno}",
-                    [Statement("model", line.raised.file, span_of(block.body[0]), text)],
-                    "The tape then records what is computed from it.",
-                )
 
 
 @of(KeysUnpacked)

@@ -15,7 +15,7 @@ from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import LabelScale, OutOfRange
 from ...rules.facts.reasons import PerClass
-from ...rules.facts.scores import ScoresOfOne
+from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
@@ -358,4 +358,15 @@ def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> M
             f"Use {new} at line{'s' if len(alike) > 1 else ''} {listed(tuple(str(one.lineno) for one in alike))}",
             [line.edit(one.func, ast.unparse(one.func).replace(called(call), new)) for one in alike],
             f"{labels} has one value for each class.",
+        )
+
+
+@of(SeveralMarked)
+def sigmoid_for_marks(evidence: Evidence, finding: Finding, fact: SeveralMarked) -> Made:
+    """A sigmoid in place of the softmax, where a label marks several classes."""
+    if fact.head.op != "Softmax":
+        yield (
+            f"Use a sigmoid in {fact.head.name}",
+            [configure(fact.head.name, activation="sigmoid")],
+            "Each sample can belong to several classes.",
         )

@@ -10,12 +10,13 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
 from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
+from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.names import Names
-from ..text.source import Source, called, enclosing, nodes, parents, words_of
+from ..text.source import Function, Source, called, enclosing, nodes, parents, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, reshaped, short, span_of
 
@@ -335,3 +336,19 @@ def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> 
                     [line.edit(written[0], str(new))],
                     "This is the size of the other tensor.",
                 )
+
+
+@of(NoLabels)
+def returned_too(evidence: Evidence, finding: Finding, fact: NoLabels) -> Made:
+    """The labels beside what a function of the pipeline returns, which is given them and never reads them."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.dropped else ():
+        arguments = [one.arg for one in line.scope.args.args] if isinstance(line.scope, Function) else []
+        read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
+        given = [line.scope.body] if isinstance(line.scope, ast.Lambda) else [item.value for item in nodes(line.scope, ast.Return)]
+        if len(arguments) == 2 and arguments[1] not in read and len(given) == 1 and given[0] is not None:
+            text = f"{line.source.of(given[0])}, {arguments[1]}"
+            yield (
+                f"Return {arguments[1]} as well in {fact.dropped} at line {given[0].lineno}",
+                [line.edit(given[0], f"({text})" if isinstance(line.scope, ast.Lambda) else text)],
+                f"{fact.dropped} is given {arguments[1]}, and fit needs it.",
+            )

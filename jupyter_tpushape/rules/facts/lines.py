@@ -70,19 +70,31 @@ class LossCalled(Fact, frozen=True):
 
 
 class NoGradient(Fact, frozen=True):
-    """``name`` is None: the gradient of ``target`` by ``source``, which is no variable and which ``tape`` was not told to watch."""
+    """``name`` is None: the gradient of ``target`` by ``source``, which is no variable.
+
+    ``tape`` was not told to watch it, or was (``watched``), and the target is computed without it.
+    """
 
     name: str
     tape: str
     target: str
     source: str
+    watched: bool = False
 
     def message(self) -> str:
+        none = f"{self.name}, the gradient of {self.target} with respect to {self.source}, is None"
         return (
-            f"{self.name}, the gradient of {self.target} with respect to {self.source}, is None: {self.tape} does not watch {self.source}."
+            f"{none}: {self.target} is not computed from {self.source}."
+            if self.watched
+            else f"{none}: {self.tape} does not watch {self.source}."
         )
 
     def why(self) -> str:
+        if self.watched:
+            return (
+                f"{self.tape} watches {self.source}, but what {self.target} is computed from was made without it. "
+                f"Compute {self.target} from {self.source}, or watch the tensor that {self.target} is computed from."
+            )
         return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 
 

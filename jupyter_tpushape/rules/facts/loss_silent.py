@@ -62,14 +62,20 @@ class NoLoss(Fact, frozen=True):
 
 
 class NoLabels(Fact, frozen=True):
-    """A loss, but no labels. ``alike``: the outputs have the inputs' shape, as in an autoencoder."""
+    """A loss, but no labels. ``alike``: the outputs have the inputs' shape, as in an autoencoder.
+
+    ``dropped``: the function of the pipeline that is given labels and returns none.
+    """
 
     alike: bool
+    dropped: str = ""
 
     def message(self) -> str:
         return "The data has no labels, but the compiled loss needs them."
 
     def why(self) -> str:
+        if self.dropped:
+            return f"The pipeline passes pairs (x, y) to {self.dropped}, which returns only one value. It must return both."
         if self.alike:
             return "fit() expects pairs. To compare the outputs with the inputs, pass each batch as its own label: (x, x)."
         return "fit() expects pairs (x, y). Without labels the loss receives None."

@@ -127,3 +127,20 @@ class PickedElsewhere(Fact, frozen=True):
 
     def why(self) -> str:
         return f"The values along axis {self.along} do not sum to 1, so they are no probabilities of classes. Compute the softmax along axis {self.along}."
+
+
+class SeveralMarked(Fact, frozen=True):
+    """``head`` ends in a softmax over ``classes``, and ``loss`` compares it with labels that mark several classes of a sample."""
+
+    head: Who
+    loss: str
+    classes: int
+
+    def message(self) -> str:
+        return f"The labels mark several classes per sample, but the softmax of {named(self.head)} shares a sum of 1 among {self.classes} classes."
+
+    def why(self) -> str:
+        return f"{self.loss} then asks for several values near 1, which a softmax cannot return. Use a sigmoid, so that each class has its own probability."
+
+    def sides(self) -> Sides:
+        return Side("one probability per class (sigmoid)"), Side("probabilities that sum to 1")
