@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import sys
 from pathlib import PurePath
+from typing import Any
 
 try:
     from .command import check, compiler, completion, doctor, explain, lists, port
     from .command.ends import answer_soon, done, ended, flushed, stand
-    from .command.out import for_good, lenient
+    from .command.out import for_good, in_part, lenient, said, written
+    from .command.usage import UsageError
 except KeyboardInterrupt:
     # Ctrl-C in the first tenth of a second, when nothing of ours answers yet.
     if PurePath(sys.argv[0]).stem not in ("tpushape", "cli", "__main__"):
@@ -36,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
             _unknown(options.typed, rest)
     except SystemExit as leaving:
         raise SystemExit(flushed(int(leaving.code or 0))) from None
+    except UsageError as error:
+        said(error)
+        raise SystemExit(2) from None
     options.parser, options.alone = parser, arguments is None
     with lenient():
         code = flushed(ended(lambda: int(options.run(options))))
@@ -54,12 +60,22 @@ def _unknown(typed: argparse.ArgumentParser, rest: list[str]) -> None:
     typed.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what was typed as text, and does not pass over a place that takes nothing."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        text = (message or "").removesuffix("\n")
+        if file is sys.stdout:
+            written(text, "usage")
+        else:
+            with contextlib.suppress(UsageError):
+                written(in_part(text), "usage", stream=file)
+
+
 def command_line() -> argparse.ArgumentParser:
     from . import __version__
 
-    parser = argparse.ArgumentParser(
-        prog="tpushape", description="Find where tensor shapes do not match in a Keras model, why, and how to fix it."
-    )
+    parser = Parser(prog="tpushape", description="Find where tensor shapes do not match in a Keras model, why, and how to fix it.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
     _check(

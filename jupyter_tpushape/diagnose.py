@@ -10,14 +10,16 @@ from types import FrameType
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, on_own_mesh, strategy_of_step
+from .examine.unread import unreadable
 from .flow import Finding, Flow, Target, Verdict
 from .flow.wire import About
-from .internal import contained
+from .internal import contained, strict
 from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
 from .sources.belongings import Belongings
+from .sources.state import in_graph
 from .trace.axes import name_axes
 from .trace.frameworks import backend_of
 from .trace.locations import is_ours, user_frame
@@ -93,6 +95,10 @@ def trace(
         from .compilers.process import limits as read
 
         limits = read(compile_timeout, compile_effort)
+    if in_graph():
+        raise BadProgram(
+            "TensorFlow is in graph mode (tf.Graph, or tf.compat.v1.disable_eager_execution), where models cannot be traced: trace outside of it."
+        )
     step = is_step(model)
     if step and strategy is None and tpu not in (None, "none"):
         # A step that names its strategy is one of that strategy's.
@@ -105,6 +111,11 @@ def trace(
             report = _report(program, fixes, compiler, limits, compile_batches, start)
     except Training:
         raise BadProgram("Another thread is training this model: trace it after training has ended, or trace a separate model.") from None
+    except Exception as error:
+        said = "" if strict() else unreadable(error)
+        if said:
+            raise BadProgram(said) from error
+        raise
     report.subject = Subject(model, data)
     names = report.subject.called(*_namespaces(sys._getframe(1), handed))
     report.about = About(*names, backend_of(report.flow.framework), report.subject.when)

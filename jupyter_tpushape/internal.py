@@ -24,13 +24,18 @@ def ours(error: BaseException) -> str:
     return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
 
+def strict() -> bool:
+    """Whether errors are to be seen as they are, as in the tests of this package."""
+    return bool(os.environ.get("TPUSHAPE_STRICT"))
+
+
 def part_lost(error: Exception) -> None:
     """A part of a report failed: the rest stands without it, and one line on stderr says why.
 
     Raises:
         Exception: the error itself where ``TPUSHAPE_STRICT`` is set, as it is for the tests of this package.
     """
-    if os.environ.get("TPUSHAPE_STRICT"):
+    if strict():
         raise error
     print(ours(error), file=sys.stderr)
 

@@ -26,7 +26,17 @@ class Subject:
     def __init__(self, model: Any, data: Any) -> None:
         self.when = dt.datetime.now().astimezone().isoformat(timespec="seconds")
         self._model = _weak(model)
-        self._data = tuple(map(_weak, data)) if issubclass(type(data), tuple) else _weak(data)
+        self._data = tuple(map(_weak, tuple.__iter__(data))) if issubclass(type(data), tuple) else _weak(data)
+
+    def __getstate__(self) -> str:
+        """In another process there is neither model nor data."""
+        return self.when
+
+    def __setstate__(self, when: str) -> None:
+        self.when, self._model, self._data = when, _gone, _gone
+
+    def __deepcopy__(self, _: Any) -> Subject:
+        return self
 
     def called(self, *namespaces: Mapping[str, Any]) -> tuple[str, str]:
         """The variables that hold model and data, or each part of the data; ``""`` where one has none."""
@@ -46,6 +56,10 @@ def _variables(value: Any, namespaces: tuple[Mapping[str, Any], ...]) -> str:
             return ""
         names.append(found[0])
     return ", ".join(names)
+
+
+def _gone() -> None:
+    return None
 
 
 def _weak(value: Any) -> Callable[[], Any]:
@@ -141,6 +155,8 @@ class Report:
         Raises:
             ValueError: if the text is not a report of this version; the message says why.
         """
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"A report is loaded from text, but this is {type(text).__name__}: use the output of report.to_json().")
         try:
             wire = msgspec.json.decode(text, type=WireReport)
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_attacks_files import archive, layer, sequential
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
@@ -49,6 +50,15 @@ def test_the_cause_is_said_and_not_the_configuration_around_it(name: str, tmp_pa
     assert main(["check", str(saved(tmp_path / "m.keras", **config)), "--input-spec", "8,4:float32", "--tpu", "none"]) == 2
     said = capsys.readouterr().err
     assert words in said and "using config=" not in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["keras", "tf_keras"])
+def test_the_cause_is_said_and_not_the_layer_around_it(second: bool, tmp_path: Path, capsys: Any) -> None:
+    config = sequential(layer("Dense", units=5), layer("Reshape", target_shape=[7]), second=second)
+    assert main(["check", str(archive(tmp_path / "m.keras", config)), "--input-spec", "8,4:float32", "--tpu", "none"]) == 2
+    said = capsys.readouterr().err
+    assert "Exception encountered" not in said and "cannot build (" in said
+    assert "must be unchanged" in said or "cannot be reshaped" in said, said
 
 
 @pytest.mark.parametrize("units", [10**18, -(10**30)])

@@ -160,6 +160,12 @@ def test_bytes_that_are_no_document(data: bytes) -> None:
         Report.from_json(data)
 
 
+@pytest.mark.parametrize("held", [None, 5, ["{}"], {"version": 1}], ids=repr)
+def test_what_is_no_text_is_no_document(held: Any) -> None:
+    with pytest.raises(TypeError, match=r"to_json\(\)"):
+        Report.from_json(held)
+
+
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_number_that_is_none(word: str) -> None:
     with pytest.raises(ValueError, match=r"^This"):

@@ -104,14 +104,54 @@ def test_no_standard_input_at_all() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["doctor"], ["rules"], ["rules", "--json"], ["targets"], ["completion", "zsh"], ["explain", RANK]],
+    [
+        ["doctor"],
+        ["rules"],
+        ["rules", "--json"],
+        ["targets"],
+        ["completion", "zsh"],
+        ["explain", RANK],
+        ["--version"],
+        ["--help"],
+        ["check", "--help"],
+        ["compiler", "remove", "--folder", "/no/such/folder"],
+    ],
     ids=" ".join,
 )
-def test_output_that_has_no_room_is_one_line_and_no_verdict(arguments: list[str]) -> None:
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_output_that_has_no_room_is_one_line_and_no_verdict(arguments: list[str], buffered: str) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = command(*arguments, stdout=full)
+        done = command(*arguments, stdout=full, env={"PYTHONUNBUFFERED": buffered})
     assert done.returncode == 2
-    assert done.stderr.startswith("tpushape: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("tpushape: Cannot write to stdout (") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["check", "t.py:x", "--\x1b[2J\u202e"], ["check", "t.py:x", "--a\n::error::b"], ["\x1b]0;x\x07"]])
+def test_what_was_typed_is_text_in_a_usage_too(arguments: list[str]) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith("usage: ")
+    assert all(letter.isprintable() or letter == "\n" for letter in done.stderr)
+    assert "\n::" not in done.stderr
+
+
+def test_what_was_typed_fills_no_terminal() -> None:
+    for arguments in (["check", "x" * 50_000], ["check", "t.py:x", "--" + "x" * 50_000]):
+        done = command(*arguments)
+        assert done.returncode == 2 and len(done.stderr) < 8_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["port", "."], ". is not a regular file"),
+        (["port", __file__, "--python", "/dev/null"], "/dev/null is not a regular file"),
+        (["check", f"{__file__}:RANK", "--input-spec", "a=8,4:int32", "--input-spec", "a=8,4:int32"], "There are two specs for a"),
+    ],
+)
+def test_what_was_typed_is_named_for_what_it_is(arguments: list[str], said: str) -> None:
+    done = command(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"tpushape: {said}")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp037", "utf-16"])

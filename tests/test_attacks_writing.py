@@ -287,6 +287,14 @@ def test_a_damaged_diff_changes_nothing(patch: str, tmp_path: Path) -> None:
     assert path.read_text() == SOURCE
 
 
+@pytest.mark.parametrize("held", [None, "--- a", SimpleNamespace(patch=None), SimpleNamespace(fixes=[CHANGE])], ids=repr)
+def test_what_is_no_fix_is_not_applied(held: Any, tmp_path: Path) -> None:
+    path = source(tmp_path)
+    with pytest.raises(TypeError, match=r"Expected a fix, but got .*fixes\[0\]"):
+        apply(held, path)
+    assert path.read_text() == SOURCE
+
+
 def test_what_is_no_file_is_not_patched(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):

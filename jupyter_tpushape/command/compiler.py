@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .out import written
 from .usage import UsageError
 
 
@@ -17,9 +18,9 @@ def install(options: Any) -> int:
         install(place, options.wheels)
     except CannotInstall as error:
         raise UsageError(str(error)) from None
-    print(f"The TPU compiler is installed in {place}: {', '.join(f'{name} {pin}' for name, pin in bridge.PINS.items())}.")
+    written(f"The TPU compiler is installed in {place}: {', '.join(f'{name} {pin}' for name, pin in bridge.PINS.items())}.")
     if place != (bridge.home() or place.parent):
-        print(f"Set its path before you use it: export TPUSHAPE_COMPILER={place}")
+        written(f"Set its path before you use it: export TPUSHAPE_COMPILER={place}")
     return 0
 
 
@@ -32,5 +33,5 @@ def remove(options: Any) -> int:
         there = remove(place)
     except CannotInstall as error:
         raise UsageError(str(error)) from None
-    print(f"Removed {place}." if there else f"{place} does not exist.")
+    written(f"Removed {place}." if there else f"{place} does not exist.")
     return 0

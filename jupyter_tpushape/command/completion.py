@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .out import written
+
 SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(options: Any) -> int:
     """Prints the script; the user's startup file sources it."""
     words = _words(options.parser)
-    print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](words))
+    written({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](words), "program")
     return 0
 
 

@@ -38,7 +38,7 @@ def ended(run: Callable[[], int]) -> int:
         hang_up()
         return CLEAN
     except RecursionError:
-        said("The program is nested too deeply to trace.")
+        said("The model or its data is nested too deeply to trace, or contains itself.")
         return USAGE
     except MemoryError:
         said("There is not enough memory to trace this program.")

@@ -125,6 +125,8 @@ def input_spec(texts: list[str]) -> Any:
             raise UsageError(f'{text!r} has an axis that is not a number: use "32,224,224,3:float32", with ? for an unknown axis.')
         if any(token.isdigit() and not 0 < int(token[:20]) <= MOST_AXIS for token in tokens):
             raise UsageError(f"{text[:80]!r} has an axis size out of range: use 1 to {MOST_AXIS:,}, or ?.")
+        if match["name"] and match["name"] in dict(found):
+            raise UsageError(f"There are two specs for {match['name']}: use --input-spec {match['name']}=32,8:float32 once.")
         axes = [None if token in ("?", "None") else int(token) for token in tokens]
         found.append((match["name"] or "", Spec(tuple(axes), match["dtype"])))
     if not found:

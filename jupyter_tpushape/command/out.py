@@ -38,14 +38,21 @@ codecs.register_error(_PLAIN, _plainly)
 codecs.register_error(_JSON, _as_json)
 codecs.register_error(_MARKUP, codecs.xmlcharrefreplace_errors)
 _ERRORS = {"json": _JSON, "sarif": _JSON, "html": _MARKUP, "svg": _MARKUP}
+# Letters of what was typed, or of a name, in one message.
+_MOST = 4_000
 # Control characters that JSON allows and a terminal interprets.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def in_part(text: str) -> str:
+    """A text that fills no terminal."""
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]}…{text[-_MOST // 2 :]}"
 
 
 def said(text: object) -> None:
     """One line on stderr. Names from the program cannot move the cursor or start a new line."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(uncommanding(f"tpushape: {line(text)}") + "\n")
+        sys.stderr.write(uncommanding(f"tpushape: {in_part(line(text))}") + "\n")
         sys.stderr.flush()
 
 

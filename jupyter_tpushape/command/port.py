@@ -20,9 +20,9 @@ def port(options: Any) -> int:
 
     path = Path(options.program)
     if not os.path.isfile(path):  # noqa: PTH113 - says no to what no file system takes
-        raise UsageError(f"{options.program} does not exist: use the path of a Python file.")
+        raise UsageError(f"{options.program} {_none(options.program)}: use the path of a Python file.")
     if options.python is not None and not os.path.isfile(options.python):  # noqa: PTH113
-        raise UsageError(f"{options.python} does not exist: use the path of a Python interpreter, such as .venv/bin/python.")
+        raise UsageError(f"{options.python} {_none(options.python)}: use the path of a Python interpreter, such as .venv/bin/python.")
     to_stdout = bool(options.output) and (options.output == "-" or descriptor(options.output) == 1)
     if options.output and not to_stdout and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH121
         raise UsageError(f"{options.output} is the program to port, and the new one would overwrite it: use another path for --output.")
@@ -45,5 +45,8 @@ def port(options: Any) -> int:
     for one in made.left:
         said(f"{path.name}, {one}")
     said(made.proof.said)
-    sys.stdout.flush()
     return 0 if made.whole else 1
+
+
+def _none(place: str) -> str:
+    return "is not a regular file" if os.path.exists(place) else "does not exist"  # noqa: PTH110

@@ -82,6 +82,8 @@ def apply(fix: Any, path: str | Path) -> Path:
 
         tpushape.apply(report.findings[0].fixes[0], "train.py")
     """
+    if not isinstance(getattr(fix, "patch", None), str):
+        raise TypeError(f"Expected a fix, but got {type(fix).__name__}: use one of a finding, such as report.findings[0].fixes[0].")
     target = Path(path)
     if not fix.patch.startswith("--- "):
         raise ValueError("tpushape does not know the source file of this fix: add its lines by hand.")

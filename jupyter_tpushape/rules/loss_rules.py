@@ -62,7 +62,7 @@ WEIGHTS = rule(
     "sample-weights", "The shape of the sample weights does not match the loss", severity="error", source=_SOURCE,
     fails=_case("L.Dense(5)", "'mse'", "np.zeros((8, 5), 'float32'), np.ones((8, 5), 'float32')"),
     passes=_case("L.Dense(5)", "'mse'", "np.zeros((8, 5), 'float32'), np.ones((8,), 'float32')"),
-    doc="Keras losses average over the last axis and weight what is left. For a weight per output value, use a custom loss, or one loss per output.",
+    doc="Keras losses average over the last axis and apply sample weights to the result. For a weight per output value, use a custom loss, or one loss per output.",
 )  # fmt: skip
 MASKS = rule(
     "colour-masks", "Label masks are color images instead of classes", severity="error", source=_SOURCE,

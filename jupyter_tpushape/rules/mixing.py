@@ -54,7 +54,7 @@ INTERLEAVED = rule(
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
-in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back. Other reshapes that split or
+in the same way. A reshape from (batch, steps, features) to (batch, heads, steps, features per head), or back, mixes steps and heads in the same way. Other reshapes that split or
 merge axes are not reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
 positions and ends inside another sample.""",
 )  # fmt: skip

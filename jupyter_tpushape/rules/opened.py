@@ -25,7 +25,7 @@ def data():
     return tf.data.Dataset.from_generator(lambda: ((x[i:i + 4], y[i:i + 4]) for i in range(0, 16, 4)), output_signature=shapes)
 """
 SIZE = rule(
-    "data-size-unknown", "A size that the data leaves unknown is needed", severity="error", backend="tensorflow",
+    "data-size-unknown", "Code needs a size that the data leaves unknown", severity="error", backend="tensorflow",
     source="tracing with the shapes that the data declares",
     fails=_LENGTHS % (12, "L.Lambda(lambda x: x * tf.ones((x.shape[1], 1)))"),
     passes=_LENGTHS % (12, "L.Lambda(lambda x: x * tf.ones((tf.shape(x)[1], 1)))"),

@@ -63,7 +63,7 @@ _STEPS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - %s))"
 NO_GRADIENT = rule(
     "no-gradient", "No gradient reaches the model from its loss", severity="error", source="keras/src/optimizers/base_optimizer.py: No gradients provided for any variable",
     fails=sequential("L.Dense(4)", loss=_STEPS % "tf.cast(tf.argmax(p, -1), 'float32')"), passes=sequential("L.Dense(4)", loss=_STEPS % "tf.reduce_max(p, -1)"),
-    doc="""Reported if every way from the predictions to the loss goes through an operation without a gradient, such as argmax, a comparison, round, or a cast
+    doc="""Reported if every path from the predictions to the loss goes through an operation without a gradient, such as argmax, a comparison, round, or a cast
 to integers, also inside a built-in layer. Reported too if the loss uses no trainable weight. TensorFlow raises an error; JAX trains with gradients of zero.""",
 )  # fmt: skip
 CONV_AXES = rule(

@@ -118,10 +118,10 @@ SUMMED = rule(
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError(reduction="none"))'),
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError())'),
     doc="""`reduction="none"` keeps one loss per row, and its gradient is the gradient of their sum: the batch size times the gradient of the mean, on one
-device and over replicas. With "sum" this is explicit, so it is a note.""",
+device and over replicas. `reduction="sum"` states this explicitly, so it is reported as a note.""",
 )  # fmt: skip
 ROUND_TRIPS = rule(
-    "steps-per-execution", "Python starts each of many steps", severity="note", source="tpu-rules B18 (8 to 64 is a heuristic)", tpu="v5e-8",
+    "steps-per-execution", "Python starts every step separately", severity="note", source="tpu-rules B18 (8 to 64 is a heuristic)", tpu="v5e-8",
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")').split("def data")[0] + _ENDLESS,
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", steps_per_execution=16)').split("def data")[0] + _ENDLESS,
     doc="`steps_per_execution=16` puts 16 steps into one TPU program. Reported for infinite datasets and for 1,000 batches or more.",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..trace.assemble import clean_message
 from ..trace.patience import limited, timed_out
 from .open import Held
 from .signature import serving
@@ -155,7 +156,7 @@ def _first(error: BaseException) -> str:
     while timed_out(error.__context__) or (_WRAPPED.search(str(error)) and error.__context__ is not None):
         assert error.__context__ is not None
         error = error.__context__
-    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), "") or type(error).__name__
     said = f"{said} is missing" if isinstance(error, KeyError) else said
     return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from ..flow.paths import flatten, is_nested
@@ -134,7 +136,7 @@ def _sampled(
     if all_specs(trees):
         return sample_specs(x, y, weight)
     if not all_arrays(*trees):
-        if callable(x) and not is_nested(x):
+        if isinstance(x, (FunctionType, MethodType, BuiltinFunctionType, partial)):
             raise BadData(f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone if it takes no arguments.")
         raise BadData(f"The data is {describe(trees)}, which fit does not accept: pass {TAKES}.")
     return sample_arrays(x, y, weight, framework=framework, batch_size=batch_size, batches=batches)

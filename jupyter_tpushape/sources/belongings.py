@@ -15,6 +15,7 @@ import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def _roots(root: Any) -> Iterator[tuple[Any, int]]:
         return
     layers = [root]
     if callable(getattr(root, "_flatten_layers", None)):
-        layers += list(root._flatten_layers())
+        layers += islice(root._flatten_layers(), MOST)  # an object that answers to any name has no end
     kinds: dict[type, bool] = {}
     for one in (*layers, *_each(getattr(root, "loss", None)), *_metrics(root)):
         # What is said of the class is said once for all layers of it.

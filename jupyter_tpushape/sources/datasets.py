@@ -16,7 +16,7 @@ from .pipeline import function_name, inputs_of, location_of, op_name, plain, sta
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
 from .stats import all_stats, kept
-from .values import LeafSpec, NeverCame, Problem, Sample, Stage
+from .values import BadData, LeafSpec, NeverCame, Problem, Sample, Stage
 
 PARTS = ("x", "y", "weight")
 KEEPS_BATCHES = frozenset({"prefetch", "options", "map", "shuffle", "cache", "repeat"})
@@ -28,7 +28,12 @@ def leaf_shape(value: Any) -> tuple[int | None, ...]:
         return tuple(int(n) for n in np.shape(value))
     if is_sparse(value):
         return tuple(int(n) for n in value.dense_shape.numpy())
-    dims = tuple(None if n is None else int(n) for n in shape)
+    try:
+        dims = tuple(None if n is None else int(n) for n in shape)
+    except (TypeError, ValueError, OverflowError):
+        raise BadData(
+            f"The data contains a {type_name(value)} whose shape is not a tuple of integers: convert it with np.asarray."
+        ) from None
     return (*dims, 1) if is_pandas(value) == "Series" and len(dims) == 1 else dims
 
 

@@ -55,6 +55,12 @@ def _variable(variable: Any) -> Callable[[], None]:
     return restore
 
 
+def in_graph() -> bool:
+    """Whether TensorFlow puts all that is called into a graph, as TensorFlow 1 did: no variable has a value there."""
+    module = sys.modules.get("tensorflow")
+    return module is not None and hasattr(module, "compat") and not module.compat.v1.executing_eagerly_outside_functions()
+
+
 def _eager() -> contextlib.AbstractContextManager[Any]:
     """Outside of any function that TensorFlow is tracing."""
     module = sys.modules.get("tensorflow")

@@ -34,7 +34,8 @@ def _flat(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
     """Statistics of one leaf over several batches; ``None`` for text and empty data."""
-    parts = [array for array in arrays if array.dtype.kind in "buif" and array.size]
+    # As the frameworks take it: without a mask, or what else a class of arrays adds.
+    parts = [np.asarray(array) for array in arrays if array.dtype.kind in "buif" and array.size]
     if not parts:
         return None
     rows = sum(len(part) if part.ndim else 1 for part in parts)

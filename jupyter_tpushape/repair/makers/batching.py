@@ -102,7 +102,7 @@ def declared_rows(evidence: Evidence, finding: Finding) -> Made:
     stateful = any(node.config.get("stateful") for node in evidence.flow.nodes)
     if len(declared) == 1 and (size := declared.pop()) and stateful:
         yield (
-            f"Use batches of {size} rows and drop the remainder",
+            f"Use batches of {count(size, 'row')} and drop the remainder",
             [Rebatch("data", size, True)],
             "A stateful layer keeps one state for each row of the declared batch.",
         )
@@ -116,9 +116,9 @@ def written_batch(evidence: Evidence, finding: Finding) -> Made:
         return
     for size in dict.fromkeys(n for n in (round(batch / parts) * parts, -(-batch // parts) * parts, batch // parts * parts) if n):
         yield (
-            f"Use batches of {size} rows instead of {batch}",
+            f"Use batches of {count(size, 'row')} instead of {batch}",
             [BatchNumber("data", batch, size)],
-            f"Each of {parts} devices then gets {size // parts} rows.",
+            f"Each of {parts} devices then receives {count(size // parts, 'row')}.",
         )
 
 
@@ -134,7 +134,7 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Leave out the last {count(left, 'row')}: {rows - left} of {rows}",
             [transform(path, "first_rows", rows=rows - left) for path in leaves],
-            f"fit then has {count((rows - left) // batch, 'batch', 'batches')} of {batch} rows.",
+            f"fit then has {count((rows - left) // batch, 'batch', 'batches')} of {count(batch, 'row')}.",
         )
 
 
@@ -150,7 +150,7 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
         shared = f" ({size // replicas} for each of {replicas} replicas)" if replicas > 1 else ""
-        title = f"Use batches of {size} rows and drop the remainder{shared}"
+        title = f"Use batches of {count(size, 'row')} and drop the remainder{shared}"
         yield (
             title,
             [Rebatch("data", size, True, -(-size // rows) if short and rows else 0)],
@@ -165,7 +165,7 @@ def for_hosts(evidence: Evidence, finding: Finding) -> Made:
     if sample is not None and sample.kind == "arrays" and size and (split is None or split.divides(size)):
         whole = sample.rows is not None and sample.rows % size == 0
         yield (
-            f"Pass a tf.data.Dataset of the arrays in batches of {size} rows{'' if whole else ' and drop the remainder'}",
+            f"Pass a tf.data.Dataset of the arrays in batches of {count(size, 'row')}{'' if whole else ' and drop the remainder'}",
             [Rebatch("data", size, not whole)],
             "Keras then gives each host its own rows. fit does not shuffle a dataset: call shuffle() on it before batch().",
         )

@@ -161,5 +161,5 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
                 [line.edit(call.args[0], f"{IT}, axis=1")],
-                "Each sample keeps its own steps.",
+                "The time steps of each sample stay together.",
             )

@@ -28,7 +28,7 @@ def unwrapped(evidence: Evidence, finding: Finding) -> Made:
     nodes = [evidence.flow.node(id_) for id_ in finding.nodes]
     if nodes and all(node.op == "TimeDistributed" and node.config.get("layer") in _BY_STEP for node in nodes):
         names = listed(tuple(node.name for node in nodes))
-        title = f"Remove TimeDistributed from {names}, and keep what it holds"
+        title = f"Remove TimeDistributed from {names}, and keep the layer inside"
         yield title, [UnwrapLayer(node.name) for node in nodes], "It works on each step alike, so the result is the same for all steps."
 
 

@@ -39,7 +39,7 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Use only the first {' by '.join(str(few[axis]) for axis in differ)} of {short(names[0])} at {line.at}",
                 [line.edit(names[0], f"{IT}[{', '.join(cut)}]")],
-                "The table is made for the longest input, and this one is shorter.",
+                "The table has as many rows as the longest input, but this input is shorter.",
             )
 
 
@@ -69,7 +69,7 @@ def joined_below(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
                     yield (
                         f"Concatenate along axis {new} at line {axis.lineno}",
                         [line.edit(axis, str(new))],
-                        f"The other operand is made for all {(shape[new] or 0) * len(listed(parts))} of them.",
+                        f"The other operand has the size of all the parts together, {(shape[new] or 0) * len(listed(parts))}.",
                     )
 
 

@@ -245,7 +245,7 @@ class ThirdPart(Fact, frozen=True):
         return f"The third part of each element is {what}, but fit reads it as sample weights."
 
     def why(self) -> str:
-        return "fit expects (x, y) or (x, y, sample_weight). Leave names, paths and row numbers out of what it gets: ds.map(lambda x, y, name: (x, y))."
+        return "fit expects (x, y) or (x, y, sample_weight). Remove names, paths and row numbers from the elements: ds.map(lambda x, y, name: (x, y))."
 
     def sides(self) -> Sides:
         return Side("one weight per sample"), Side("row numbers" if self.whole else "text")

@@ -167,7 +167,7 @@ class StateLost(Fact, frozen=True):
 
     def message(self) -> str:
         if self.outside:
-            return "This line updates a variable that no layer or metric of the model holds."
+            return "This line updates a variable that belongs to no layer or metric of the model."
         if self.inner:
             return f"{self.owner} updates {self.attribute} inside a function that JAX traces by itself: a branch, a loop, jit or remat."
         return f"{self.owner} assigns to self.{self.attribute} inside a compiled step, but later steps do not see the new value."

@@ -57,7 +57,7 @@ class IdOutOfRange(OutOfRange, frozen=True):
 
     def message(self) -> str:
         ids = f"range from {self.lowest} to {self.highest}" if self.lowest != self.highest else f"are all {self.highest}"
-        return f"{named(self.layer)} has {self.size} rows, but the ids in the data {ids}."
+        return f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in the data {ids}."
 
     def why(self) -> str:
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
@@ -70,7 +70,7 @@ class WordOutOfRange(OutOfRange, frozen=True):
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, but {self.giver} returns ids from {self.lowest} to {self.highest}."
+        return f"{named(self.layer)} has {count(self.size, 'row')}, but {self.giver} returns ids from {self.lowest} to {self.highest}."
 
     def why(self) -> str:
         return f"The vocabulary of {self.giver} has {self.highest + 1} entries: input_dim must be at least as large. {_beyond(self.size, self.nan)}"
@@ -82,7 +82,7 @@ class MadeOutOfRange(OutOfRange, frozen=True):
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, but the program looks up rows {self.lowest} to {self.highest}."
+        return f"{named(self.layer)} has {count(self.size, 'row')}, but the program looks up rows {self.lowest} to {self.highest}."
 
     def why(self) -> str:
         return (

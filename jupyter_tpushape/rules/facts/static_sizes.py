@@ -39,7 +39,7 @@ class FloatAsSize(Fact, frozen=True):
         return f"{self.text} is the float {self.value}, but an integer is needed."
 
     def why(self) -> str:
-        return "In Python, / always returns a float, even if nothing remains. Use // to get an integer."
+        return "In Python, / always returns a float, even if there is no remainder. Use // to get an integer."
 
     def sides(self) -> Sides:
         return Side("an integer"), Side("a float" if self.value is None else repr(self.value))
@@ -56,7 +56,7 @@ class FloatArgument(Fact, frozen=True):
         return f"{named(self.layer)} has the float {self.value} in {self.argument}, but an integer is needed."
 
     def why(self) -> str:
-        return "In Python, / always returns a float, even if nothing remains. Use // to get an integer."
+        return "In Python, / always returns a float, even if there is no remainder. Use // to get an integer."
 
     def sides(self) -> Sides:
         return Side("an integer"), Side(repr(self.value))

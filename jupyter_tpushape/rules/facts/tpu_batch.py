@@ -112,7 +112,7 @@ class UnevenReplicas(Fact, frozen=True):
         )
 
     def sides(self) -> Sides:
-        return Side(f"a multiple of {len(self.rows)}"), Side(f"{self.batch} rows")
+        return Side(f"a multiple of {len(self.rows)}"), Side(count(self.batch, "row"))
 
 
 class EmptyReplica(Fact, frozen=True):
