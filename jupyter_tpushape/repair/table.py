@@ -361,7 +361,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "declared-shape": (paired.reduced_whole, calls.declared_as_returned, calls.undeclared),
     "stateful-batch": (batching.declared_rows,),
     "sample-weights": (inputs.one_weight, inputs.each_value, inputs.without_weights, layers.general),
-    "weights-apart": (tables.size_of_table,),
+    "weights-apart": (tables.size_of_table, tables.axes_of_weight),
     "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
     "symbolic-tensor": (conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),
     "value-asked": (
@@ -508,6 +508,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.one_hot_labels,
         windows.upsampled,
         windows.strided,
+        seeds.other_start,
         causes.at_cause,
         operands.resized,
     ),

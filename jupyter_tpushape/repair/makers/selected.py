@@ -18,6 +18,9 @@ _EACH = frozenset({
     "square", "abs", "absolute", "log", "log1p", "exp", "sqrt", "subtract", "add", "multiply", "divide", "maximum", "minimum", "power", "cast", "sigmoid",
 })  # fmt: skip
 _ROWS = frozenset({"sparse_categorical_crossentropy", "categorical_crossentropy"})
+# Functions of math, and the comparisons of Python, that are functions for tensors too.
+_MATH = frozenset({"exp", "sqrt", "log", "log2", "log10", "log1p", "expm1", "cos", "sin", "tan", "cosh", "sinh", "tanh", "ceil", "floor"})
+_COMPARES = {"min": "minimum", "max": "maximum"}
 _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 
 
@@ -33,15 +36,35 @@ def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             it = call.func.value
         elif isinstance(call.func, ast.Name) and (whole or call.func.id == "float"):
             it = call.args[0]
+        elif ast.unparse(call.func).startswith("math.") and called(call) in _MATH:
+            it = call.args[0]
+            yield (
+                f"Use {called(call)} of keras.ops at {line.at}",
+                [line.edit(call.func, f"{MODULE}.{called(call)}", "keras.ops"), *_compared_around(line, call)],
+                "The functions of math take numbers only, and a compiled step has no values.",
+            )
+            return
         else:
             continue
         new = f'{MODULE}.cast({line.source.of(it)}, "int32")' if whole else line.source.of(it)
+        around = _compared_around(line, call)
         yield (
             f"Keep {short(it)} as a tensor at {line.at}",
-            [line.edit(call, new, "keras.ops" * whole)],
-            "A compiled step has no values.",
+            [line.edit(call, new, "keras.ops" * whole), *around],
+            "A compiled step has no values." if not around else "A compiled step has no values, and min and max of Python compare values.",
         )
         return
+
+
+def _compared_around(line: Line, node: ast.expr) -> list[Edit]:
+    """The minimum and maximum of tensors for those of Python that read a result in the same expression."""
+    above, edits = parents(line.source.tree), []
+    around = above.get(node)
+    while isinstance(around, ast.expr):
+        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in _COMPARES and len(around.args) == 2:
+            edits.append(line.edit(around.func, f"{MODULE}.{_COMPARES[around.func.id]}", "keras.ops"))
+        around = above.get(around)
+    return [*edits]
 
 
 @of(ValueAsked)

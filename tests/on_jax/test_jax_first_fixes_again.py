@@ -1,0 +1,144 @@
+"""The first fix for more whole programs of strangers on JAX: numbers of Python, masks of keys, weights of other libraries, written rows."""
+
+from __future__ import annotations
+
+import pytest
+from strangers import serious, traced
+
+
+def first(tmp_path, code, rule=""):
+    finding = serious(traced(tmp_path, code))[0]
+    assert not rule or finding.rule == rule
+    assert finding.fixes
+    assert finding.fixes[0].proof == "source"
+    return finding.fixes[0].patch
+
+
+WARM = """
+import math
+class Warm(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = layers.Dense(3)
+        self.steps = self.add_weight(shape=(), initializer="zeros", trainable=False, name="steps")
+    def call(self, x):
+        return self.net(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        base = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight)
+        beta = {beta}
+        return base + beta * ops.mean(ops.square(y_pred))
+
+def build():
+    model = Warm()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 7), "float32"), np.zeros((32, 3), "float32")
+"""
+
+
+@pytest.mark.parametrize(("beta", "fixed"), [
+    ("min(1.0, int(self.steps) / 100)", 'ops.minimum(1.0, ops.cast(self.steps, "int32") / 100)'),
+    ("min(max(0.0, float(self.steps) / 100), 1)", "ops.minimum(ops.maximum(0.0, self.steps / 100), 1)"),
+    ("1 - math.exp(-self.steps / 100)", "1 - ops.exp(-self.steps / 100)"),
+])  # fmt: skip
+def test_what_python_computes_of_a_tensor_is_computed_of_tensors(tmp_path, beta, fixed):
+    assert f"+        beta = {fixed}" in first(tmp_path, WARM.format(beta=beta), "value-asked")
+
+
+PADDED = """
+class Block(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.attention = layers.MultiHeadAttention(2, 8)
+    def call(self, x, pad):
+        return self.attention(x, x, attention_mask=pad)
+
+def build():
+    ids = keras.Input((20,), dtype="int32")
+    x = Block()(layers.Embedding(50, 16)(ids), ops.not_equal(ids, 0))
+    model = keras.Model(ids, layers.Dense(1)(layers.GlobalAveragePooling1D()(x)))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.arange(480).reshape(24, 20) % 50, np.zeros((24, 1), "float32")
+"""
+
+
+def test_a_mask_of_keys_is_none_of_queries_while_the_batch_is_unknown(tmp_path):
+    assert "attention_mask=pad[:, None, :])" in first(tmp_path, PADDED, "attention-shapes")
+
+
+TORCH = """
+STATE = {{"dense.weight": np.zeros((32, 10), "float32"), "conv.weight": np.zeros((8, 3, 5, 5), "float32"), "bias": np.zeros(32, "float32")}}
+
+def build():
+    model = keras.Sequential([keras.Input({shape}), {layer}])
+    model.layers[0].{call}
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((20, *{shape}), "float32"), np.zeros((20, *model_shape), "float32")
+"""
+
+
+@pytest.mark.parametrize(("shape", "layer", "call", "out", "fixed"), [
+    ("(10,)", "layers.Dense(32)", 'set_weights([STATE["dense.weight"], STATE["bias"]])', "(32,)", 'STATE["dense.weight"].T'),
+    ("(10,)", "layers.Dense(32)", 'kernel.assign(STATE["dense.weight"])', "(32,)", 'STATE["dense.weight"].T'),
+    ("(9, 9, 3)", "layers.Conv2D(8, 5, use_bias=False)", 'set_weights([STATE["conv.weight"]])', "(5, 5, 8)", 'STATE["conv.weight"].transpose(2, 3, 1, 0)'),
+])  # fmt: skip
+def test_weights_of_another_library_are_transposed(tmp_path, shape, layer, call, out, fixed):
+    code = TORCH.format(shape=shape, layer=layer, call=call).replace("model_shape", out)
+    assert fixed in first(tmp_path, code, "weights-apart")
+
+
+WRITTEN = """
+ROWS = 32
+def build():
+    inputs = keras.Input((9,))
+    x = ops.reshape(layers.Dense(16)(inputs), ({rows}, 4, 4))
+    model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(x)))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((100, 9), "float32"), np.zeros((100, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize("rows", ["32", "ROWS"])
+def test_written_rows_of_a_functional_reshape_are_inferred(tmp_path, rows):
+    assert "+    x = ops.reshape(layers.Dense(16)(inputs), (-1, 4, 4))" in first(tmp_path, WRITTEN.format(rows=rows), "fixed-batch")
+
+
+GAN = """
+class GAN(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(7)
+        self.gen = keras.Sequential([keras.Input((16,)), layers.Dense(8 * 8 * 32), layers.Reshape((8, 8, 32)), layers.UpSampling2D(4), layers.Conv2D(1, 3, padding="same")])
+        self.disc = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(16, 3, strides=2), layers.GlobalMaxPooling2D(), layers.Dense(1)])
+        self.bce = keras.losses.BinaryCrossentropy(from_logits=True)
+    def call(self, x):
+        return self.disc(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        n = ops.shape(x)[0]
+        fake = self.gen(keras.random.normal((n, 16), seed=self.seed))
+        both = ops.concatenate([fake, x], axis=0)
+        return self.bce(ops.concatenate([ops.ones((n, 1)), ops.zeros((n, 1))], axis=0), self.disc(both))
+
+def build():
+    model = GAN()
+    model.compile("sgd")
+    return model
+
+def data():
+    return np.zeros((32, 28, 28, 1), "float32"), None
+"""
+
+
+def test_a_generator_starts_so_that_its_pictures_are_as_large_as_the_real_ones_which_keep_their_size(tmp_path):
+    assert "layers.Dense(1568), layers.Reshape((7, 7, 32))" in first(tmp_path, GAN, "loss-raises")
