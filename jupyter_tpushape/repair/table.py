@@ -70,6 +70,7 @@ from .makers import (
     unrolled,
     updates,
     vectors,
+    weighted,
     widths,
     windows,
     written,
@@ -582,6 +583,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.transpose_for_reshape,
     ),
     "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
+    "softmax-axis": (weighted.along_sum,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         trackers.own_metrics,

@@ -37,6 +37,7 @@ from . import (
     tpu_types,
     unlabeled,
     updates,
+    weighted,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -88,4 +89,5 @@ __all__ = [
     "tpu_types",
     "unlabeled",
     "updates",
+    "weighted",
 ]

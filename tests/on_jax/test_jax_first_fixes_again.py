@@ -142,3 +142,31 @@ def data():
 
 def test_a_generator_starts_so_that_its_pictures_are_as_large_as_the_real_ones_which_keep_their_size(tmp_path):
     assert "layers.Dense(1568), layers.Reshape((7, 7, 32))" in first(tmp_path, GAN, "loss-raises")
+
+
+TAGGER = """
+class MaskedMean(layers.Layer):
+    def call(self, x, ids):
+        keep = ids > 0
+        return jnp.stack([jnp.mean(x[i][keep[i]], axis=0) for i in range(x.shape[0])])
+
+class Tagger(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.pool, self.out = layers.Embedding(60, 12), MaskedMean(), layers.Dense(1)
+    def call(self, ids):
+        return self.out(self.pool(self.emb(ids), ids))
+
+def build():
+    model = Tagger()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.arange(144).reshape(16, 9) % 60, np.zeros((16, 1), "float32")
+"""
+
+
+def test_a_mean_of_the_selected_steps_of_each_sample_keeps_its_shape(tmp_path):
+    patch = first(tmp_path, TAGGER, "value-asked")
+    assert "ops.sum(ops.where(keep[i][..., None], x[i], 0.0), axis=0) / ops.maximum(" in patch

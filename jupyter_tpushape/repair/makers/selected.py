@@ -102,7 +102,7 @@ class _Selection:
         self._selects = [one for one in every if self._key and self._picked(one) is not None]
         self._means = [
             one for one in every
-            if isinstance(one, ast.Call) and called(one) in ("mean", "sum") and len(one.args) == 1 and not one.keywords and self._depends(one.args[0])
+            if isinstance(one, ast.Call) and called(one) in ("mean", "sum") and len(one.args) == 1 and self._over_all(one) and self._depends(one.args[0])
         ]  # fmt: skip
 
     def _picked(self, node: ast.AST) -> ast.expr | None:
@@ -111,6 +111,11 @@ class _Selection:
             return node.value if ast.unparse(node.slice) in (self._key, f"{self._key}[0]") else None
         taken = isinstance(node, ast.Call) and called(node) == "take" and len(node.args) > 1 and ast.unparse(node.args[1]) == self._key
         return node.args[0] if taken and isinstance(node, ast.Call) else None
+
+    def _over_all(self, call: ast.Call) -> bool:
+        """Whether a mean or a sum is over all that is selected: over everything, or over the axis along which a mask of one axis selects."""
+        words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
+        return not words or (words == ["axis=0"] and bool(self.mask) and self._rank(syntax.parse(self.mask, mode="eval").body) == 1)
 
     def _names(self) -> dict[str, int]:
         """The names that hold selected elements, and from which line on."""
@@ -132,7 +137,9 @@ class _Selection:
     def holds(self) -> bool:
         """Whether everything selected ends in a mean or a sum, and each element is computed by itself on the way."""
         line = self._line
-        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        # What counts in a comprehension has the same value all over it.
+        turns = {id(one) for item in nodes(line.scope, ast.comprehension) for one in ast.walk(item.target)}
+        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store) and id(one) not in turns]
         first = self._selects[0].lineno if self._selects else 0
         # What is set once, before it is used, is the same wherever the mask is written.
         once = {one.id for one in stores if one.lineno < first and sum(other.id == one.id for other in stores) == 1}
@@ -175,11 +182,13 @@ class _Selection:
         for mean in self._means:
             what, rows = bare(mean.args[0]), any(called(one) in _ROWS for one in nodes(self._line.scope, ast.Call))
             apart = 0 if rows else self._apart()
+            plain = isinstance(syntax.parse(self.mask, mode="eval").body, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
             mask = f"{self.mask}[{'..., ' + ', '.join(['None'] * apart)}]" if apart else self.mask
-            mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not self.mask.isidentifier() else mask
-            total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0))"
+            mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not plain else mask
+            along = ", axis=0" if mean.keywords else ""
+            total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0){along})"
             ones = f'{MODULE}.cast({mask}, "float32")' if apart == 0 else f"{MODULE}.where({mask}, {MODULE}.ones_like({what}), 0.0)"
-            found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}), 1.0)"))
+            found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}{along}), 1.0)"))
         return found + ([self._made] if self._made is not None else [])
 
     def _nested(self, node: ast.expr) -> bool:
