@@ -170,3 +170,112 @@ def data():
 def test_a_mean_of_the_selected_steps_of_each_sample_keeps_its_shape(tmp_path):
     patch = first(tmp_path, TAGGER, "value-asked")
     assert "ops.sum(ops.where(keep[i][..., None], x[i], 0.0), axis=0) / ops.maximum(" in patch
+
+
+HEADS = """
+def build():
+    inputs = keras.Input((30, 4))
+    hidden = layers.LSTM(8)(inputs)
+    outputs = [layers.Dense(1, name="level")(hidden), layers.Dense(3, activation="softmax", name="regime")(hidden)]
+    model = keras.Model(inputs, outputs)
+    model.compile("sgd", loss={losses})
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(40, 30, 4)).astype("float32"), [rng.normal(size=(40, 1)).astype("float32"), rng.integers(0, 3, 40)]
+"""
+
+
+@pytest.mark.parametrize(("losses", "fixed"), [
+    ('["sparse_categorical_crossentropy", "mse"]', '["mse", "sparse_categorical_crossentropy"]'),
+    ('["sparse_categorical_crossentropy", keras.losses.Huber()]', '[keras.losses.Huber(), "sparse_categorical_crossentropy"]'),
+])  # fmt: skip
+def test_losses_in_the_wrong_order_are_swapped(tmp_path, losses, fixed):
+    assert f"loss={fixed})" in first(tmp_path, HEADS.format(losses=losses))
+
+
+WINDOWS = """
+STEPS, FEATURES = 48, 5
+
+def build():
+    model = keras.Sequential([keras.Input((STEPS, FEATURES)), {layer}, layers.GlobalAveragePooling1D(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    series = np.random.default_rng(0).normal(size=(FEATURES, 120)).astype("float32")
+    return np.stack([series[:, i : i + STEPS] for i in range(60)]), series[0, STEPS : STEPS + 60][:, None]
+"""
+
+
+@pytest.mark.parametrize("layer", ['layers.Conv1D(16, 5, padding="causal")', "layers.LSTM(8, return_sequences=True)"])
+def test_windows_with_their_features_in_front_are_transposed_for_layers_that_go_through_steps(tmp_path, layer):
+    assert "np.transpose(np.stack(" in first(tmp_path, WINDOWS.format(layer=layer), "swapped-axes")
+
+
+DISTANCE = """
+def distance(pair):
+    a, b = pair
+    return ops.sqrt(ops.maximum(ops.sum(ops.square(a - b), axis=1), 1e-7))
+
+def build():
+    base = keras.Sequential([keras.Input((28,)), layers.Dense(10)])
+    a, b = keras.Input((28,)), keras.Input((28,))
+    model = keras.Model([a, b], layers.Dense(1)(layers.Lambda(distance, output_shape=(1,))([base(a), base(b)])))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return [np.zeros((40, 28), "float32"), np.ones((40, 28), "float32")], np.zeros((40, 1), "float32")
+"""
+
+
+def test_a_distance_that_is_declared_with_an_axis_keeps_it(tmp_path):
+    assert "ops.sum(ops.square(a - b), axis=1, keepdims=True)" in first(tmp_path, DISTANCE, "declared-shape")
+
+
+FILM = """
+class Modulated(layers.Layer):
+    def __init__(self, channels):
+        super().__init__()
+        self.fc = layers.Dense(2 * channels)
+    def call(self, maps, cond):
+        gamma, beta = ops.split(self.fc(cond), 2, axis=0)
+        return maps * (1 + gamma[:, None, None, :]) + beta[:, None, None, :]
+
+def build():
+    maps, cond = keras.Input((20, 20, 3)), keras.Input((7,))
+    x = layers.GlobalAveragePooling2D()(Modulated(12)(layers.Conv2D(12, 3)(maps), cond))
+    model = keras.Model([maps, cond], layers.Dense(1)(x))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return [np.zeros((32, 20, 20, 3), "float32"), np.zeros((32, 7), "float32")], np.zeros((32, 1), "float32")
+"""
+
+
+def test_a_split_of_what_a_layer_returns_leaves_the_samples_together(tmp_path):
+    assert "gamma, beta = ops.split(self.fc(cond), 2, axis=-1)" in first(tmp_path, FILM, "op-shapes")
+
+
+DECODER = """
+def build():
+    model = keras.Sequential([
+        keras.Input((28, 28, 1)), layers.Flatten(), layers.Dense(7 * 7 * 16), layers.Reshape((7, 7, 16)),
+        layers.Conv2DTranspose(8, 3, strides=2, activation="relu"),
+        layers.Conv2DTranspose(1, 3, strides=2, activation="sigmoid"),
+    ])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    x = np.zeros((32, 28, 28, 1), "float32")
+    return x, x
+"""
+
+
+def test_transposed_convolutions_double_their_maps_and_no_more(tmp_path):
+    patch = first(tmp_path, DECODER, "output-size")
+    assert patch.count('padding="same"') == 2 and "Cropping" not in patch
