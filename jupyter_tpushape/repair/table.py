@@ -589,6 +589,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.created_for_row,
         behind.reshaped_first,
         places.heads,
+        turned.groups_together,
         reshapes.permute,
         operations.transpose_for_reshape,
     ),

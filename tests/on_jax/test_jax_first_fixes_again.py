@@ -279,3 +279,139 @@ def data():
 def test_transposed_convolutions_double_their_maps_and_no_more(tmp_path):
     patch = first(tmp_path, DECODER, "output-size")
     assert patch.count('padding="same"') == 2 and "Cropping" not in patch
+
+
+TABLE = """
+MATRIX = np.random.default_rng(1).normal(size=(121, 25)).astype("float32")
+
+def build():
+    ids = keras.Input((18,), dtype="int32")
+    table = layers.Embedding({rows}, 25, embeddings_initializer=keras.initializers.Constant(MATRIX), trainable=False)
+    model = keras.Model(ids, layers.Dense(1)(layers.GlobalAveragePooling1D()(table(ids))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.arange(360).reshape(20, 18) % 120, np.zeros((20, 1), "float32")
+"""
+
+
+def test_a_table_of_constants_is_as_large_as_its_array(tmp_path):
+    assert "layers.Embedding(121, 25, " in first(tmp_path, TABLE.format(rows=120), "weights-apart")
+    assert not serious(traced(tmp_path, TABLE.format(rows=121)))
+
+
+BYTES = """
+class Stem(layers.Layer):
+    def build(self, shape):
+        self.k = self.add_weight(shape=(3, 3, shape[-1], 8))
+    def call(self, pictures):
+        return jax.lax.conv_general_dilated(pictures, self.k.value, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+def build():
+    inputs = keras.Input((32, 32, 3), dtype="uint8")
+    model = keras.Model(inputs, layers.Dense(1)(layers.GlobalAveragePooling2D()(Stem()(inputs))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.arange(16 * 32 * 32 * 3).reshape(16, 32, 32, 3).astype("uint8"), np.zeros((16, 1), "float32")
+"""
+
+
+def test_pictures_of_bytes_are_cast_for_a_convolution_of_jax(tmp_path):
+    assert 'conv_general_dilated(ops.cast(pictures, "float32"), ' in first(tmp_path, BYTES, "dtype-mix")
+
+
+SHUFFLE = """
+class Own(layers.Layer):
+    def call(self, x):
+        x = {split}
+        return ops.reshape(x, {joined})
+
+def build():
+    inputs = keras.Input({shape})
+    model = keras.Model(inputs, layers.{head}(Own()(layers.Dense(12)(inputs))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.random.default_rng(0).random((16, *{shape})).astype("float32"), np.zeros({labels}, "float32")
+"""
+BLOCKS = ("ops.reshape(x, (-1, 12, 10, 2, 2, 3))", "(-1, 24, 20, 3)", "(12, 10, 3)", "Conv2D(3, 1)", "(16, 24, 20, 3)")
+PATCHES = ("ops.reshape(x, (-1, 6, 4, 5, 4, 12))", "(-1, 30, 192)", "(24, 20, 3)", "Dense(1)", "(16, 30, 1)")
+
+
+def shuffled(split, joined, shape, head, labels):
+    return SHUFFLE.format(split=split, joined=joined, shape=shape, head=head, labels=labels)
+
+
+@pytest.mark.parametrize("program", [BLOCKS, PATCHES])
+def test_rows_of_blocks_are_joined_with_rows(tmp_path, program):
+    turned = "ops.transpose(x, (0, 1, 3, 2, 4, 5))"
+    assert f"return ops.reshape({turned}, {program[1]})" in first(tmp_path, shuffled(*program), "reshape-interleaves")
+    mended = shuffled(*program).replace("return ops.reshape(x", f"return ops.reshape({turned}")
+    assert not serious(traced(tmp_path, mended))
+
+
+CROSSED = """
+class Cross(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.attention = layers.MultiHeadAttention(2, 16)
+    def call(self, q, ctx):
+        return q + self.attention(query=ctx, value=q{key})
+
+def build():
+    text, picture = keras.Input((14, 32)), keras.Input((36, 32))
+    model = keras.Model([text, picture], layers.Dense(1)(layers.GlobalAveragePooling1D()(Cross()(text, picture))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(16, 14, 32)).astype("float32"), rng.normal(size=(16, 36, 32)).astype("float32")], np.zeros((16, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(("key", "fixed"), [(", key=q", ", key=ctx"), ("", "")])
+def test_a_query_that_is_given_by_name_is_swapped_with_the_value(tmp_path, key, fixed):
+    assert f"self.attention(query=q, value=ctx{fixed})" in first(tmp_path, CROSSED.format(key=key), "op-shapes")
+
+
+ENSEMBLE = """
+class Ensemble(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.nets = [layers.Dense(1) for _ in range(3)]
+    def call(self, x):
+        outs = [net(x) for net in self.nets]
+        return {mean}
+
+def build():
+    model = Ensemble()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 5), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(("mean", "fixed"), [
+    ("np.mean(outs, axis=0)", "ops.mean(outs, axis=0)"),
+    ("ops.mean(np.array(outs), axis=0)", "ops.mean(ops.stack(outs), axis=0)"),
+])  # fmt: skip
+def test_a_list_of_tensors_is_no_array_of_numpy(tmp_path, mean, fixed):
+    assert f"+        return {fixed}" in first(tmp_path, ENSEMBLE.format(mean=mean), "value-asked")
+
+
+def test_a_flatten_in_front_of_a_recurrent_layer_goes(tmp_path):
+    code = WINDOWS.format(layer='layers.Conv1D(16, 5, padding="causal")').replace(
+        "STEPS, FEATURES)), ", "STEPS, FEATURES)), layers.Flatten(), "
+    )
+    code = code.replace("layers.GlobalAveragePooling1D(), ", "").replace("layers.Flatten(), layers.Conv1D(16", "layers.Conv1D(16")
+    code = code.replace('padding="causal"), ', 'padding="causal"), layers.Flatten(), layers.LSTM(4), ').replace(
+        "for i in range(60)])", "for i in range(60)]).swapaxes(1, 2)"
+    )
+    assert "-" in first(tmp_path, code, "layer-rank") and "Reshape" not in first(tmp_path, code)
