@@ -45,6 +45,8 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     # An axis that holds the samples by mistake has no size that a number of the program should equal.
     if not apart or any(len(one.grows) > 1 for one in seen.evidence.given) or _whole(finding.fact):
         return []
+    if _of_samples(seen, finding.fact):
+        return []
     held: list[tuple[float, Candidate, Trial]] = []
     start = time.perf_counter()
     for number in list(_numbers(seen, finding))[: max(0, min(_MOST, most))]:
@@ -77,6 +79,17 @@ def _cuts_data(seen: Examined, trial: Trial) -> bool:
 def _whole(fact: Fact | None) -> bool:
     """Whether all rows are wanted at once: with no more rows than a batch has, any number would fit."""
     return isinstance(fact, OperationRaised) and isinstance(fact.reason, WholeOnly)
+
+
+def _of_samples(seen: Examined, fact: Fact | None) -> bool:
+    """Whether one of two sizes is the number of rows in a batch, on the axis of the samples: no number of the program is that."""
+    rows = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}
+    firsts = (
+        [shape[0] for shape in fact.shapes if shape]
+        if isinstance(fact, OperationRaised) and len({len(s or ()) for s in fact.shapes}) == 1
+        else []
+    )
+    return len(set(firsts)) > 1 and any(size in rows for size in firsts)
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:

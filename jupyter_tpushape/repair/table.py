@@ -714,6 +714,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     operands.shape_of_other,
     filled.like_other,
     each_sample.split_last,
+    each_sample.picked_in_sample,
     sliced.cut_short,
     sliced.without_gap,
     sliced.other_axis,

@@ -56,7 +56,7 @@ INTERLEAVED = rule(
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back, and one that joins rows and columns
-with the rows and columns of blocks that are behind both. Other reshapes that split or merge axes are not reported, nor those of tensors with only
+with the rows and columns of blocks that follow both. Other reshapes that split or merge axes are not reported, nor those of tensors with only
 one axis larger than 1. A reshape to rows is reported if a row has the values of several
 positions and ends inside another sample.""",
 )  # fmt: skip

@@ -55,6 +55,11 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
 
 def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
     """The axes of an operand that a product sums over."""
+    if node.kind == "layer":  # Dot, which is told along which axes
+        axes, rank = node.config.get("axes"), len(edge.spec.shape or ())
+        given = [one.id for one in evidence.flow.into(node.id)]
+        told = [axes, axes] if isinstance(axes, int) else [*axes] if isinstance(axes, (list, tuple)) else []
+        return [told[given.index(edge.id)] % rank] if len(told) == len(given) == 2 and rank and isinstance(told[0], int) else []
     found = evidence.facts.get("along") or ()
     return [axis for name, given, axis, ordered in found if (name, given, ordered) == (node.id, edge.id, False)]
 

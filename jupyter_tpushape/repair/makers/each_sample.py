@@ -95,6 +95,28 @@ def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
             )
 
 
+@of(OperationRaised, LossRaised)
+def picked_in_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """An index picked along the last axis, where one along the first axis compares the samples."""
+    rows = {spec.shape[0] for _, spec in (*evidence.x, *evidence.y) if spec.shape}
+    for line in lines_of(evidence)[:1]:
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        made = [
+            item.value
+            for item in nodes(line.scope, ast.Assign)
+            if used & {one.id for target in item.targets for one in nodes(target, ast.Name)}
+        ]
+        for call in dict.fromkeys(call for part in (line.node, *made) if part is not None for call in nodes(part, ast.Call)):
+            axis = argument(call, "axis", ["x", "axis"]) if called(call) in ("argmax", "argmin") and call.args else None
+            shape = line.shape(call.args[0]) if axis is not None else None
+            if axis is not None and whole_number(axis) == 0 and shape and len(shape) > 1 and shape[0] in (None, *rows):
+                yield (
+                    f"Use axis -1 in {called(call)} at line {call.lineno}: axis 0 is the batch",
+                    [line.edit(axis, "-1")],
+                    "It then picks one of the values of each sample.",
+                )
+
+
 @of(PickedElsewhere)
 def softmax_of_classes(evidence: Evidence, finding: Finding, fact: PickedElsewhere) -> Made:
     """A softmax along the axis on which one of its values is taken."""

@@ -13,6 +13,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, parents, statement_of, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
+from .selected import compared_around
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
@@ -52,7 +53,7 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
             name, of_list = _OF_TENSORS.get(way[1], way[1]), ast.unparse(call.args[0])
             yield (
                 f"Use {name} of keras.ops for {'.'.join(way)} at {line.at}",
-                [line.edit(call.func, f"{MODULE}.{name}", "keras.ops")],
+                [line.edit(call.func, f"{MODULE}.{name}", "keras.ops"), *compared_around(line, call)],
                 f"The tensors in {of_list} have no values yet, and NumPy asks for them.",
             )
 

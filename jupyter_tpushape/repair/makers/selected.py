@@ -40,14 +40,14 @@ def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             it = call.args[0]
             yield (
                 f"Use {called(call)} of keras.ops at {line.at}",
-                [line.edit(call.func, f"{MODULE}.{called(call)}", "keras.ops"), *_compared_around(line, call)],
+                [line.edit(call.func, f"{MODULE}.{called(call)}", "keras.ops"), *compared_around(line, call)],
                 "The functions of math take numbers only, and a compiled step has no values.",
             )
             return
         else:
             continue
         new = f'{MODULE}.cast({line.source.of(it)}, "int32")' if whole else line.source.of(it)
-        around = _compared_around(line, call)
+        around = compared_around(line, call)
         yield (
             f"Keep {short(it)} as a tensor at {line.at}",
             [line.edit(call, new, "keras.ops" * whole), *around],
@@ -56,7 +56,7 @@ def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         return
 
 
-def _compared_around(line: Line, node: ast.expr) -> list[Edit]:
+def compared_around(line: Line, node: ast.expr) -> list[Edit]:
     """The minimum and maximum of tensors for those of Python that read a result in the same expression."""
     above, edits = parents(line.source.tree), []
     around = above.get(node)
