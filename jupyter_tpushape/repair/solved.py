@@ -83,13 +83,12 @@ def _whole(fact: Fact | None) -> bool:
 
 def _of_samples(seen: Examined, fact: Fact | None) -> bool:
     """Whether one of two sizes is the number of rows in a batch, on the axis of the samples: no number of the program is that."""
+    # A product sums over an inner axis of one operand and an axis that may well be the first of the other.
+    if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or len({len(shape or ()) for shape in fact.shapes}) != 1:
+        return False
     rows = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}
-    firsts = (
-        [shape[0] for shape in fact.shapes if shape]
-        if isinstance(fact, OperationRaised) and len({len(s or ()) for s in fact.shapes}) == 1
-        else []
-    )
-    return len(set(firsts)) > 1 and any(size in rows for size in firsts)
+    firsts = {shape[0] for shape in fact.shapes if shape}
+    return len(firsts) > 1 and bool(firsts & rows)
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:
