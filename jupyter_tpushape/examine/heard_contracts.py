@@ -133,6 +133,7 @@ class HeardInput(Heard, frozen=True):
 
 _DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
 _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
+_LAX = re.compile(r"(?:lax\.)?(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
 # A Python number beside a tensor.
 _NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
@@ -143,6 +144,8 @@ def _dtypes(text: str) -> Iterator[Heard]:
     apart, refused = _DTYPES.search(text), _REFUSED.search(text)
     if apart:
         yield HeardDtypes(apart[1], apart[3], apart[2])
+    elif lax := _LAX.search(text):
+        yield HeardDtypes(*lax.groups())
     elif number := _NUMBER.search(text):
         yield HeardDtypes(number[2], number[1], number[3])
     elif mismatch := _MISMATCH.search(text):

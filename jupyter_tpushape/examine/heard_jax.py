@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..flow import Shape
-from .heard import Heard, HeardReshape, HeardUnequal, HeardWidths, reads
+from .heard import Heard, HeardReshape, HeardUnequal, HeardUnlike, HeardWidths, reads
 from .heard_contracts import HeardUneven
 from .heard_sizes import sizes_of
 
@@ -273,6 +273,8 @@ def _unequal(text: str) -> Iterator[Heard]:
     if broadcast:
         shapes = [shape for shape in _shapes(broadcast[1]) if shape]
         yield from _apart([(one, other) for i, one in enumerate(shapes) for other in shapes[i + 1 :]])
+        if len(shapes) == 2:
+            yield HeardUnlike(*shapes)
     elif joined:
         axis = int(joined[1])
         shapes = [(*shape[:axis], *shape[axis + 1 :]) for shape in _shapes(joined[2])]

@@ -45,6 +45,8 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     # An axis that holds the samples by mistake has no size that a number of the program should equal.
     if not apart or any(len(one.grows) > 1 for one in seen.evidence.given) or _whole(finding.fact):
         return []
+    if _of_samples(seen, finding.fact):
+        return []
     held: list[tuple[float, Candidate, Trial]] = []
     start = time.perf_counter()
     for number in list(_numbers(seen, finding))[: max(0, min(_MOST, most))]:
@@ -77,6 +79,16 @@ def _cuts_data(seen: Examined, trial: Trial) -> bool:
 def _whole(fact: Fact | None) -> bool:
     """Whether all rows are wanted at once: with no more rows than a batch has, any number would fit."""
     return isinstance(fact, OperationRaised) and isinstance(fact.reason, WholeOnly)
+
+
+def _of_samples(seen: Examined, fact: Fact | None) -> bool:
+    """Whether one of two sizes is the number of rows in a batch, on the axis of the samples: no number of the program is that."""
+    # A product sums over an inner axis of one operand and an axis that may well be the first of the other.
+    if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or len({len(shape or ()) for shape in fact.shapes}) != 1:
+        return False
+    rows = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}
+    firsts = {shape[0] for shape in fact.shapes if shape}
+    return len(firsts) > 1 and bool(firsts & rows)
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:

@@ -38,6 +38,7 @@ from . import (
     tpu_types,
     unlabeled,
     updates,
+    weighted,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -90,4 +91,5 @@ __all__ = [
     "tpu_types",
     "unlabeled",
     "updates",
+    "weighted",
 ]

@@ -10,6 +10,7 @@ from ..examine.broken_lines import KeysTaken, LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardCall, HeardOperation, HeardUnlike, hear
 from ..examine.heard_contracts import (
+    HeardAssigned,
     HeardBoolean,
     HeardDtypes,
     HeardInput,
@@ -313,6 +314,10 @@ def _weights(at: Break) -> Explained:
     said, counted = hear(at.node.failure, HeardWeight), hear(at.node.failure, HeardWeightCount)
     if counted is not None:
         return WEIGHTS.id, WeightCount(counted.owner, counted.wanted, counted.given)
+    if said is None and at.evidence.where == "build" and at.node.kind != "layer":
+        # An array that a builder assigns to a weight by itself.
+        assigned = hear(at.node.failure, HeardAssigned)
+        said = HeardWeight("", assigned.wanted, assigned.given) if assigned is not None else None
     if said is None:
         return None
     named = next((item for item in reversed(at.evidence.flow.nodes) if item.name == said.owner), None)

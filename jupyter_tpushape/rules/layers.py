@@ -344,7 +344,7 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
 
 def _masks(mask: Shape, wanted: Shape) -> bool:
     """Whether a mask can be broadcast to the scores (batch, heads, target, source); a missing axis means all heads or samples."""
-    if len(mask) > 4:
-        return False
+    if len(mask) > 4 or (len(mask) == 2 and mask[0] is None and wanted[1] is not None):
+        return False  # (batch, source) would meet the query steps
     over = (wanted[0], None, *wanted[1:]) if len(mask) == 4 else wanted
     return all(None in (have, want) or have in (1, want) for have, want in zip(mask[::-1], over[::-1], strict=False))

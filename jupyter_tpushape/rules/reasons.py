@@ -25,6 +25,7 @@ from .facts.reasons import (
     OneStep,
     PairOfVectors,
     PerClass,
+    PickedOverBatch,
     Pieces,
     Reason,
     Reversed,
@@ -126,6 +127,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
+            picked = evidence.flow.into(its.giver.id)[:1] if its.giver is not None and its.giver.op.lower() in ("argmax", "argmin") else []
+            if picked and (picked[0].spec.shape or ())[1:] == (number,):
+                return PickedOverBatch(its.giver.op if its.giver is not None else "", picked[0].spec.shape or ())
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
             return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
         if (

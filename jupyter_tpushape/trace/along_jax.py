@@ -36,6 +36,9 @@ def _along(name: str, params: dict[str, Any], operands: int, depth: int) -> Iter
         yield 0, int(params["axis"]), True
     elif name.startswith("reduce_") and "axes" in params:
         yield from ((0, int(axis), False) for axis in params["axes"])
+    elif name == "dot_general":
+        for place, axes in enumerate(params["dimension_numbers"][0]):
+            yield from ((place, int(axis), False) for axis in axes)
     elif name == "scan":
         first = params["num_consts"] + params["num_carry"]
         if _carries(params):

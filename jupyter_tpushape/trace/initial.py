@@ -28,7 +28,7 @@ def shaped(recorder: Recorder, variable: Any, initializer: Any, infer: Callable[
 
     Returns the initializer as it is to be kept: asked again, it gets the shape that it was asked for first.
     """
-    if not of_the_user(initializer):
+    if not of_the_user(initializer) and not _holds_array(initializer):
         return initializer
     made = infer(lambda: initializer(variable._shape, dtype=variable._dtype))
     want, variable._shape = tuple(variable._shape), tuple(getattr(made, "shape", variable._shape))
@@ -37,3 +37,8 @@ def shaped(recorder: Recorder, variable: Any, initializer: Any, infer: Callable[
         recorder.initial.append(Initial(variable, layer, want, variable._shape, defined(initializer) or user_frame()))
         return lambda _, dtype=None: initializer(want, dtype=dtype)
     return initializer
+
+
+def _holds_array(initializer: Any) -> bool:
+    """Whether an initializer of Keras was given values of the user's for a whole weight, as ``Constant`` may be."""
+    return bool(getattr(getattr(initializer, "value", None), "shape", ()))

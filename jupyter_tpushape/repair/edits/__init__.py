@@ -4,7 +4,7 @@ from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batch_number import BatchNumber
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
+from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .held_layer import HeldLayer
@@ -61,6 +61,7 @@ __all__ = [
     "RemoveLayer",
     "Removed",
     "RenamedKeys",
+    "Reordered",
     "ReplaceLayer",
     "Run",
     "SeedState",

@@ -150,6 +150,40 @@ class MoreLosses(Edit):
 
 @kind
 @dataclass(frozen=True)
+class Reordered(Edit):
+    """The values of a list or a dict in another order, the keys where they are: at place ``i`` what was at ``order[i]``."""
+
+    kind = "loss"
+    op = "reordered"
+
+    argument: str = "loss"
+    order: list[int] = field(default_factory=list, metadata={"needed": True})
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, self.argument)
+        given = argument(call, self.argument, ["optimizer", "loss"])
+        values = given.elts if isinstance(given, (ast.List, ast.Tuple)) else given.values if isinstance(given, ast.Dict) else []
+        if len(values) != len(self.order):
+            raise NoPlace
+        source.splice([source.change(values[at], source.of(values[new])) for at, new in enumerate(self.order) if at != new])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+{self.argument}=[{', '.join(f'{self.argument}[{new}]' for new in self.order)}],"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+
+        def reordered(given: Any) -> Any:
+            values = list(given.values()) if isinstance(given, dict) else given
+            moved = [values[new] for new in self.order]
+            return dict(zip(given, moved, strict=True)) if isinstance(given, dict) else moved
+
+        return exchanged(args, kwargs, self.argument, reordered)
+
+
+@kind
+@dataclass(frozen=True)
 class OneTrained(Edit):
     """The loss and metrics of ``compile`` for output ``trained`` of ``count``; the others get ``None``."""
 

@@ -8,7 +8,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
-from ...graph import Cause, chain, padded, unpadded, value, without_padding
+from ...graph import Cause, Spread, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
 from ..text.arguments import argument
 from .edits import (
@@ -126,6 +126,26 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
             f"Keep the sizes even in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
             "Each stride then halves the size that a later layer doubles.",
+        )
+
+
+def spread_evenly(evidence: Evidence, finding: Finding) -> Made:
+    """``padding="same"`` for the transposed convolutions on the way to an output that they made too large: each then multiplies its size by its stride."""
+    _, predictions = ends_of(evidence, finding)
+    if not isinstance(finding.fact, GridApart) or predictions is None:
+        return
+    rows = zip(finding.fact.predictions[1:-1], finding.fact.labels[1:-1], strict=False)
+    if any((have or 0) < (want or 0) for have, want in rows):
+        return
+    found: dict[str, None] = {}
+    for size in evidence.origins.of(predictions)[1:-1]:
+        steps = chain(size)
+        found.update(dict.fromkeys(steps[i].who for i in without_padding(steps) if isinstance(steps[i], Spread)))
+    if found:
+        yield (
+            f"Set padding='same' on {' and '.join(found)}",
+            [configure(name, padding="same") for name in found],
+            "Each then multiplies the size by its stride, and adds no border.",
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
+from ...examine.heard_contracts import HeardDtypes
 from ...flow import Finding, Spec
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -30,6 +31,16 @@ def cast(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
             "Both operands then have the same dtype.",
         )
+    told = hear(evidence.failure, HeardDtypes)
+    for mine, wanted in [(told.first, told.second), (told.second, told.first)] if told is not None and not pairs else []:
+        for line in lines if wanted.startswith(_FLOATS) and mine.startswith(("int", "uint", "bool")) else ():
+            for node in line.operands():
+                if (spec := line.spec(node)) is not None and spec.dtype == mine:
+                    yield (
+                        f"Cast {short(node)} to {wanted} at {line.at}",
+                        [line.edit(node, f'{MODULE}.cast({IT}, "{wanted}")', line.module())],
+                        "Both operands then have the same dtype.",
+                    )
     for line in lines:
         yield from _beside_number(line, line.operands())
 
@@ -83,4 +94,7 @@ def _weight(spec: Spec | None) -> int:
 
 
 def _floats(spec: Spec) -> bool:
-    return spec.dtype.startswith(("float", "bfloat"))
+    return spec.dtype.startswith(_FLOATS)
+
+
+_FLOATS = ("float", "bfloat")

@@ -75,16 +75,46 @@ def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
         used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
         for item in nodes(line.scope, ast.Assign):
             call, names = item.value, {one.id for target in item.targets for one in nodes(target, ast.Name)}
-            if not isinstance(call, ast.Call) or called(call) not in ("split", "array_split") or not names & used or not call.args:
+            if not isinstance(call, ast.Call) or called(call) not in ("split", "array_split") or not call.args:
+                continue
+            if not (names & used or call is line.node):
                 continue
             axis, shape = argument(call, "axis", ["x", "parts", "axis"]), line.shape(call.args[0])
-            if (axis is not None and whole_number(axis) != 0) or not shape or len(shape) < 2 or shape[0] not in rows:
+            if not shape:  # a part has as many axes, and what a layer returns for each sample begins with the samples
+                parts = whole_number(argument(call, "indices_or_sections", ["x", "parts"])) or 1
+                around = [(name, parts) for name in sorted(names)]
+                around += [(ast.unparse(name), 1) for name in nodes(call.args[0], ast.Name)] if call is line.node else []
+                known = ((spec.shape, times) for name, times in around if (spec := line.specs.get(name)) is not None and spec.shape)
+                shape = next(((size * times if size else None, *rest) for (size, *rest), times in known), None)
+            if (axis is not None and whole_number(axis) != 0) or not shape or len(shape) < 2 or shape[0] not in (None, *rows):
                 continue
             yield (
                 f"Split along the last axis at line {call.lineno}: axis=-1",
                 [line.edit(axis, "-1") if axis is not None else line.more(call, "axis=-1")],
-                "Without axis=, the first axis is split, which is the batch.",
+                "Axis 0 is the batch." if axis is not None else "Without axis=, the first axis is split, which is the batch.",
             )
+
+
+@of(OperationRaised, LossRaised)
+def picked_in_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """An index picked along the last axis, where one along the first axis compares the samples."""
+    rows = {spec.shape[0] for _, spec in (*evidence.x, *evidence.y) if spec.shape}
+    for line in lines_of(evidence)[:1]:
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        made = [
+            item.value
+            for item in nodes(line.scope, ast.Assign)
+            if used & {one.id for target in item.targets for one in nodes(target, ast.Name)}
+        ]
+        for call in dict.fromkeys(call for part in (line.node, *made) if part is not None for call in nodes(part, ast.Call)):
+            axis = argument(call, "axis", ["x", "axis"]) if called(call) in ("argmax", "argmin") and call.args else None
+            shape = line.shape(call.args[0]) if axis is not None else None
+            if axis is not None and whole_number(axis) == 0 and shape and len(shape) > 1 and shape[0] in (None, *rows):
+                yield (
+                    f"Use axis -1 in {called(call)} at line {call.lineno}: axis 0 is the batch",
+                    [line.edit(axis, "-1")],
+                    "It then picks one of the values of each sample.",
+                )
 
 
 @of(PickedElsewhere)

@@ -13,6 +13,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, parents, statement_of, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
+from .selected import compared_around
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
@@ -46,6 +47,18 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
         edits = [line.edit(call, ast.unparse(call.func.value)) for call in calls if isinstance(call.func, ast.Attribute)]
         if edits:
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
+        call = line.call()
+        way = ast.unparse(call.func).split(".") if call is not None else []
+        if call is not None and way[0] in ("np", "numpy") and len(way) == 2 and call.args:
+            name, of_list = _OF_TENSORS.get(way[1], way[1]), ast.unparse(call.args[0])
+            yield (
+                f"Use {name} of keras.ops for {'.'.join(way)} at {line.at}",
+                [line.edit(call.func, f"{MODULE}.{name}", "keras.ops"), *compared_around(line, call)],
+                f"The tensors in {of_list} have no values yet, and NumPy asks for them.",
+            )
+
+
+_OF_TENSORS = {"array": "stack", "asarray": "stack", "concat": "concatenate"}
 
 
 @of(CarryApart)

@@ -32,15 +32,19 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
         return
     for line in itertools.chain.from_iterable(lines_at(evidence, place) for place in asked):
         call = line.node
-        if not isinstance(call, ast.Call) or not call.args:
+        if not isinstance(call, ast.Call):
             continue
-        listed = call.args[0]
-        pair = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
+        words = {word.arg: word.value for word in call.keywords}
+        listed = call.args[0] if call.args else None
+        places = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
+        pair = [*places, *(words[name] for name in ("query", "value")[len(places) :] if name in words)]
         if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
             one, two = pair
+            # The keys are those of the values.
+            keys = [item for item in (words.get("key"),) if item is not None and ast.unparse(item) == ast.unparse(two)]
             yield (
                 f"Use {short(two)} as the query and {short(one)} as the value: swap them at line {call.lineno}",
-                line.swap(one, two),
+                [*line.swap(one, two), *(line.edit(item, ast.unparse(one)) for item in keys)],
                 "The output has one vector per step of the query, which is the first argument.",
             )
 

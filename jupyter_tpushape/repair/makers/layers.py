@@ -64,6 +64,8 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         if above.op == "Flatten" and node.op != "Dense":
             before = given(evidence, above)
             if before and rank == (len(axes_of(node.op)) or 3) and known(before[1:]):
+                if [edge.target for edge in evidence.flow.out_of(above.id)] == [node.id]:
+                    yield f"Remove {above.name}", [RemoveLayer(above.name)], f"{node.name} works on the axes that {above.name} folds."
                 yield (
                     f"Restore the axes before {node.name}: add Reshape({before[1:]})",
                     [insert(node.name, "Reshape", target_shape=list(before[1:]))],

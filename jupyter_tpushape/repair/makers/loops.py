@@ -60,7 +60,7 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
             for name, given in zip(names, lists, strict=False):
                 if isinstance(name, ast.Name) and name.id in read and isinstance(given, ast.Name):
                     yield (
-                        f"Loop over {given.id} in reverse order at line {given.lineno}",
+                        f"Take {given.id} in reverse order at line {given.lineno}",
                         [line.edit(given, f"reversed({given.id})")],
                         "What was made last has the size that the loop begins with.",
                     )

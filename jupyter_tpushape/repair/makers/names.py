@@ -13,7 +13,7 @@ from ...flow import Edge, Finding, Node, Shape, Spec
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
-from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys
+from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from ..text.source import called, nodes
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, listed, short
@@ -295,6 +295,37 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
         [ExchangeInputs("y", order)],
         "This is the only order in which every loss can read its labels.",
     )
+
+
+def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
+    """The losses of several outputs in the one order in which each can read its labels, where the labels fit their outputs."""
+    stats, told = getattr(evidence.sample, "label_stats", None) or {}, evidence.facts.get("compile")
+    found = [(node, *ends(evidence, node)) for node in evidence.losses()]
+    if told is None or not 2 <= len(found) == len(evidence.y) == max(told.loss.count or 0, len(told.loss.names or ())) <= 4:
+        return
+    kinds = {kind_of(node) for node, _, _ in found}
+    given = [(out, y.spec, stats.get(evidence.carried(y))) for _, y, out in found if y is not None and out is not None]
+    if len(given) != len(found) or len(kinds) < 2:
+        return
+    orders = [
+        order
+        for order in itertools.permutations(range(len(found)))
+        if all(_readable(found[new][0], *given[at]) for at, new in enumerate(order))
+    ]
+    outputs = [evidence.flow.node(out.source).name for out, _, _ in given]
+    if told.loss.names:  # the values of a dict stay at their keys, in the order of the dict
+        if sorted(told.loss.names) != sorted(outputs) or len(orders) != 1:
+            return
+        new = {outputs[at]: outputs[source] for at, source in enumerate(orders[0])}
+        orders = [tuple(told.loss.names.index(new[name]) for name in told.loss.names)]
+        outputs = [*told.loss.names]
+    if len(orders) == 1 and orders[0] != tuple(range(len(found))):
+        moved = [outputs[at] for at, new in enumerate(orders[0]) if at != new]
+        yield (
+            f"Swap the losses of {', '.join(moved[:-1])} and {moved[-1]} in compile",
+            [Reordered("model", "loss", [*orders[0]])],
+            "This is the only order in which every loss can read its labels.",
+        )
 
 
 def reordered_labels(evidence: Evidence, finding: Finding) -> Made:

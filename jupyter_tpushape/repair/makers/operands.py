@@ -72,9 +72,12 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
         differ = [(a or 0, b or 0) for a, b in zip(few[1:3], many[1:3], strict=True) if a != b]
         # A size that a reshape writes was never halved.
         written = any(one.giver is not None and one.giver.op.lower() == "reshape" and one.spec.shape == few for one in evidence.given)
+        # Neither was what comes from the data as it is.
+        computed = any(one.giver is not None and one.giver.kind in ("layer", "op") and one.spec.shape == few for one in evidence.given)
         # Halving and doubling loses less than the window that it is done with.
         if (
             written
+            or not computed
             or not differ
             or any(not 0 < b - a < b / 4 for a, b in differ)
             or not isinstance(large, (ast.Name, ast.Attribute, ast.Subscript))

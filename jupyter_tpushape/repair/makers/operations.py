@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 from ...examine.evidence import Evidence
@@ -12,8 +13,10 @@ from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
 from ..edits import Edit, HostLayer, code_calls, code_numbers
 from ..text.operations import spelled
+from ..text.source import words_of
 from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, setting, transform, way_to
 from .entry import declaration
+from .line import calls_at, short
 
 
 @of(WrongMask)
@@ -138,10 +141,19 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
         owner = evidence.flow.node(owner.parent)
     if batch is not None:
         yield (
-            f"Let TensorFlow infer the number of rows: -1 instead of {batch}",
+            f"Let reshape infer the number of rows: -1 instead of {batch}",
             [code_numbers.FirstNumber(owner.name, batch, -1, node.called.line if node.called else 0)],
             "Works for every batch size.",
         )
+        # A function that a builder calls is in the code of no layer.
+        for line, call in calls_at(evidence, finding.location, "reshape"):
+            rows = next((item.elts[0] for item in words_of(call) if isinstance(item, (ast.Tuple, ast.List)) and item.elts), None)
+            if rows is not None and line.number(rows) == batch:
+                yield (
+                    f"Let reshape infer the number of rows: -1 instead of {short(rows)}",
+                    [line.edit(rows, "-1")],
+                    "Works for every batch size.",
+                )
 
 
 def _own(evidence: Evidence, node: Node) -> Node | None:

@@ -137,6 +137,26 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+@of(Misdeclared)
+def kept_axis(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
+    """A reduction that keeps its axis, where the program declares a value for each sample on an axis of its own."""
+    if fact.declared[-1:] != (1,) or fact.declared[1:-1] != fact.returned[1:] or not fact.returned:
+        return
+    inside = [node for node in evidence.flow.nodes if finding.nodes[0] in (node.id, node.parent) and node.called is not None]
+    for node in reversed(inside):
+        shape = given(evidence, node) or ()
+        made = {len(edge.spec.shape or ()) for edge in evidence.flow.out_of(node.id)}
+        for line in lines_at(evidence, node.called) if len(shape) == len(fact.declared) and made == {len(fact.returned)} else ():
+            call, axis = line.node, line.keyword("axis")
+            last = whole_number(axis) in (-1, len(shape) - 1) if axis is not None else False
+            if isinstance(call, ast.Call) and called(call) in _REDUCTIONS and last and line.keyword("keepdims") is None:
+                yield (
+                    f"Pass keepdims=True to {called(call)} at {line.at}: {show_shape(fact.declared)}",
+                    [line.more(call, "keepdims=True")],
+                    "The layer then returns the shape that it declares.",
+                )
+
+
 _REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
 
 

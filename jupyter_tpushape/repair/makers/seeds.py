@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Shape, show_shape
 from ...flow.observed import keeps
 from ...rules.facts.layers import OperationRaised, WrongCount
-from ...rules.facts.loss import GridApart
+from ...rules.facts.loss import GridApart, LossRaised
 from .edits import Made, configure, created, given, of, owner_of, setting, upstream, width_of
 from .ends import ends_of
 
@@ -41,7 +41,7 @@ def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
         labels, predictions = ends_of(evidence, finding)
         if labels is not None and predictions is not None:
             yield predictions, labels.spec.shape or ()
-    elif isinstance(finding.fact, OperationRaised):
+    elif isinstance(finding.fact, (OperationRaised, LossRaised)):
         edges = [edge for edge in evidence.failed_inputs() if edge.spec.shape]
         if len(edges) == 2:
             yield edges[0], edges[1].spec.shape or ()

@@ -18,6 +18,9 @@ _EACH = frozenset({
     "square", "abs", "absolute", "log", "log1p", "exp", "sqrt", "subtract", "add", "multiply", "divide", "maximum", "minimum", "power", "cast", "sigmoid",
 })  # fmt: skip
 _ROWS = frozenset({"sparse_categorical_crossentropy", "categorical_crossentropy"})
+# Functions of math, and the comparisons of Python, that are functions for tensors too.
+_MATH = frozenset({"exp", "sqrt", "log", "log2", "log10", "log1p", "expm1", "cos", "sin", "tan", "cosh", "sinh", "tanh", "ceil", "floor"})
+_COMPARES = {"min": "minimum", "max": "maximum"}
 _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 
 
@@ -33,15 +36,35 @@ def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             it = call.func.value
         elif isinstance(call.func, ast.Name) and (whole or call.func.id == "float"):
             it = call.args[0]
+        elif ast.unparse(call.func).startswith("math.") and called(call) in _MATH:
+            it = call.args[0]
+            yield (
+                f"Use {called(call)} of keras.ops at {line.at}",
+                [line.edit(call.func, f"{MODULE}.{called(call)}", "keras.ops"), *compared_around(line, call)],
+                "The functions of math take numbers only, and a compiled step has no values.",
+            )
+            return
         else:
             continue
         new = f'{MODULE}.cast({line.source.of(it)}, "int32")' if whole else line.source.of(it)
+        around = compared_around(line, call)
         yield (
             f"Keep {short(it)} as a tensor at {line.at}",
-            [line.edit(call, new, "keras.ops" * whole)],
-            "A compiled step has no values.",
+            [line.edit(call, new, "keras.ops" * whole), *around],
+            "A compiled step has no values." if not around else "A compiled step has no values, and min and max of Python compare values.",
         )
         return
+
+
+def compared_around(line: Line, node: ast.expr) -> list[Edit]:
+    """The minimum and maximum of tensors for those of Python that read a result in the same expression."""
+    above, edits = parents(line.source.tree), []
+    around = above.get(node)
+    while isinstance(around, ast.expr):
+        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in _COMPARES and len(around.args) == 2:
+            edits.append(line.edit(around.func, f"{MODULE}.{_COMPARES[around.func.id]}", "keras.ops"))
+        around = above.get(around)
+    return [*edits]
 
 
 @of(ValueAsked)
@@ -79,7 +102,7 @@ class _Selection:
         self._selects = [one for one in every if self._key and self._picked(one) is not None]
         self._means = [
             one for one in every
-            if isinstance(one, ast.Call) and called(one) in ("mean", "sum") and len(one.args) == 1 and not one.keywords and self._depends(one.args[0])
+            if isinstance(one, ast.Call) and called(one) in ("mean", "sum") and len(one.args) == 1 and self._over_all(one) and self._depends(one.args[0])
         ]  # fmt: skip
 
     def _picked(self, node: ast.AST) -> ast.expr | None:
@@ -88,6 +111,11 @@ class _Selection:
             return node.value if ast.unparse(node.slice) in (self._key, f"{self._key}[0]") else None
         taken = isinstance(node, ast.Call) and called(node) == "take" and len(node.args) > 1 and ast.unparse(node.args[1]) == self._key
         return node.args[0] if taken and isinstance(node, ast.Call) else None
+
+    def _over_all(self, call: ast.Call) -> bool:
+        """Whether a mean or a sum is over all that is selected: over everything, or over the axis along which a mask of one axis selects."""
+        words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
+        return not words or (words == ["axis=0"] and bool(self.mask) and self._rank(syntax.parse(self.mask, mode="eval").body) == 1)
 
     def _names(self) -> dict[str, int]:
         """The names that hold selected elements, and from which line on."""
@@ -109,7 +137,9 @@ class _Selection:
     def holds(self) -> bool:
         """Whether everything selected ends in a mean or a sum, and each element is computed by itself on the way."""
         line = self._line
-        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        # What counts in a comprehension has the same value all over it.
+        turns = {id(one) for item in nodes(line.scope, ast.comprehension) for one in ast.walk(item.target)}
+        stores = [one for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store) and id(one) not in turns]
         first = self._selects[0].lineno if self._selects else 0
         # What is set once, before it is used, is the same wherever the mask is written.
         once = {one.id for one in stores if one.lineno < first and sum(other.id == one.id for other in stores) == 1}
@@ -152,11 +182,13 @@ class _Selection:
         for mean in self._means:
             what, rows = bare(mean.args[0]), any(called(one) in _ROWS for one in nodes(self._line.scope, ast.Call))
             apart = 0 if rows else self._apart()
+            plain = isinstance(syntax.parse(self.mask, mode="eval").body, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
             mask = f"{self.mask}[{'..., ' + ', '.join(['None'] * apart)}]" if apart else self.mask
-            mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not self.mask.isidentifier() else mask
-            total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0))"
+            mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not plain else mask
+            along = ", axis=0" if mean.keywords else ""
+            total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0){along})"
             ones = f'{MODULE}.cast({mask}, "float32")' if apart == 0 else f"{MODULE}.where({mask}, {MODULE}.ones_like({what}), 0.0)"
-            found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}), 1.0)"))
+            found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}{along}), 1.0)"))
         return found + ([self._made] if self._made is not None else [])
 
     def _nested(self, node: ast.expr) -> bool:

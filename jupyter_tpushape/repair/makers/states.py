@@ -27,10 +27,16 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
     units = 2 * (widths.pop() or 0) if len(widths) == 1 else 0
     for line in lines_at(evidence, node.called or node.location):
         states = line.keyword("initial_state")
-        if not units or not isinstance(states, (ast.List, ast.Tuple)) or len(states.elts) != len(fact.given):
+        listed = isinstance(states, (ast.List, ast.Tuple)) and len(states.elts) == len(fact.given)
+        if not units or states is None or not (listed or isinstance(states, ast.Name)):
             continue
         half = len(fact.keeps)
-        parts = [ast.unparse(item) for item in states.elts]
+        # All of them may have one name, as after ``output, *states = ...``.
+        parts = (
+            [ast.unparse(item) for item in states.elts]
+            if isinstance(states, (ast.List, ast.Tuple))
+            else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
+        )
         joined = [f"{MODULE}.Concatenate()([{one}, {other}])" for one, other in zip(parts[:half], parts[half:], strict=True)]
         edits = [line.edit(states, f"[{', '.join(joined)}]", f"{evidence.framework}.layers")]
         wider = [LayerConfig(node.name, {"units": units}, alone=True)] if node.config.get("units") != units else []

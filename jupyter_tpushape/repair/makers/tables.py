@@ -118,6 +118,24 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
             yield setting(fact.owner, size, wanted, ", the size of the array", "The array then fits the table.")
 
 
+@of(WeightApart)
+def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> Made:
+    """An array with its axes in the order of a layer's weight, where other libraries have them the other way: outputs, inputs, then the window."""
+    order = (*range(2, len(fact.given)), 1, 0)
+    if len(fact.given) < 2 or tuple(fact.given[axis] for axis in order) != fact.wanted:
+        return
+    turned = f"{IT}.T" if len(order) == 2 else f"{IT}.transpose({', '.join(map(str, order))})"
+    for line in lines_of(evidence)[:1]:
+        call = line.call("set_weights", "assign")
+        for item in call.args if call is not None else ():
+            for array in item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item]:
+                yield (
+                    f"Transpose {short(array)} at {line.at}: {show_shape(fact.wanted)}",
+                    [line.edit(array, turned)],
+                    "The inputs of this weight come before its outputs.",
+                )
+
+
 def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
     """A variable for each value, as those are that the same method assigns; by the name that ``__init__`` has for their number."""
     for line in lines_of(evidence)[:1]:

@@ -14,6 +14,7 @@ from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
 from ...rules.facts.loss_silent import Crosswise
+from ...trace.axes import RECURRENT
 from ..edits import RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -63,10 +64,20 @@ def _declared_for(evidence: Evidence) -> bool:
 
 
 def kept_steps(evidence: Evidence, finding: Finding) -> Made:
-    """The data's axes in the declared order first, where each sample would otherwise be a sequence of one step."""
+    """The data's axes in the declared order first, where each sample would otherwise be a sequence of one step, or of a few steps with many features."""
     rows = [(want.shape[1:], got.shape[1:]) for _, _, want, got in misfits(evidence)]
-    if any(len(want) == 2 and (want[0] or 1) > 1 == got[0] for want, got in rows):
+    if any(len(want) == 2 and (want[0] or 1) > 1 == got[0] for want, got in rows) or (
+        _in_order(evidence) and all(len(want) == 2 for want, _ in rows) and _declared_for(evidence)
+    ):
         yield from permute_data(evidence, finding)
+
+
+def _in_order(evidence: Evidence) -> bool:
+    """Whether what reads an input goes through steps: it would take the features of the other order for them."""
+    readers = [
+        evidence.flow.node(edge.target) for node in evidence.flow.nodes if node.kind == "input" for edge in evidence.flow.out_of(node.id)
+    ]
+    return bool(readers) and all(node.op in (*RECURRENT, "Conv1D", "SeparableConv1D") for node in readers)
 
 
 def permute_data(evidence: Evidence, finding: Finding) -> Made:

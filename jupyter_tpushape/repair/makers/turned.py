@@ -9,9 +9,10 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
 from ...rules.facts.layers import OperationRaised, WrongCount
-from ...rules.facts.mixing import EveryPair
+from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block, turned_around
+from ...rules.regrouped import groups_apart
 from ..edits import Edit, Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, parents, statement_of
@@ -338,4 +339,20 @@ def dot_axes(evidence: Evidence, finding: Finding) -> Made:
                 f"Sum over the last axis of {short(call.args[0])} and axis {fits[0]} of {short(call.args[1])} at {line.at}: axes={axes}",
                 [line.edit(given, axes) if given is not None else line.more(call, f"axes={axes}")],
                 f"Both have size {first[2]}.",
+            )
+
+
+@of(Interleaved)
+def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks, and columns with their columns."""
+    groups = groups_apart(fact.before[1:], fact.after[1:])
+    order = (0, *(axis + 1 for group in groups for axis in group))
+    for line, call in calls_at(evidence, finding.location, "reshape") if groups else ():
+        method = isinstance(call.func, ast.Attribute) and len(call.args) == 1
+        array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+        if array is not None:
+            yield (
+                f"Transpose {short(array)} to {order} before the reshape at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({IT}, {order})", line.module())],
+                "A reshape joins only axes that are next to each other.",
             )

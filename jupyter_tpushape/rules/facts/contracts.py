@@ -294,7 +294,7 @@ class DtypesApart(Fact, frozen=True):
 
     def message(self) -> str:
         where = f" in {named(self.inside)}" if self.inside is not None else ""
-        return f"{self.operation}{where} receives {self.first} and {self.second}, but TensorFlow does not convert dtypes."
+        return f"{self.operation}{where} receives {self.first} and {self.second}, but needs one dtype for both."
 
     def why(self) -> str:
         both = {self.first, self.second}

@@ -105,6 +105,19 @@ class PerClass(Reason, frozen=True):
         )
 
 
+class PickedOverBatch(Reason, frozen=True):
+    """``operation`` picks an index along the batch axis of ``whole``, which leaves one for each of its columns."""
+
+    operation: str
+    whole: Shape
+
+    def words(self) -> str:
+        return (
+            f"{self.operation} of {show_shape(self.whole)} compares the samples, and leaves one index for each of {self.whole[-1]} columns. "
+            "Axis 0 is the batch; use the last axis."
+        )
+
+
 class ClassesSummed(Reason, frozen=True):
     """A metric has a value for each of ``classes``, and a reduction of ``whole`` left one for each sample."""
 

@@ -1,0 +1,45 @@
+"""Reshapes whose target joins axes that are not next to each other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+# More axes than this are not tried.
+_MOST = 7
+
+
+def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> list[list[int]]:
+    """The axes of one shape that each axis of the other is the product of, where at least two join axes that are apart; empty where none do.
+
+    (rows, columns, r, r, channels) to (rows * r, columns * r, channels) is the way back from blocks, without the transpose that it needs.
+    """
+    have, want = [n or 0 for n in before], [n or 0 for n in after]
+    if not 4 <= len(have) <= _MOST or not 2 <= len(want) < len(have) or min(*have, *want) < 2 or math.prod(have) != math.prod(want):
+        return []
+    if _adjacent(have, want):
+        return []
+    found: list[list[list[int]]] = []
+    for places in itertools.product(range(len(want)), repeat=len(have)):
+        groups = [[axis for axis, place in enumerate(places) if place == at] for at in range(len(want))]
+        if all(math.prod(have[axis] for axis in group) == size for group, size in zip(groups, want, strict=True)) and all(groups):
+            found.append(groups)
+    # Blocks of rows and columns of one size may be told apart only by their order.
+    found.sort()
+    apart = [
+        groups
+        for groups in found
+        if sum(_gap(group) for group in groups) > 1 and [group[0] for group in groups] == sorted(group[0] for group in groups)
+    ]
+    return apart[0] if apart else []
+
+
+def _adjacent(have: list[int], want: list[int]) -> bool:
+    """Whether axes that follow each other make each axis of the target."""
+    reached = set(itertools.accumulate(have, lambda a, b: a * b))
+    return set(itertools.accumulate(want, lambda a, b: a * b)) <= reached
+
+
+def _gap(group: list[int]) -> bool:
+    return group[-1] - group[0] >= len(group)
