@@ -107,4 +107,6 @@ def _counted(line: Line, node: ast.expr) -> str:
     stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
     bound = {item.id: (item.lineno, item.col_offset) for item in reversed(stored)}
     early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
+    read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
+    own = [name for name in own if name in read]  # what nothing else reads need not be there
     return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
