@@ -160,4 +160,39 @@ class Slope(keras.Model):
         return {"loss": loss}
 """), (("                inner.watch(t)", "                inner.watch(x)"),
        ("            slope = inner.gradient(made, t)", "            slope = inner.gradient(made, x)[:, :1]")))),
+    "a part of what is written for the width": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 6, 8))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(Gate()(i))))
+""", f"{rows(8, 6, 6, 8)}, {rows(8, 1)}", head="""
+class Gate(L.Layer):
+    def __init__(self, ratio=4):
+        super().__init__()
+        self.ratio = ratio
+    def build(self, shape):
+        c = shape[-1]
+        self.first = L.Dense(c // self.ratio, activation="relu")
+        self.last = L.Dense(c // self.ratio, activation="sigmoid")
+    def call(self, x):
+        s = self.last(self.first(tf.reduce_mean(x, axis=[1, 2])))
+        return x * s[:, None, None, :]
+"""), (('        self.last = L.Dense(c // self.ratio, activation="sigmoid")', '        self.last = L.Dense(c, activation="sigmoid")'),))),
+    "a number that a block was created with": ("merge-shapes", Own(model_of("""
+i = keras.Input((12,))
+back, fore = Block(16, 12)(i)
+rest = L.Subtract()([i, back])
+model = keras.Model(i, L.Dense(1)(L.Concatenate()([rest, fore])))
+""", f"{rows(8, 12)}, {rows(8, 1)}", head="""
+class Block(L.Layer):
+    def __init__(self, units, theta):
+        super().__init__()
+        self.hidden, self.last = L.Dense(units), L.Dense(theta)
+    def call(self, x):
+        t = self.last(self.hidden(x))
+        return t[:, :-3], t[:, -3:]
+"""), (("    back, fore = Block(16, 12)(i)", "    back, fore = Block(16, 15)(i)"),))),
+    "a map that is folded as it was written": ("reshape-size", Own(model_of("""
+i = keras.Input((8, 8, 6))
+x = L.Reshape((64, 12))(i)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"{rows(8, 8, 8, 6)}, {rows(8, 1)}"), (("    x = L.Reshape((64, 12))(i)", "    x = L.Reshape((64, 6))(i)"),))),
 }  # fmt: skip

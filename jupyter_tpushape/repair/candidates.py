@@ -13,6 +13,7 @@ from ..flow import Edit, Finding, elements
 from ..internal import part_lost
 from .edits import InputShape
 from .makers.edits import Fix
+from .makers.in_terms import in_terms
 from .makers.layers import general
 from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
 
@@ -37,7 +38,8 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     for make in (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,))):
         made: list[Fix] = []
         try:
-            made.extend(make(evidence, finding))
+            for fix in make(evidence, finding):
+                made += [*in_terms(evidence, fix), fix]
         except Exception as error:
             part_lost(error)
         for title, edits, reason in made:

@@ -244,6 +244,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         causes.all_padded,
         causes.keep_positions,
         written.written_map,
+        merging.own_size,
         merging.merge,
         written.written_features,
         entry.declare_exact,

@@ -20,12 +20,14 @@ from .edits import (
     Made,
     at,
     configure,
+    created,
     failing,
     halves,
     insert,
     known,
     last_step_of,
     of,
+    owner_of,
     pooling,
     received,
     upstream,
@@ -67,6 +69,24 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+def own_size(evidence: Evidence, finding: Finding) -> Made:
+    """A number that a layer of the program's own was created with, larger or smaller by as much as what it returns is."""
+    edges = received(evidence)
+    for mine, other in ((edges[0], edges[1]), (edges[1], edges[0])) if len(edges) == 2 else ():
+        node, shape, wanted = evidence.flow.node(mine.source), mine.spec.shape or (), other.spec.shape or ()
+        owner = node if node.kind == "layer" else owner_of(evidence, node)
+        apart = [(a, b) for a, b in zip(shape, wanted, strict=False) if a != b]
+        if owner is None or owner.family != "own" or len(shape) != len(wanted) or len(apart) != 1 or None in apart[0]:
+            continue
+        more = (apart[0][1] or 0) - (apart[0][0] or 0)
+        for key, value in owner.config.items():
+            # A size that is returned as it is has makers of its own.
+            if type(value) is int and value > 1 and 0 < value + more != apart[0][1]:
+                yield created(
+                    owner, key, value + more, "", f"It then returns {apart[0][1]} values, like {evidence.flow.node(other.source).name}."
+                )
 
 
 def repeated_step(evidence: Evidence, finding: Finding) -> Made:

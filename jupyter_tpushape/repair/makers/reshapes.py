@@ -95,7 +95,9 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
         # Rows and columns stay, and what stands in front of them goes into the last axis.
         behind = [i for i, n in enumerate(wanted) if n == shape[i + 2]]
         kept = behind if behind == list(range(len(wanted) - 1)) else kept
-    for folded in foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else ():
+    folds = foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else []
+    # What has more of the sizes that are written is nearer to what was meant.
+    for folded in sorted(folds, key=lambda one: -sum(a == b for a, b in zip(one, wanted, strict=True))):
         yield (
             f"Reshape to {folded}, the size that arrives",
             [configure(node.name, target_shape=list(folded))],
