@@ -195,4 +195,11 @@ i = keras.Input((8, 8, 6))
 x = L.Reshape((64, 12))(i)
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
 """, f"{rows(8, 8, 8, 6)}, {rows(8, 1)}"), (("    x = L.Reshape((64, 12))(i)", "    x = L.Reshape((64, 6))(i)"),))),
+    "one feature of each step": ("layer-rank", Own(model_of("""
+i = keras.Input((9, 3))
+first = L.LSTM(4)(L.Lambda(lambda t: t[:, 0])(i))
+rest = L.LSTM(4)(L.Lambda(lambda t: t[:, :, 1:])(i))
+model = keras.Model(i, L.Dense(1)(L.concatenate([first, rest])))
+""", f"{rows(8, 9, 3)}, {rows(8, 1)}"), (
+        ("    first = L.LSTM(4)(L.Lambda(lambda t: t[:, 0])(i))", "    first = L.LSTM(4)(L.Lambda(lambda t: t[:, :, 0:1])(i))"),))),
 }  # fmt: skip

@@ -186,6 +186,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         unread.other_result,
+        sliced.feature_of_each,
         calls.without_batch,
         own_classes.without_top,
         inserted.pooled_in_place,

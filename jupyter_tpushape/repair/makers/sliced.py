@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
+from ...rules.facts.layers import WrongRank
 from ...rules.words import SLICES
+from ...trace.axes import recurs
 from ..text.source import nodes
-from .edits import Made, created
-from .line import Line, lines_of, own_layer, short, size_of
+from .edits import Made, created, of
+from .line import Line, lines_at, lines_of, listed, own_layer, short, size_of, whole_number
 from .numbers import where_of
 
 
@@ -117,3 +119,26 @@ def last_slices(line: Line) -> Iterator[tuple[str, ast.Slice]]:
 def _bound(node: ast.expr | None, without: int | None) -> int | None:
     """A bound that is written as a number; ``without`` where there is none."""
     return without if node is None else size_of(node)
+
+
+@of(WrongRank)
+def feature_of_each(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """One feature of every step, in place of all features of one step, where a recurrent layer reads what an index took out."""
+    node, edges = evidence.failed, evidence.failed_inputs()
+    if node is None or not recurs(node) or fact.given != fact.wanted - 1 or len(edges) != 1:
+        return
+    giver = evidence.flow.node(edges[0].source)
+    whole = next((edge.spec.shape for edge in evidence.flow.into(giver.id) if edge.spec.shape), ())
+    if len(whole) != 3 or edges[0].spec.shape != (whole[0], whole[2]):
+        return
+    for line in lines_at(evidence, giver.location or giver.called)[:1]:
+        for item in line.around(ast.Subscript):
+            at = listed(item.slice)
+            number = whole_number(at[1]) if len(at) == 2 and isinstance(at[0], ast.Slice) else None
+            if number is not None and 0 <= number < (whole[2] or 0):
+                new = f"{line.source.of(item.value)}[:, :, {number}:{number + 1}]"
+                yield (
+                    f"Take feature {number} of every step at line {item.lineno}: {new}",
+                    [line.edit(item, new)],
+                    f"{node.name} reads a sequence, and {ast.unparse(item)} is one step.",
+                )
