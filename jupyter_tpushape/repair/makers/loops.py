@@ -62,7 +62,7 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
                     yield (
                         f"Take {given.id} in reverse order at line {given.lineno}",
                         [line.edit(given, f"reversed({given.id})")],
-                        "What was made last has the size that the loop begins with.",
+                        "The last element has the size at which the loop starts.",
                     )
 
 
@@ -82,7 +82,7 @@ def other_index(evidence: Evidence, finding: Finding) -> Made:
                     yield (
                         f"Use {item.value.id}[{new}] instead of {item.value.id}[{ast.unparse(at)}] at line {item.lineno}",
                         [line.edit(at, new)],
-                        "It has the size of what it is merged with.",
+                        "That element has the size of the other branch.",
                     )
 
 

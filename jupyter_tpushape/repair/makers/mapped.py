@@ -350,5 +350,5 @@ def returned_too(evidence: Evidence, finding: Finding, fact: NoLabels) -> Made:
             yield (
                 f"Return {arguments[1]} as well in {fact.dropped} at line {given[0].lineno}",
                 [line.edit(given[0], f"({text})" if isinstance(line.scope, ast.Lambda) else text)],
-                f"{fact.dropped} is given {arguments[1]}, and fit needs it.",
+                f"fit needs {arguments[1]}, and {fact.dropped} drops it.",
             )

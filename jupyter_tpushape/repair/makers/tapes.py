@@ -43,7 +43,7 @@ def watched_whole(evidence: Evidence, finding: Finding, fact: NoGradient) -> Mad
             continue
         whole, index = ast.unparse(part.value), line.source.of(part)[len(line.source.of(part.value)) :]
         yield (
-            f"Take the gradient with respect to {whole}, and then its part {index}, at line {taken[0].lineno}",
+            f"Take the gradient with respect to {whole} at line {taken[0].lineno}, and keep {index} of it",
             [
                 line.edit(watches[0].args[0], whole),
                 line.edit(taken[0], f"{ast.unparse(taken[0].func)}({ast.unparse(taken[0].args[0])}, {whole}){index}"),

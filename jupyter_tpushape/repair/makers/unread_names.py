@@ -32,7 +32,7 @@ def name_unread(evidence: Evidence, finding: Finding) -> Made:
                     yield (
                         f"Use {name} instead of {place.id} at line {place.lineno}",
                         [line.edit(place, name)],
-                        f"Nothing reads {name}.",
+                        f"{name} is never used.",
                     )
 
 
@@ -49,7 +49,7 @@ def predictions_unread(evidence: Evidence, finding: Finding, fact: NoWeights) ->
                 yield (
                     f"Use {arguments[1]} instead of {arguments[0]} at line {place.lineno}",
                     [line.edit(place, arguments[1])],
-                    f"Nothing reads {arguments[1]}.",
+                    f"{arguments[1]} is never used.",
                 )
 
 

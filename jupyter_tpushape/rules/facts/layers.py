@@ -143,7 +143,7 @@ class WrongCount(Fact, frozen=True):
             return cuts[0].words()
         if 0 in self.target:
             return (
-                f"A size of 0 is what remains of a division that rounds down: {show_shape(self.given)} is too small to be divided. "
+                f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "
                 "Use a larger input, or fewer strides and poolings before this layer."
             )
         made = f"{self.made}; the target needs {self._asked()} there. " if self.made else ""

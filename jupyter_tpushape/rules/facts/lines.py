@@ -92,8 +92,8 @@ class NoGradient(Fact, frozen=True):
     def why(self) -> str:
         if self.watched:
             return (
-                f"{self.tape} watches {self.source}, but what {self.target} is computed from was made without it. "
-                f"Compute {self.target} from {self.source}, or watch the tensor that {self.target} is computed from."
+                f"{self.tape} watches {self.source}, but {self.target} is computed from other tensors. "
+                f"Compute {self.target} from {self.source}, or watch one of those."
             )
         return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 
