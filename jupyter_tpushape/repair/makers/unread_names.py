@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -12,12 +13,19 @@ from .edits import Made, of
 from .line import Line, assigned_to, lines_at, lines_of
 
 _DEPTH = 2  # statements back from the line that raised
+_MOST = 3  # candidates: others come after them
 
 
 def name_unread(evidence: Evidence, finding: Finding) -> Made:
     """A tensor that nothing reads, in place of one of its rank and kind at the line that raised, or where its operands were made."""
+    yield from itertools.islice(_unread(evidence), _MOST)
+
+
+def _unread(evidence: Evidence) -> Made:
     raised = evidence.raised
-    for line in (line for one in (raised, *(raised.callers if raised is not None else ())) for line in lines_of(evidence, one)[:1]):
+    lines = (line for one in (raised, *(raised.callers if raised is not None else ())) for line in lines_of(evidence, one)[:1])
+    # What a cell never reads, another one may.
+    for line in (line for line in lines if isinstance(line.scope, Function)):
         shapes = line.shape_of_names()
         arguments = _arguments(line.scope)
         names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
