@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import linecache
 import re
@@ -105,14 +106,15 @@ def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) ->
         if text in tensors or text in numbers:
             continue
         value = values.of(node)
-        if type(value) is int:
-            numbers[text] = value
-        elif value is not _MISSING and adapter.is_tensor(value):
-            tensors[text] = adapter.spec(value)
-        elif value is not _MISSING and adapter.is_variable(value):
-            variables.append(text)
-        elif isinstance(value, np.ndarray) and value.ndim:
-            tensors[text] = Spec(value.shape, str(value.dtype))
+        with contextlib.suppress(Exception):  # an object may refuse to be looked at
+            if type(value) is int:
+                numbers[text] = value
+            elif value is not _MISSING and adapter.is_tensor(value):
+                tensors[text] = adapter.spec(value)
+            elif value is not _MISSING and adapter.is_variable(value):
+                variables.append(text)
+            elif isinstance(value, np.ndarray) and value.ndim:
+                tensors[text] = Spec(value.shape, str(value.dtype))
     return Raised(
         place[0],
         place[1],

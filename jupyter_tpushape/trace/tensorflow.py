@@ -275,9 +275,10 @@ class TensorFlow(Backend):
         """Reads the graph back from the loss."""
         if not isinstance(getattr(end, "graph", None), FuncGraph):
             return None
-        fixed = _handles(frozen)
-        if trained:  # another model's, such as the features of a perceptual loss, are not changed either
-            fixed |= {id(outer) for outer, _ in end.graph.captures} - _handles(trained)
+        fixed, changed = _handles(frozen), _handles(trained)
+        captured = {id(outer) for outer, _ in end.graph.captures}
+        if captured & changed:  # another model's, such as the features of a perceptual loss, are not changed either
+            fixed |= captured - changed
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
 
@@ -290,7 +291,10 @@ class TensorFlow(Backend):
 
 
 def _handles(variables: Sequence[Any]) -> set[int]:
-    return {id(getattr(getattr(one, "_value", one), "handle", None)) for one in variables}
+    """The ids of what a graph reads variables by: of a distributed one, the part of each replica."""
+    raw = [getattr(one, "_value", one) for one in variables]
+    parts = [part for one in raw for part in (one, *(getattr(one, "_values", ()) if isinstance(one, DistributedVariable) else ()))]
+    return {id(getattr(part, "handle", None)) for part in parts}
 
 
 def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
