@@ -277,7 +277,9 @@ class TensorFlow(Backend):
             return None
         fixed, changed = _handles(frozen), _handles(trained)
         captured = {id(outer) for outer, _ in end.graph.captures}
-        if captured & changed:  # another model's, such as the features of a perceptual loss, are not changed either
+        spread = any(isinstance(getattr(one, "_value", one), DistributedVariable) for one in trained)
+        # Another model's, such as the features of a perceptual loss, are not changed either.
+        if trained and (captured & changed or not spread):
             fixed |= captured - changed
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
