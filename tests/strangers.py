@@ -33,3 +33,12 @@ def traced(tmp_path, code):
 
 def serious(report):
     return [finding for finding in report.findings if finding.serious]
+
+
+def first(tmp_path, code, rule=""):
+    """The patch of the first fix, which was verified from source."""
+    finding = serious(traced(tmp_path, code))[0]
+    assert not rule or finding.rule == rule
+    assert finding.fixes
+    assert finding.fixes[0].proof == "source"
+    return finding.fixes[0].patch

@@ -33,15 +33,16 @@ def kind_of(node: Node) -> str:
     return "regression"
 
 
+def labels_seen(evidence: Evidence, path: KeyPath | None) -> list[np.ndarray[Any, Any]]:
+    """What was seen at a leaf of the labels, batch by batch."""
+    sampled = getattr(evidence.sample, "sampled", ())
+    return [np.asarray(values) for _, y, _ in sampled for leaf, values in flatten(y, "y") if leaf == path]
+
+
 def texts_of(evidence: Evidence, path: KeyPath) -> set[str]:
     """The texts that were seen at a leaf of the labels."""
-    return {
-        item.decode(errors="replace") if isinstance(item, bytes) else str(item)
-        for _, y, _ in getattr(evidence.sample, "sampled", ())
-        for leaf, values in flatten(y, "y")
-        if leaf == path
-        for item in np.asarray(values).reshape(-1).tolist()
-    }
+    items = (item for values in labels_seen(evidence, path) for item in values.reshape(-1).tolist())
+    return {item.decode(errors="replace") if isinstance(item, bytes) else str(item) for item in items}
 
 
 def written_numbers(texts: set[str]) -> str:

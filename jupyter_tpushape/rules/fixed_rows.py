@@ -62,9 +62,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
 
 def _computes(node: Node) -> bool:
     """Whether a layer computes features with weights, also where it has none before the first step."""
-    return bool(node.weights) or (
-        node.kind == "layer" and any(type(node.config.get(key)) is int for key in ("units", "filters", "output_dim"))
-    )
+    return bool(node.weights) or node.family in ("dense", "convolution", "embedding", "recurrent", "attention")
 
 
 def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:

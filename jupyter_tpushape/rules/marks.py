@@ -8,8 +8,7 @@ import numpy as np
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Who
-from ..flow.paths import flatten
-from .compared import ends, kind_of
+from .compared import ends, kind_of, labels_seen
 from .examples import sequential
 from .facts.scores import SeveralMarked
 from .registry import check, rule
@@ -41,11 +40,7 @@ def several_marked(evidence: Evidence) -> Iterator[Finding]:
 
 def _share(evidence: Evidence, path: KeyPath | None) -> float:
     """How many of the observed vectors of 0 and 1 have more than one 1; 0 where they have other values."""
-    rows = [values for _, y, _ in getattr(evidence.sample, "sampled", ()) for leaf, values in flatten(y, "y") if leaf == path]
-    marked, seen = 0, 0
-    for values in rows:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-            return 0.0
-        marked, seen = marked + int((array.sum(-1) > 1).sum()), seen + array[..., 0].size
-    return marked / seen if seen else 0.0
+    seen = labels_seen(evidence, path)
+    if not seen or any(array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all() for array in seen):
+        return 0.0
+    return float(np.mean(np.concatenate([(array.sum(-1) > 1).reshape(-1) for array in seen])))

@@ -98,7 +98,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
                 recorder.produce(id(tensor), ports[0].producer, tensor)
             return
         call = self._call(op_type, ports)
-        if recorder.failed is not None and recorder.failed.called == call.called:
+        if recorder.failed is not None and recorder.failed.called is not None and recorder.failed.called == call.called:
             recorder.forgive()
         call.done = True
         call.values = _operands(inputs)

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from strangers import serious, traced
-
-
-def first(tmp_path, code, rule=""):
-    finding = serious(traced(tmp_path, code))[0]
-    assert not rule or finding.rule == rule
-    assert finding.fixes
-    assert finding.fixes[0].proof == "source"
-    return finding.fixes[0].patch
-
+from strangers import first, serious, traced
 
 VIEWS = """
 class Views(keras.Model):

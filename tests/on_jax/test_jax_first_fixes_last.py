@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from strangers import serious, traced
-from test_jax_first_fixes_again import first
+from strangers import first, serious, traced
 
 METRIC = """
 class Hits(keras.metrics.Metric):

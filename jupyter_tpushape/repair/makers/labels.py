@@ -12,7 +12,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
-from ...rules.compared import class_labels, kind_of, texts_of, written_numbers
+from ...rules.compared import class_labels, kind_of, labels_seen, texts_of, written_numbers
 from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
@@ -96,13 +96,8 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
 @of(LabelOutOfRange)
 def numbered(evidence: Evidence, finding: Finding, fact: LabelOutOfRange) -> Made:
     """Values such as 0 and 255 become class indices, where as many of them were seen as there are classes."""
-    values = {
-        item
-        for _, y, _ in getattr(evidence.sample, "sampled", ())
-        for leaf, array in flatten(y, "y")
-        if leaf == fact.path and hasattr(array, "dtype") and array.dtype.kind in "iuf"
-        for item in np.unique(array[:64]).tolist()
-    }
+    seen = [array for array in labels_seen(evidence, fact.path) if array.dtype.kind in "iuf"]
+    values = {item for array in seen for item in np.unique(array[:64]).tolist()}
     classes = sorted(int(item) for item in values if item == int(item))
     # Numbers that lie close together may be classes of which the sample lacks some.
     apart = min((b - a for a, b in itertools.pairwise(classes)), default=0) > fact.size
@@ -188,7 +183,7 @@ def marked_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Ma
 def classes_of_colors(evidence: Evidence, finding: Finding, fact: ColourMasks) -> Made:
     """A class for each color of the masks, where as many colors were seen as there are classes."""
     path = label_path(evidence, finding)
-    seen = [value for _, drawn, _ in evidence.sample.sampled for at, value in flatten(drawn, "y") if at == path] if evidence.sample else []
+    seen = labels_seen(evidence, path)
     seen = [value.reshape(-1, value.shape[-1]) for value in seen if value.dtype.kind in "iuf" and value.ndim > 1]
     colors = np.unique(np.concatenate(seen), axis=0) if seen else np.zeros((0, 3))
     if len(colors) == fact.predictions[-1] and (colors == colors.astype(int)).all():
@@ -302,7 +297,7 @@ def one_channel(evidence: Evidence, finding: Finding) -> Made:
     labels, _ = ends_of(evidence, finding)
     path = evidence.carried(labels) if labels is not None else None
     for _, y, p in compared(evidence, finding) if evidence.sample is not None else ():
-        seen = [value for _, drawn, _ in evidence.sample.sampled for at, value in flatten(drawn, "y") if at == path]
+        seen = labels_seen(evidence, path)
         same = (value.dtype.kind in "buif" and (value[..., :1] == value).all() and value.min() != value.max() for value in seen)
         if y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2 and seen and all(same):
             yield (

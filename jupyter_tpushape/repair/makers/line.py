@@ -198,6 +198,13 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
     return [Line(evidence, raised, source, exact[0] if exact else None)]
 
 
+def running(evidence: Evidence) -> Iterator[Line]:
+    """The line that raised, then those that were calling it, each at its expression."""
+    raised = evidence.raised
+    for one in (raised, *raised.callers) if raised is not None else ():
+        yield from lines_of(evidence, one)[:1]
+
+
 def _spans(node: ast.expr | ast.AugAssign) -> Iterator[tuple[int | None, ...]]:
     """Where the interpreter says that an expression stands: of a method's call over several lines, from the method's name on."""
     yield node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ..text.source import Function, called, given_to, nodes
 from .edits import Made
-from .line import Line, lines_at, lines_of, listed
+from .line import Line, lines_at, lines_of, listed, running
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -30,23 +30,21 @@ def column(evidence: Evidence, finding: Finding) -> Made:
 
 def as_before(evidence: Evidence, finding: Finding) -> Made:
     """What a step leaves for the next one, given the axes that the same name has before the loop: the next token of a decoder."""
-    raised = evidence.raised
-    for one in (raised, *raised.callers) if raised is not None else ():
-        for line in lines_of(evidence, one)[:1]:
-            read = {item.id for item in nodes(line.node or line.scope, ast.Name)}
-            loops = [item for item in nodes(line.scope, (ast.For, ast.While)) if item.lineno <= one.line <= (item.end_lineno or 0)]
-            for again in (item for loop in loops for item in nodes(loop, ast.Assign)):
-                name = again.targets[0]
-                if not isinstance(name, ast.Name) or name.id not in read:
-                    continue
-                for call in given_to(line.scope, name, loops[0].lineno):
-                    if isinstance(call, ast.Call) and call.args and _alike(call.args[0], again.value):
-                        new = line.source.of(call).replace(line.source.of(call.args[0]), line.source.of(again.value), 1)
-                        yield (
-                            f"Give {name.id} the same axes at line {again.lineno} as at line {call.lineno}: {new}",
-                            [line.edit(again.value, new)],
-                            "The first step of the loop receives it with these axes.",
-                        )
+    for line in running(evidence):
+        read = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        loops = line.around((ast.For, ast.While), line.scope)
+        for again in (item for loop in loops for item in nodes(loop, ast.Assign)):
+            name = again.targets[0]
+            if not isinstance(name, ast.Name) or name.id not in read:
+                continue
+            for call in given_to(line.scope, name, loops[0].lineno):
+                if isinstance(call, ast.Call) and call.args and _alike(call.args[0], again.value):
+                    new = line.source.of(call).replace(line.source.of(call.args[0]), line.source.of(again.value), 1)
+                    yield (
+                        f"Give {name.id} the same axes at line {again.lineno} as at line {call.lineno}: {new}",
+                        [line.edit(again.value, new)],
+                        "The first step of the loop receives it with these axes.",
+                    )
 
 
 def other_order(evidence: Evidence, finding: Finding) -> Made:

@@ -10,7 +10,7 @@ from ...flow import Finding
 from ...rules.facts.scores import NoWeights
 from ..text.source import Function, nodes
 from .edits import Made, of
-from .line import Line, assigned_to, lines_at, lines_of
+from .line import Line, assigned_to, lines_at, running
 
 _DEPTH = 2  # statements back from the line that raised
 _MOST = 3  # candidates: others come after them
@@ -22,10 +22,8 @@ def name_unread(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _unread(evidence: Evidence) -> Made:
-    raised = evidence.raised
-    lines = (line for one in (raised, *(raised.callers if raised is not None else ())) for line in lines_of(evidence, one)[:1])
     # What a cell never reads, another one may.
-    for line in (line for line in lines if isinstance(line.scope, Function)):
+    for line in (line for line in running(evidence) if isinstance(line.scope, Function)):
         shapes = line.shape_of_names()
         arguments = _arguments(line.scope)
         names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]

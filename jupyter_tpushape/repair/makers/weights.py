@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
@@ -72,18 +71,18 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     """The rows of a weight as the name says that is the width of another weight of the class, where that is what the product brings."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        weights = _shapes_of_weights(line)
-        set_to = defaults(line) | (owner.config if owner is not None else {})
-        product = _factors(line.node)
+        weights, product = _shapes_of_weights(line), _factors(line.node)
+        set_to = {f"self.{key}": value for key, value in (defaults(line) | owner.config).items() if type(value) is int} if owner else {}
+        line.numbers = set_to | line.numbers
         sizes = weights.get(ast.unparse(product[1]).removesuffix(".value"), []) if product is not None else []
         shapes = [shape for shape in fact.shapes if shape and len(shape) == len(sizes)]
         if len(fact.shapes) != 2 or not shapes or product is None:
             continue
         old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
         columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes}
-        named = [name for name in columns if set_to.get(name.removeprefix("self.")) == new != old]
+        named = [name for name in columns if set_to.get(name) == new != old]
         # Else as the function writes that size: 2 * self.units.
-        written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if _value(line, item, set_to) == new != old}
+        written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if line.number(item) == new != old}
         named = named or sorted(written)
         if len(named) == 1 and new is not None and ast.unparse(sizes[-2]) != named[0]:
             yield (
@@ -91,16 +90,6 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
                 [line.edit(sizes[-2], named[0])],
                 f"{named[0]} is {new}, the width of what it is multiplied with.",
             )
-
-
-def _value(line: Line, node: ast.expr, set_to: Mapping[str, Any]) -> int | None:
-    """A product of the numbers that a layer was created with."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _value(line, node.left, set_to), _value(line, node.right, set_to)
-        return left * right if left is not None and right is not None else None
-    known = line.number(node)
-    own = set_to.get(ast.unparse(node).removeprefix("self.")) if isinstance(node, ast.Attribute) else None
-    return known if known is not None else own if type(own) is int else None
 
 
 @of(OperationRaised)
