@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-# More axes than this are not tried.
-_MOST = 7
+# More ways than this are not tried.
+_MOST = 20_000
 
 
 def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> list[list[int]]:
@@ -16,7 +16,13 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> l
     (rows, columns, r, r, channels) to (rows * r, columns * r, channels) is the way back from blocks, without the transpose that it needs.
     """
     have, want = [n or 0 for n in before], [n or 0 for n in after]
-    if not 4 <= len(have) <= _MOST or not 2 <= len(want) < len(have) or min(*have, *want) < 2 or math.prod(have) != math.prod(want):
+    if (
+        len(have) < 4
+        or not 2 <= len(want) < len(have)
+        or len(want) ** len(have) > _MOST
+        or min(*have, *want) < 2
+        or math.prod(have) != math.prod(want)
+    ):
         return []
     if _adjacent(have, want):
         return []

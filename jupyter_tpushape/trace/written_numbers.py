@@ -6,6 +6,7 @@ import ast
 import functools
 import math
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -86,7 +87,7 @@ def _traced(frames: Frames, holds: Callable[[Any], bool], reader_of: Callable[..
     return ()
 
 
-class _Reader(Generic[R]):
+class _Reader(ABC, Generic[R]):
     """What one function reads or makes."""
 
     def __init__(self, adapter: Framework, module: ast.AST, scope: ast.AST, place: Place, values: Values) -> None:
@@ -133,8 +134,9 @@ class _Reader(Generic[R]):
     def assigned(scope: ast.AST) -> list[ast.Assign]:
         return [node for node in ast.walk(scope) if isinstance(node, ast.Assign) and len(node.targets) == 1]
 
+    @abstractmethod
     def one(self, node: ast.expr) -> R | None:
-        raise NotImplementedError
+        """What an expression is, where it is one that is asked about."""
 
     def known(self, node: ast.AST) -> bool:
         """Whether nothing in an expression is in question."""

@@ -7,6 +7,7 @@ away, is edited while it is built again: then the hooks of an edit are asked.
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +29,7 @@ class NotThere(CannotRebuild):
 
 
 @dataclass(frozen=True)
-class Edit:
+class Edit(ABC):
     """One change. Fields are plain values; ``target`` names the node, edge or stage that it is about."""
 
     kind: ClassVar[EditKind]
@@ -67,17 +68,17 @@ class Edit:
 
     # -- in source ---------------------------------------------------------------------------------
 
+    @abstractmethod
     def write(self, text: Text) -> None:
         """Makes the edit in the program's text.
 
         Raises:
             NoPlace: where the text does not show where it belongs.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def shown(self, dataset: bool) -> Iterator[str]:
         """Lines that say what to write where no source is known; ``dataset``: the data is a pipeline."""
-        raise NotImplementedError
 
     # -- while the program is built again ----------------------------------------------------------
 
@@ -93,7 +94,7 @@ class Edit:
         """Layers to put in front of a layer (or its input ``index``), or behind it."""
         return []
 
-    def calling(self, run: Run, layer: Any) -> None:
+    def calling(self, run: Run, layer: Any) -> None:  # noqa: B027 - a hook that most edits leave as it is
         """A layer is about to be called for the first time."""
 
     def hosts(self, run: Run, layer: Any) -> bool:
@@ -152,9 +153,9 @@ class SpanEdit(TextEdit):
 class LayerEdit(Edit):
     """Another layer in the target's place."""
 
+    @abstractmethod
     def instead(self, run: Run, layer: Any) -> Any:
         """The layer that takes its place."""
-        raise NotImplementedError
 
     def layer(self, run: Run, layer: Any) -> Any:
         if getattr(layer, "name", None) != self.target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,9 @@ class CodeEdit(Edit):
 
     kind = "replace-op"
 
+    @abstractmethod
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         """The changes inside a function."""
-        raise NotImplementedError
 
     def write(self, text: Text) -> None:
         source, scope, function = text.function(self.target)

@@ -39,7 +39,7 @@ class SurplusAxes(Fact, frozen=True):
         if self.cause == "product":
             return f"{named(self.through)} multiplies every value with every other, but there is one label per sample: {meet}"
         if self.frames:
-            return f"{named(self.through)} returns one prediction per step, but there is one label per sample: {meet}"
+            return f"{named(self.through)} returns one prediction per step or slice, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
         through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
         return f"{through} {'reaches' if self.surplus == 1 else 'reach'} {self.loss}: {meet}"
@@ -55,7 +55,7 @@ class SurplusAxes(Fact, frozen=True):
         if self.cause == "product":
             return "It sums over an axis of size 1, so nothing is summed. Flatten both inputs to vectors first, or sum over the last axis."
         if self.frames:
-            return "Return only the last step (return_sequences=False), or pass a label for each step."
+            return "Keep one step (return_sequences=False in the recurrent layer before it), pool that axis, or pass a label for each step."
         return (
             "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
         )
