@@ -28,15 +28,15 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         yield from _axes(line, not given)
 
 
-def _put_in(line: Line, rank: int) -> set[int]:
-    """Where the function puts an axis of size 1 into other tensors of a rank: what goes with them needs it there too."""
-    found = set()
-    for item in nodes(line.scope, ast.Subscript):
+def _put_in(line: Line, shape: Shape) -> set[int]:
+    """Where the function puts an axis of size 1 into other tensors of a shape: what goes with them needs it there too."""
+    found, shapes = set(), line.shape_of_names()
+    for item in (one for one in nodes(line.scope, ast.Subscript) if shapes.get(ast.unparse(one.value)) == shape):
         parts = listed(item.slice) or [item.slice]
         ones = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
         if len(ones) == 1:
             rest = any(isinstance(part, ast.Constant) and part.value is ... for part in parts[: ones[0]])
-            found.add(rank - (len(parts) - 1 - ones[0]) if rest else ones[0])
+            found.add(len(shape) - (len(parts) - 1 - ones[0]) if rest else ones[0])
     return found
 
 
@@ -67,7 +67,7 @@ def _axes(line: Line, turn: bool) -> Made:
                 continue
             # Behind first: what has one number a row meets rows of many.
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
-            told = _put_in(line, len(shape)) & set(places.values())
+            told = _put_in(line, shape) & set(places.values())
             for axis in sorted(told if len(told) == 1 else places.values(), reverse=True):
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
