@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 PARTS: dict[str, list[str]] = {
-    "trace": ["trace.py", "--repeat", "2"],
+    "trace": ["trace.py", "--repeat", "3"],
     "recorder": ["recorder.py", "--pairs", "7"],
     "imports": ["imports.py", "--repeat", "7"],
     "growth": ["growth.py"],

@@ -111,6 +111,19 @@ print([name for name in ("tensorflow", "keras", "tf_keras", "jupyterlab", "plotl
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+def test_loading_imports_no_part_that_only_a_trace_needs():
+    program = """
+import sys
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jupyter_tpushape")
+parts = ("rules", "repair", "examine", "graph", "sources", "replicas", "trace.framework", "trace.hooks")
+print([name for name in parts if f"jupyter_tpushape.{name}" in sys.modules])
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
 def test_loading_twice_changes_nothing(notebook):
     notebook.run("%load_ext jupyter_tpushape")
     first, shown = notebook.shell._tpushape, notebook.shell.showtraceback

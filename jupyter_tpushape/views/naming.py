@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..flow import syntax
 from ..flow.wire import About
-from ..report import Report
-from ..trace.frameworks import backend_of
 from .names import canonical
+
+if TYPE_CHECKING:
+    from ..report import Report
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 
@@ -22,6 +23,8 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
 
     ``failed``: it is of what failed last, or of an earlier ``execution``, so the cell is the one that raised, and its text says what was made there.
     """
+    from ..trace.frameworks import backend_of  # loaded by whatever traced; `%load_ext` alone does without
+
     extension = getattr(shell, "_tpushape", None)
     execution = 0 if extension is None else execution or (extension.count if failed else extension.running)
     if failed and extension is not None and not model:
