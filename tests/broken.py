@@ -456,6 +456,7 @@ def fit(model: Any, data: Any, *, eagerly: bool = False) -> None:
         model.optimizer.build(model.trainable_variables)
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     try:
-        model.fit(*(data if isinstance(data, tuple) else (data,)), epochs=1, verbose=0)
+        given = dict(zip(("x", "y", "sample_weight"), data if isinstance(data, tuple) else (data,), strict=False))
+        model.fit(**given, epochs=1, verbose=0)
     finally:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})

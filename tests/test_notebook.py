@@ -923,3 +923,14 @@ def test_a_mesh_that_cannot_be_laid_is_one_line(loaded, options, said):
     book.run("LAYOUT = {}")
     text = book.said(f"%tpushape model {options}")
     assert not [part for part in said if part not in text], text
+
+
+def test_rows_that_another_cell_selects_are_named_with_that_cell(notebook):
+    notebook.run("%load_ext jupyter_tpushape\nimport keras, numpy as np")
+    notebook.run("x, y = np.zeros((24, 4), 'float32'), np.zeros((24, 1), 'float32')")
+    notebook.run("x_train = x[:16]\ny_train = y")
+    notebook.run("model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)]); model.compile('sgd', 'mse')")
+    notebook.run("model.fit(x_train, y_train, verbose=0)")
+    notebook.run("%tpushape --text")
+    assert "In[3]:1" in notebook.out
+    assert re.search(r"✓.*\n(.*\n)*? +-y_train = y\n +\+y_train = y\[:16\]", notebook.out), notebook.out

@@ -48,6 +48,10 @@ NOTEBOOKS = {
         ["x = np.zeros((16, 28, 28, 1), 'float32')", "y = np.eye(10, dtype='float32')[np.arange(16) % 10]", DIGITS],
         "model (x, y)", "none", None, None, "x, y",
     ),
+    "rows that a cell selects for the inputs alone": (
+        ["x = np.zeros((24, 4), 'float32')\ny = np.zeros((24, 1), 'float32')", "x_train = x[:16]\ny_train = y", TABLE],
+        "model (x_train, y_train)", "none", 1, "+y_train = y[:16]", "x_train, y_train",
+    ),
     "named in the panel's way": (
         ["x = np.zeros((16, 1, 4), 'float32')\ny = np.zeros((16, 1), 'float32')", TABLE],
         "model (x,y)", "none", 0, None, "x, y",

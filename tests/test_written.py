@@ -22,6 +22,7 @@ from written_posted import POSTED
 from written_programs import WRITTEN
 from written_published import PUBLISHED
 from written_roles import ROLES
+from written_rows import ROWS
 from written_samples import SAMPLES
 from written_shaped import SHAPED
 from written_sizes import SIZES
@@ -56,6 +57,7 @@ PROGRAMS = {
     **PARTS,
     **UNREAD,
     **PUBLISHED,
+    **ROWS,
 }
 
 

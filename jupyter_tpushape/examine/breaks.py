@@ -27,6 +27,7 @@ from .heard_jax import HeardVariable
 from .inputs import declare
 from .making import makes
 from .program import Examined, shape_of
+from .row_steps import sliced_together
 
 
 def entry_failed(assembler: Assembler, traced: Run, adapter: Framework, recorder: Recorder) -> None:
@@ -259,6 +260,7 @@ def data_failed(seen: Examined, error: BaseException) -> None:
     node = assembler.node(None, name="data", kind="stage", op="python", status="failed", location=error_line(error))
     node.failure = failure(error, "data")
     seen.evidence.where, seen.evidence.failure, seen.error = "data", error, error
+    seen.evidence.facts["arrays"] = sliced_together(error)
     if adapter is not None and seen.model is not None:
         declare(seen.evidence, adapter.doors(seen.model) if adapter.is_model(seen.model) else None, seen.recorder)
     not_reached(assembler, seen, [])

@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..examine.row_steps import TRACING
 from ..flow import syntax
+from ..trace.locations import cells_of
 from .text.arguments import argument
-from .text.cells import added, bound, cells_of, execute, is_main, moved, touched, trains, used
-from .text.place import TRACING, Place
+from .text.cells import added, bound, execute, is_main, moved, touched, trains, used
+from .text.place import Place
 from .text.source import NoPlace, Source, called, parsed
 
 if TYPE_CHECKING:

@@ -53,6 +53,7 @@ from .makers import (
     repeats,
     reshapes,
     rows,
+    same_rows,
     scope,
     seeds,
     selected,
@@ -132,6 +133,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.group_rows,
         data.transpose_all,
         data.transpose_rows,
+        *same_rows.ALL,
         data.shared_rows,
     ),
     "data-raises": (
@@ -154,6 +156,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.signature,
         data.returned_dtype,
         data.sliced_tuple,
+        *same_rows.ALL,
         data.whole_windows,
     ),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),

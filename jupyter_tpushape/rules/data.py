@@ -11,9 +11,11 @@ from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnl
 from ..examine.heard_contracts import HeardNoRank
 from ..examine.heard_data import HeardReturned, HeardSlices, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
-from ..flow import Fact, Finding, KeyPath, Spec
+from ..examine.row_steps import odd_steps
+from ..flow import Fact, Finding, KeyPath, Location, Spec
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
+from ..trace.locations import location
 from .entry import matched, stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
@@ -24,6 +26,7 @@ from .facts.data import (
     RankNeeded,
     Refused,
     ReturnedDtype,
+    RowStep,
     Sampled,
     SlicedApart,
     ThirdPart,
@@ -106,7 +109,7 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         return
     slices = hear(said, HeardSlices)
     if slices is not None:
-        yield Finding.of(DATA_RAISES.id, "error", SlicedApart(slices.first, slices.second), nodes, location=where)
+        yield Finding.of(DATA_RAISES.id, "error", SlicedApart(slices.first, slices.second, _row_step(evidence)[0]), nodes, location=where)
         return
     returned = hear(said, HeardReturned)
     if returned is not None:
@@ -193,8 +196,19 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
-        yield Finding.of(DATA_MISFIT.id, "error", fact)
+        said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
+        made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
+        yield Finding.of(DATA_MISFIT.id, "error", Refused(*said, made=made), location=where)
+
+
+def _row_step(evidence: Evidence) -> tuple[RowStep | None, Location | None]:
+    """The first step of the data code after which the arrays have different numbers of rows, and its line."""
+    arrays = evidence.facts.get("arrays", ())
+    for one, step in odd_steps(arrays)[:1]:
+        others = sorted({show(other.path) for other in arrays if other.rows != one.rows})
+        made = RowStep(step.kind, step.text, step.node.lineno, show(one.path), " and ".join(others))
+        return made, location((step.file, step.node.lineno))
+    return None, None
 
 
 @check(order=2)

@@ -221,6 +221,14 @@ def file_of(where: Location) -> str:
     return next((str(name) for name, execution in names.items() if execution == where.execution), "")
 
 
+def cells_of(file: str) -> list[str]:
+    """The notebook's cells in the order in which they ran, where the file is one of them."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return sorted(known, key=lambda name: known[name]) if file in known else []
+
+
 def typed(execution: int) -> dict[str, str]:
     """What was typed for each line of a cell that runs in other words, which are magics and system commands."""
     ipython = sys.modules.get("IPython")

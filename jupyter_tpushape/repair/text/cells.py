@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,14 +13,6 @@ _USED = "_tpushape_used"
 _TRAINING = frozenset(
     {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
 )
-
-
-def cells_of(file: str) -> list[str]:
-    """The notebook's cells in the order in which they ran, where the file is one of them."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    return sorted(known, key=lambda name: known[name]) if file in known else []
 
 
 def binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:

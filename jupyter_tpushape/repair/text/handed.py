@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from ...examine.row_steps import TRACING
 from ...flow import Spec, syntax
 from .arguments import argument, with_argument, without
-from .place import TRACING, Place
+from .place import Place
 from .source import NoPlace, called, is_atom, nodes
 
 Expression = Callable[..., str]

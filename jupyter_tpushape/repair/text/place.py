@@ -8,15 +8,13 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
+from ...examine.row_steps import FITTING, TRACING
 from ...sources.kinds import is_pydataset, is_sequence
 from ...trace.locations import Span
 from .arguments import Change
 from .names import Names
 from .program import Text
 from .source import NoPlace, Source, called, enclosing, nodes, parents
-
-FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
-TRACING = frozenset({"trace", "assert_flows"})
 
 
 class Place:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...flow import syntax
-from ...trace.locations import Variables
-from .cells import binding, cells_of
+from ...trace.locations import Variables, cells_of
+from .cells import binding
 from .handed import Expression, Handed
 from .program import Text
 from .source import NoPlace

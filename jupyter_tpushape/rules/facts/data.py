@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
 from ..words import count, listed, many
 
@@ -102,16 +104,43 @@ class RankNeeded(Fact, frozen=True):
         )
 
 
+class RowStep(msgspec.Struct, frozen=True):
+    """An expression of the data code that gives an array ``of`` other rows than the ``others`` have.
+
+    ``step``: what it does to the rows: ``cut``, ``filtered``, ``one``, ``joined``, ``windows`` or ``folded``; ``done``: as written.
+    """
+
+    step: str
+    done: str
+    line: int
+    of: str
+    others: str
+
+    def why(self) -> str:
+        does = {
+            "cut": f"selects rows of {self.of}, but not of {self.others}",
+            "filtered": f"selects rows of {self.of}, but not of {self.others}",
+            "one": f"takes a single row for {self.of}, but {self.others} keeps all rows",
+            "joined": f"adds rows to {self.of}, but not to {self.others}",
+            "windows": f"makes one row of {self.of} per window, but {self.others} has one per value",
+            "folded": f"counts the rows of {self.of} by its other sizes, which are not those of one sample",
+        }
+        return f"{self.done} at line {self.line} {does[self.step]}."
+
+
 class SlicedApart(Fact, frozen=True):
     """``from_tensor_slices`` receives parts of ``first`` and ``second`` rows."""
 
     first: int
     second: int
+    made: RowStep | None = None
 
     def message(self) -> str:
         return f"from_tensor_slices receives parts with {self.first:,} and {self.second:,} rows, and slices them together."
 
     def why(self) -> str:
+        if self.made is not None:
+            return self.made.why()
         return "A list of arrays becomes one array: a list of 2 inputs has 2 rows. Put the inputs in a tuple or a dict; otherwise give each part the same rows."
 
     def sides(self) -> Sides:
@@ -320,7 +349,8 @@ class InputsStacked(Fact, frozen=True):
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
-    ``ids``: whether the rows are lists of integers; ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
+    ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
     """
 
     code: str
@@ -332,9 +362,13 @@ class Refused(Fact, frozen=True):
     path: KeyPath = ()
     dtype: str = ""
     steps: bool = False
+    made: RowStep | None = None
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."
+
+    def why(self) -> str:
+        return self.made.why() if self.made is not None else ""
 
     def sides(self) -> Sides:
         return (Side(self.wanted), Side(self.given)) if self.wanted and self.given else (None, None)

@@ -1,0 +1,233 @@
+"""Arrays of different lengths: what selects, repeats or folds the rows of one of them, and not of the others."""
+
+from __future__ import annotations
+
+from own_code import Own
+
+_HEAD = """
+rng = np.random.default_rng(0)
+x_all = rng.normal(size=(96, 8)).astype("float32")
+y_all = np.arange(96) % 3
+x_train, x_test = x_all[:72], x_all[72:]
+y_train, y_test = y_all[:72], y_all[72:]
+"""
+_MODEL = """
+def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(16, activation='relu'), L.Dense(3, activation='softmax')])
+    model.compile('sgd', 'sparse_categorical_crossentropy')
+    return model
+
+"""
+_SERIES = """
+series = np.sin(np.arange(90) / 5).astype("float32")
+window = 12
+
+def build():
+    model = keras.Sequential([keras.Input((12, 1)), L.LSTM(4), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+
+"""
+_IMAGES = """
+images = np.arange(40 * 16 * 8).reshape(40, 16, 8).astype("float32") % 7
+labels = np.arange(40) % 3
+
+def build():
+    model = keras.Sequential([keras.Input((16, 8, 1)), L.Conv2D(4, 3), L.Flatten(), L.Dense(3, activation='softmax')])
+    model.compile('sgd', 'sparse_categorical_crossentropy')
+    return model
+
+"""
+_PAIRS = """
+first, second, target = x_all, x_all[:, :5], y_all % 2
+
+def build():
+    a, b = keras.Input((8,)), keras.Input((5,))
+    model = keras.Model([a, b], L.Dense(1, activation='sigmoid')(L.Concatenate()([a, b])))
+    model.compile('sgd', 'binary_crossentropy')
+    return model
+
+"""
+
+
+def _of(body: str, *lines: tuple[str, str], head: str = _HEAD + _MODEL, rule: str = "data-misfit") -> tuple[str, Own]:
+    code = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
+    return rule, Own(f"{head}\ndef data():\n{code}\n", lines)
+
+
+ROWS: dict[str, tuple[str, Own]] = {
+    "a slice of the inputs alone": _of("return x_all[:64], y_all", ("    return x_all[:64], y_all", "    return x_all[:64], y_all[:64]")),
+    "rows without the validation's": _of(
+        """
+n_val = 16
+x = x_all[n_val:]
+y = y_all
+return x, y
+""",
+        ("    y = y_all", "    y = y_all[n_val:]"),
+    ),
+    "a mask for the labels alone": _of(
+        """
+keep = y_all < 2
+return x_all, y_all[keep]
+""",
+        ("    return x_all, y_all[keep]", "    return x_all[keep], y_all[keep]"),
+    ),
+    "weights of all rows": _of(
+        """
+order = np.random.default_rng(1).permutation(96)[:48]
+return x_all[order], y_all[order], np.ones(96, "float32")
+""",
+        (
+            '    return x_all[order], y_all[order], np.ones(96, "float32")',
+            '    return x_all[order], y_all[order], np.ones(96, "float32")[order]',
+        ),
+    ),
+    "the second input of all rows": _of(
+        "return [first[:64], second], target[:64]",
+        ("    return [first[:64], second], target[:64]", "    return [first[:64], second[:64]], target[:64]"),
+        head=_HEAD + _PAIRS,
+    ),
+    "labels of the other set": _of("return x_train, y_test", ("    return x_train, y_test", "    return x_train, y_train")),
+    "rows by the other set's index": _of(
+        """
+order = np.random.default_rng(1).permutation(96)
+train, rest = order[:72], order[72:]
+return x_all[train], y_all[rest]
+""",
+        ("    return x_all[train], y_all[rest]", "    return x_all[train], y_all[train]"),
+    ),
+    "results of a split in another order": _of(
+        """
+a, b, c, d = split(x_all, y_all)
+return a, b
+""",
+        ("    a, b, c, d = split(x_all, y_all)", "    a, c, b, d = split(x_all, y_all)"),
+        head=_HEAD
+        + """
+def split(*arrays):
+    return [part for array in arrays for part in (array[:72], array[72:])]
+"""
+        + _MODEL,
+    ),
+    "pairs of a split in another order": _of(
+        """
+(x_a, x_b), (y_a, y_b) = load_data()
+return x_a, y_a
+""",
+        ("    (x_a, x_b), (y_a, y_b) = load_data()", "    (x_a, y_a), (x_b, y_b) = load_data()"),
+        head=_HEAD
+        + """
+def load_data():
+    return (x_train, y_train), (x_test, y_test)
+"""
+        + _MODEL,
+    ),
+    "rows selected inside a function that data calls": _of(
+        """
+x, y = load()
+return x / 2, y
+""",
+        ("    return x, y_all", "    return x, y_all[near]"),
+        head=_HEAD
+        + """
+def load():
+    near = np.abs(x_all[:, 0]) < 1
+    x = x_all[near]
+    return x, y_all
+"""
+        + _MODEL,
+    ),
+    "one sample for all labels": _of("return x_train[0], y_train", ("    return x_train[0], y_train", "    return x_train, y_train")),
+    "windows, and every value as a label": _of(
+        """
+x = np.array([series[i : i + window] for i in range(len(series) - window)])
+y = series
+return x[..., None], y
+""",
+        ("    y = series", "    y = series[window:]"),
+        head=_SERIES,
+    ),
+    "windows of a loop, and every value as a label": _of(
+        """
+x = []
+for i in range(len(series) - window):
+    x.append(series[i : i + window])
+return np.array(x)[..., None], series
+""",
+        ("    return np.array(x)[..., None], series", "    return np.array(x)[..., None], series[window:]"),
+        head=_SERIES,
+    ),
+    "more samples made of the old ones": _of(
+        """
+noisy = x_all + 0.1
+return np.concatenate([x_all, noisy]), y_all
+""",
+        ("    return np.concatenate([x_all, noisy]), y_all", "    return np.concatenate([x_all, noisy]), np.concatenate([y_all, y_all])"),
+    ),
+    "each sample several times": _of(
+        "return np.repeat(x_all, 2, axis=0), y_all",
+        ("    return np.repeat(x_all, 2, axis=0), y_all", "    return np.repeat(x_all, 2, axis=0), np.repeat(y_all, 2, axis=0)"),
+    ),
+    "parts put together, with the labels of the first": _of(
+        """
+x = np.concatenate([x_a, x_b])
+return x, y_a
+""",
+        ("    return x, y_a", "    return x, np.concatenate([y_a, y_b])"),
+        head=_HEAD
+        + """
+x_a, x_b, y_a, y_b = x_all[:48], x_all[48:], y_all[:48], y_all[48:]
+"""
+        + _MODEL,
+    ),
+    "labels of rows that the loop skips": _of(
+        """
+x, y = [], []
+for number, (row, label) in enumerate(zip(x_all, y_all)):
+    y.append(label)
+    if number % 7 == 0:
+        continue
+    x.append(row)
+return np.array(x), np.array(y)
+""",
+        ("        y.append(label)", ""),
+        ("", "        y.append(label)"),
+    ),
+    "rows selected by a comprehension": _of(
+        """
+x = np.array([row for i, row in enumerate(x_all) if i % 3])
+return x, y_all
+""",
+        ("    return x, y_all", "    return x, np.array([kept for (i, row), kept in zip(enumerate(x_all), y_all) if i % 3])"),
+    ),
+    "images folded into halves": _of(
+        "return images.reshape(-1, 8, 8, 1), labels",
+        ("    return images.reshape(-1, 8, 8, 1), labels", "    return images.reshape(-1, 16, 8, 1), labels"),
+        head=_IMAGES,
+    ),
+    "labels flattened with their classes": _of(
+        """
+y = keras.utils.to_categorical(y_all, 3)
+return x_all, y.reshape(-1)
+""",
+        ("    model.compile('sgd', 'sparse_categorical_crossentropy')", "    model.compile('sgd', 'categorical_crossentropy')"),
+        ("    return x_all, y.reshape(-1)", "    return x_all, y"),
+    ),
+    "a slice in a pipeline": _of(
+        "return tf.data.Dataset.from_tensor_slices((x_all[:64], y_all)).batch(16)",
+        (
+            "    return tf.data.Dataset.from_tensor_slices((x_all[:64], y_all)).batch(16)",
+            "    return tf.data.Dataset.from_tensor_slices((x_all[:64], y_all[:64])).batch(16)",
+        ),
+        rule="data-raises",
+    ),
+    "another set in a pipeline": _of(
+        "return tf.data.Dataset.from_tensor_slices((x_train, y_test)).batch(16)",
+        (
+            "    return tf.data.Dataset.from_tensor_slices((x_train, y_test)).batch(16)",
+            "    return tf.data.Dataset.from_tensor_slices((x_train, y_train)).batch(16)",
+        ),
+        rule="data-raises",
+    ),
+}
