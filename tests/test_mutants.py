@@ -13,7 +13,7 @@ import warnings
 import pytest
 from mutants.architectures import ARCHITECTURES
 from mutants.harder import OWN, TRAPS, harder
-from mutants.mutations import LOST, OPERATORS, mutants
+from mutants.mutations import OPERATORS, mutants
 from mutants.outcomes import DIFFERS, HARMLESS, KEEPS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
@@ -107,14 +107,9 @@ def test_every_verified_fix_makes_the_file_run(outcomes):
 
 
 def test_what_can_be_mended_has_a_verified_fix(outcomes):
-    mendable = [outcome for outcome in outcomes if outcome.repaired and outcome.mutant.change not in LOST]
+    mendable = [outcome for outcome in outcomes if outcome.repaired]
     without = [outcome for outcome in mendable if outcome.repaired == NO_FIX]
     assert len(without) <= len(mendable) * 0.1, told(without)
-
-
-def test_what_is_lost_has_none(outcomes):
-    lost = [outcome for outcome in outcomes if outcome.repaired and outcome.mutant.change in LOST]
-    assert all(outcome.repaired == NO_FIX for outcome in lost), told(lost)
 
 
 def test_the_first_fix_keeps_the_meaning(outcomes):

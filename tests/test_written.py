@@ -6,6 +6,7 @@ import linecache
 
 import pytest
 from broken import HEAD, fit, load
+from written_arrays import ARRAYS
 from written_blocks import BLOCKS
 from written_calls import CALLS
 from written_created import CREATED
@@ -58,6 +59,7 @@ PROGRAMS = {
     **UNREAD,
     **PUBLISHED,
     **ROWS,
+    **ARRAYS,
 }
 
 

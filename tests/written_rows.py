@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from own_code import Own
 
-_HEAD = """
+HEAD = """
 rng = np.random.default_rng(0)
 x_all = rng.normal(size=(96, 8)).astype("float32")
 y_all = np.arange(96) % 3
 x_train, x_test = x_all[:72], x_all[72:]
 y_train, y_test = y_all[:72], y_all[72:]
 """
-_MODEL = """
+MODEL = """
 def build():
     model = keras.Sequential([keras.Input((8,)), L.Dense(16, activation='relu'), L.Dense(3, activation='softmax')])
     model.compile('sgd', 'sparse_categorical_crossentropy')
@@ -50,14 +50,16 @@ def build():
 """
 
 
-def _of(body: str, *lines: tuple[str, str], head: str = _HEAD + _MODEL, rule: str = "data-misfit") -> tuple[str, Own]:
+def of_data(body: str, *lines: tuple[str, str], head: str = HEAD + MODEL, rule: str = "data-misfit") -> tuple[str, Own]:
     code = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
     return rule, Own(f"{head}\ndef data():\n{code}\n", lines)
 
 
 ROWS: dict[str, tuple[str, Own]] = {
-    "a slice of the inputs alone": _of("return x_all[:64], y_all", ("    return x_all[:64], y_all", "    return x_all[:64], y_all[:64]")),
-    "rows without the validation's": _of(
+    "a slice of the inputs alone": of_data(
+        "return x_all[:64], y_all", ("    return x_all[:64], y_all", "    return x_all[:64], y_all[:64]")
+    ),
+    "rows without the validation's": of_data(
         """
 n_val = 16
 x = x_all[n_val:]
@@ -66,14 +68,14 @@ return x, y
 """,
         ("    y = y_all", "    y = y_all[n_val:]"),
     ),
-    "a mask for the labels alone": _of(
+    "a mask for the labels alone": of_data(
         """
 keep = y_all < 2
 return x_all, y_all[keep]
 """,
         ("    return x_all, y_all[keep]", "    return x_all[keep], y_all[keep]"),
     ),
-    "weights of all rows": _of(
+    "weights of all rows": of_data(
         """
 order = np.random.default_rng(1).permutation(96)[:48]
 return x_all[order], y_all[order], np.ones(96, "float32")
@@ -83,13 +85,13 @@ return x_all[order], y_all[order], np.ones(96, "float32")
             '    return x_all[order], y_all[order], np.ones(96, "float32")[order]',
         ),
     ),
-    "the second input of all rows": _of(
+    "the second input of all rows": of_data(
         "return [first[:64], second], target[:64]",
         ("    return [first[:64], second], target[:64]", "    return [first[:64], second[:64]], target[:64]"),
-        head=_HEAD + _PAIRS,
+        head=HEAD + _PAIRS,
     ),
-    "labels of the other set": _of("return x_train, y_test", ("    return x_train, y_test", "    return x_train, y_train")),
-    "rows by the other set's index": _of(
+    "labels of the other set": of_data("return x_train, y_test", ("    return x_train, y_test", "    return x_train, y_train")),
+    "rows by the other set's index": of_data(
         """
 order = np.random.default_rng(1).permutation(96)
 train, rest = order[:72], order[72:]
@@ -97,49 +99,49 @@ return x_all[train], y_all[rest]
 """,
         ("    return x_all[train], y_all[rest]", "    return x_all[train], y_all[train]"),
     ),
-    "results of a split in another order": _of(
+    "results of a split in another order": of_data(
         """
 a, b, c, d = split(x_all, y_all)
 return a, b
 """,
         ("    a, b, c, d = split(x_all, y_all)", "    a, c, b, d = split(x_all, y_all)"),
-        head=_HEAD
+        head=HEAD
         + """
 def split(*arrays):
     return [part for array in arrays for part in (array[:72], array[72:])]
 """
-        + _MODEL,
+        + MODEL,
     ),
-    "pairs of a split in another order": _of(
+    "pairs of a split in another order": of_data(
         """
 (x_a, x_b), (y_a, y_b) = load_data()
 return x_a, y_a
 """,
         ("    (x_a, x_b), (y_a, y_b) = load_data()", "    (x_a, y_a), (x_b, y_b) = load_data()"),
-        head=_HEAD
+        head=HEAD
         + """
 def load_data():
     return (x_train, y_train), (x_test, y_test)
 """
-        + _MODEL,
+        + MODEL,
     ),
-    "rows selected inside a function that data calls": _of(
+    "rows selected inside a function that data calls": of_data(
         """
 x, y = load()
 return x / 2, y
 """,
         ("    return x, y_all", "    return x, y_all[near]"),
-        head=_HEAD
+        head=HEAD
         + """
 def load():
     near = np.abs(x_all[:, 0]) < 1
     x = x_all[near]
     return x, y_all
 """
-        + _MODEL,
+        + MODEL,
     ),
-    "one sample for all labels": _of("return x_train[0], y_train", ("    return x_train[0], y_train", "    return x_train, y_train")),
-    "windows, and every value as a label": _of(
+    "one sample for all labels": of_data("return x_train[0], y_train", ("    return x_train[0], y_train", "    return x_train, y_train")),
+    "windows, and every value as a label": of_data(
         """
 x = np.array([series[i : i + window] for i in range(len(series) - window)])
 y = series
@@ -148,7 +150,7 @@ return x[..., None], y
         ("    y = series", "    y = series[window:]"),
         head=_SERIES,
     ),
-    "windows of a loop, and every value as a label": _of(
+    "windows of a loop, and every value as a label": of_data(
         """
 x = []
 for i in range(len(series) - window):
@@ -158,30 +160,30 @@ return np.array(x)[..., None], series
         ("    return np.array(x)[..., None], series", "    return np.array(x)[..., None], series[window:]"),
         head=_SERIES,
     ),
-    "more samples made of the old ones": _of(
+    "more samples made of the old ones": of_data(
         """
 noisy = x_all + 0.1
 return np.concatenate([x_all, noisy]), y_all
 """,
         ("    return np.concatenate([x_all, noisy]), y_all", "    return np.concatenate([x_all, noisy]), np.concatenate([y_all, y_all])"),
     ),
-    "each sample several times": _of(
+    "each sample several times": of_data(
         "return np.repeat(x_all, 2, axis=0), y_all",
         ("    return np.repeat(x_all, 2, axis=0), y_all", "    return np.repeat(x_all, 2, axis=0), np.repeat(y_all, 2, axis=0)"),
     ),
-    "parts put together, with the labels of the first": _of(
+    "parts put together, with the labels of the first": of_data(
         """
 x = np.concatenate([x_a, x_b])
 return x, y_a
 """,
         ("    return x, y_a", "    return x, np.concatenate([y_a, y_b])"),
-        head=_HEAD
+        head=HEAD
         + """
 x_a, x_b, y_a, y_b = x_all[:48], x_all[48:], y_all[:48], y_all[48:]
 """
-        + _MODEL,
+        + MODEL,
     ),
-    "labels of rows that the loop skips": _of(
+    "labels of rows that the loop skips": of_data(
         """
 x, y = [], []
 for number, (row, label) in enumerate(zip(x_all, y_all)):
@@ -194,19 +196,19 @@ return np.array(x), np.array(y)
         ("        y.append(label)", ""),
         ("", "        y.append(label)"),
     ),
-    "rows selected by a comprehension": _of(
+    "rows selected by a comprehension": of_data(
         """
 x = np.array([row for i, row in enumerate(x_all) if i % 3])
 return x, y_all
 """,
         ("    return x, y_all", "    return x, np.array([kept for (i, row), kept in zip(enumerate(x_all), y_all) if i % 3])"),
     ),
-    "images folded into halves": _of(
+    "images folded into halves": of_data(
         "return images.reshape(-1, 8, 8, 1), labels",
         ("    return images.reshape(-1, 8, 8, 1), labels", "    return images.reshape(-1, 16, 8, 1), labels"),
         head=_IMAGES,
     ),
-    "labels flattened with their classes": _of(
+    "labels flattened with their classes": of_data(
         """
 y = keras.utils.to_categorical(y_all, 3)
 return x_all, y.reshape(-1)
@@ -214,7 +216,7 @@ return x_all, y.reshape(-1)
         ("    model.compile('sgd', 'sparse_categorical_crossentropy')", "    model.compile('sgd', 'categorical_crossentropy')"),
         ("    return x_all, y.reshape(-1)", "    return x_all, y"),
     ),
-    "a slice in a pipeline": _of(
+    "a slice in a pipeline": of_data(
         "return tf.data.Dataset.from_tensor_slices((x_all[:64], y_all)).batch(16)",
         (
             "    return tf.data.Dataset.from_tensor_slices((x_all[:64], y_all)).batch(16)",
@@ -222,7 +224,7 @@ return x_all, y.reshape(-1)
         ),
         rule="data-raises",
     ),
-    "another set in a pipeline": _of(
+    "another set in a pipeline": of_data(
         "return tf.data.Dataset.from_tensor_slices((x_train, y_test)).batch(16)",
         (
             "    return tf.data.Dataset.from_tensor_slices((x_train, y_test)).batch(16)",

@@ -18,6 +18,7 @@ from ..trace.raised import frames_of, raised_at
 from ..trace.ran import Leaf, Run, leaves
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
+from .array_lines import classes_beyond, lists_apart
 from .broken_lines import breaking_layer, function_called, last_call, ops_form, uncalled, unconnected
 from .compared_line import compared
 from .evidence import Given
@@ -260,7 +261,8 @@ def data_failed(seen: Examined, error: BaseException) -> None:
     node = assembler.node(None, name="data", kind="stage", op="python", status="failed", location=error_line(error))
     node.failure = failure(error, "data")
     seen.evidence.where, seen.evidence.failure, seen.error = "data", error, error
-    seen.evidence.facts["arrays"] = sliced_together(error)
+    seen.evidence.facts["arrays"], seen.evidence.facts["classes"] = sliced_together(error), classes_beyond(error)
+    seen.evidence.facts["lists"] = lists_apart(error)
     if adapter is not None and seen.model is not None:
         declare(seen.evidence, adapter.doors(seen.model) if adapter.is_model(seen.model) else None, seen.recorder)
     not_reached(assembler, seen, [])

@@ -164,3 +164,40 @@ def _meshes(text: str) -> Iterator[Heard]:
     if sizes:
         shape, devices = (tuple(int(n) for n in re.findall(r"\d+", part)) for part in sizes.groups())
         yield HeardMeshCount(shape, math.prod(devices))
+
+
+class HeardJoined(Heard, frozen=True):
+    """NumPy was to put arrays behind one another that have ``first`` and ``second`` entries along another axis ``axis``."""
+
+    axis: int
+    first: int
+    second: int
+
+
+_JOINED = re.compile(
+    r"except for the concatenation axis must match exactly, but along dimension (\d+), the array at index \d+ has size (\d+) .* has size (\d+)"
+)
+
+
+class HeardBeyond(Heard, frozen=True):
+    """An ``index`` was read of an axis with ``size`` entries."""
+
+    index: int
+    size: int
+
+
+_BEYOND = re.compile(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
+
+
+class HeardRagged(Heard, frozen=True):
+    """NumPy was to make one array of rows that have different lengths."""
+
+
+@reads
+def _indexed(text: str) -> Iterator[Heard]:
+    if found := _JOINED.search(" ".join(text.split())):
+        yield HeardJoined(int(found[1]), int(found[2]), int(found[3]))
+    if found := _BEYOND.search(text):
+        yield HeardBeyond(int(found[1]), int(found[2]))
+    if "has an inhomogeneous shape" in text:
+        yield HeardRagged()

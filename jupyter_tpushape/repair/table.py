@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .makers import (
+    arrays,
     batching,
     behind,
     beyond,
@@ -157,6 +158,12 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         data.returned_dtype,
         data.sliced_tuple,
         *same_rows.ALL,
+        arrays.joined_along,
+        arrays.kept_axis,
+        arrays.counted_from,
+        arrays.as_many_names,
+        arrays.padded_rows,
+        arrays.wider_array,
         data.whole_windows,
     ),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),

@@ -16,6 +16,7 @@ from ..flow import Fact, Finding, KeyPath, Location, Spec
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
 from ..trace.locations import location
+from .arrays import refused
 from .entry import matched, stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
@@ -102,6 +103,10 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
             nodes,
             location=where,
         )
+        return
+    arrays = refused(evidence, said, _code(evidence))
+    if arrays is not None:
+        yield Finding.of(DATA_RAISES.id, "error", arrays, nodes, location=where)
         return
     yielded = hear(said, HeardYielded)
     if yielded is not None:

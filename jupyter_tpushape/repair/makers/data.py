@@ -264,16 +264,18 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
 @of(Unfilled)
 def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
     """Rows that fill no whole window are left out before a reshape; or each row holds more than the reshape says."""
-    if len(fact.wanted) < 2 or any(n < 1 for n in fact.wanted):
+    if any(n < 1 for n in fact.wanted):
         return
     shape = list(fact.wanted)
     yield (
-        f"Drop the last rows, which do not fill a window of {shape[0]}",
+        f"Drop the last rows, which do not fill a window of {shape[0]}"
+        if len(shape) > 1
+        else f"Drop the last values, which do not fill a row of {shape[0]}",
         [data_code.WholeWindows("data", shape=shape, fill=True)],
-        "The windows before them are unchanged.",
+        "The others are unchanged.",
     )
     ratio, rest = divmod(fact.have, elements(tuple(shape)) or 1)
-    if not rest and ratio > 1:
+    if not rest and ratio > 1 and len(shape) > 1:
         last = shape[-1] * ratio
         edits = [data_code.LastAxis("data", shape=shape, last=last)]
         for door, spec in evidence.declared or []:

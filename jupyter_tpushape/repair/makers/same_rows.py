@@ -285,7 +285,11 @@ def folded_rows(evidence: Evidence, finding: Finding) -> Made:
         reason = f"{step.text} makes {one.rows} rows, and there are {rest[0].rows} samples."
         for line in _line(evidence, step.file, call):
             if not written:
-                yield f"Remove the reshape at line {call.lineno}: {ast.unparse(step.inner)}", [line.edit(call, ast.unparse(step.inner))], reason
+                yield (
+                    f"Remove the reshape at line {call.lineno}: {ast.unparse(step.inner)}",
+                    [line.edit(call, ast.unparse(step.inner))],
+                    reason,
+                )
                 continue
             whole = math.prod(size or 0 for size in written) * ratio
             fits = [shape for shape in declared if None not in shape and math.prod(size or 0 for size in shape) == whole]
