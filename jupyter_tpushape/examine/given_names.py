@@ -31,6 +31,17 @@ class Texts:
     files: list[str]
     trees: dict[str, ast.Module] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, file: str) -> Texts:
+        """The text of a file, or of a notebook's cells."""
+        texts = cls(cells_of(file))
+        texts.tree(file)
+        return texts
+
+    def loaded(self) -> list[ast.Module]:
+        """Every tree: that of the file, and those of the cells."""
+        return [tree for file in dict.fromkeys((*self.files, *self.trees)) if (tree := self.tree(file)) is not None]
+
     def tree(self, file: str) -> ast.Module | None:
         if file not in self.trees:
             text = "".join(linecache.getlines(file))
@@ -68,10 +79,9 @@ class Texts:
     def is_module(self, node: ast.expr) -> bool:
         """Whether an expression is a name that an import gives, or part of what it imports."""
         name = next((item.id for item in ast.walk(node) if isinstance(item, ast.Name)), "")
-        trees = [tree for file in (*self.files, *self.trees) if (tree := self.tree(file)) is not None]
         return isinstance(node, (ast.Name, ast.Attribute)) and any(
             name == (alias.asname or alias.name.split(".")[0])
-            for tree in trees
+            for tree in self.loaded()
             for item in ast.walk(tree)
             if isinstance(item, (ast.Import, ast.ImportFrom))
             for alias in item.names
@@ -143,3 +153,8 @@ def begins(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int
     """The first line of a function as Python counts it: its first decorator's."""
     decorators: list[ast.expr] = getattr(function, "decorator_list", [])
     return min([function.lineno, *(item.lineno for item in decorators)])
+
+
+def called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""

@@ -70,6 +70,7 @@ from .heard_jax import HeardOpenScan
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
+from .row_order import orders_apart
 from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
@@ -183,6 +184,8 @@ def _look(program: Program) -> Examined:
         return seen
     if any(problem.code == "cardinality" for problem in getattr(seen.sample, "problems", ()) or ()):
         evidence.facts["arrays"] = arrays_of(seen)
+    else:
+        evidence.facts["orders"] = orders_apart(seen)
     if (raised_in_stage := stage_error(seen)) is not None:
         data_failed(seen, raised_in_stage)
         return seen

@@ -7,26 +7,24 @@ as far as each name has one meaning.
 from __future__ import annotations
 
 import ast
-import contextlib
-import sys
+import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..flow import KeyPath, syntax
+from ..flow import KeyPath
 from ..flow.paths import flatten
 from ..flow.text import words
 from ..sources.arrays import shape_of
-from ..trace.locations import Variables, cells_of
+from ..trace.locations import Variables, cells_of, defined, is_ours
 from ..trace.raised import frames_of
-from .given_names import At, Function, Texts, begins, own_statements
+from .given_names import At, Texts, called, own_statements
+from .handed_data import at_of, handed, parts_of, returned, sliced
 from .heard import hear
 from .heard_data import HeardSlices
 from .program import Examined
 
-# The calls that data is handed to.
-FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
-TRACING = frozenset({"trace", "assert_flows"})
 _MOST, _SHORT = 24, 48
 # Functions that keep the rows of their first argument.
 _KEEPS = frozenset(
@@ -52,14 +50,20 @@ class Step:
     """One expression that gives an array other rows than ``inner`` has.
 
     ``cut``: an index selects rows; ``filtered``: the condition of a comprehension does; ``one``: a number takes a single row; ``joined``:
-    rows are put behind others; ``windows``: each row is a slice of ``inner``; ``folded``: a reshape counts the rows.
+    rows are put behind others; ``windows``: each row is a slice of ``inner``; ``folded``: a reshape counts the rows; ``shuffled``: they
+    get another order.
     """
 
-    kind: Literal["cut", "filtered", "one", "joined", "windows", "folded"]
+    kind: Literal["cut", "filtered", "one", "joined", "windows", "folded", "shuffled"]
     file: str
     node: ast.expr
     inner: ast.expr
-    scope: ast.AST
+    at: At
+
+    @property
+    def scope(self) -> ast.AST:
+        """The function that it stands in, else the file."""
+        return self.at.scope
 
     @property
     def text(self) -> str:
@@ -68,9 +72,14 @@ class Step:
         return said if len(said) <= _SHORT else said[: _SHORT - 1] + "…"
 
     @property
+    def index_node(self) -> ast.expr | None:
+        """What selects the rows, where an index does."""
+        return first_index(self.node) if self.kind == "cut" and isinstance(self.node, ast.Subscript) else None
+
+    @property
     def index(self) -> str:
-        """What selects the rows, as written; ``""`` where nothing does."""
-        return ast.unparse(first_index(self.node)) if self.kind == "cut" and isinstance(self.node, ast.Subscript) else ""
+        """The same as written; ``""`` where nothing does."""
+        return ast.unparse(self.index_node) if self.index_node is not None else ""
 
     def same(self, other: Step) -> bool:
         """Whether another array went through the same step."""
@@ -83,8 +92,9 @@ class Step:
 class Array:
     """An array that is handed over: its rows, the expression that hands it over, and the steps that led there, the last one first.
 
-    ``names``: those under which it went. ``places``: the expressions that it was given to a name as, or handed over as, each with where
-    it stands, the last one first. ``unpacked``: the assignment that takes it out of a call's results, and its name there. ``listed``: where it begins as an empty list, which a loop fills.
+    ``names``: those under which it went, the last one first. ``places``: the expressions that it was given to a name as, or handed over
+    as, each with where it stands, the last one first. ``unpacked``: the assignment that takes it out of a call's results, and its name
+    there. ``listed``: where it begins as an empty list, which a loop fills. ``mentions``: every name in the expressions on the way.
     """
 
     path: KeyPath
@@ -97,6 +107,7 @@ class Array:
     places: tuple[tuple[At, ast.expr], ...] = ()
     unpacked: tuple[ast.Assign, str] | None = None
     listed: At | None = None
+    mentions: frozenset[str] = frozenset()
 
     @property
     def root(self) -> str:
@@ -104,8 +115,19 @@ class Array:
         return self.names[-1] if self.names else ""
 
 
-def arrays_of(seen: Examined) -> tuple[Array, ...]:
-    """Every array that is handed over, where the text shows the expression that hands it over."""
+def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
+    """Every array that is handed over, where the text shows the expression that hands it over.
+
+    Args:
+        only: a pattern; where the text has nothing that matches it, there is nothing to follow.
+    """
+    function = getattr(seen.program.data, "func", seen.program.data)
+    own = defined(getattr(function, "stands_for", function)) if callable(function) else None
+    where = own if own is not None and not is_ours(own[0]) else seen.program.handed
+    if only and (
+        where is None or not any(re.search(only, line) for file in (cells_of(where[0]) or [where[0]]) for line in linecache.getlines(file))
+    ):
+        return ()
     data = seen.data
     parts = data if isinstance(data, tuple) else (data,)
     rows = {
@@ -115,9 +137,13 @@ def arrays_of(seen: Examined) -> tuple[Array, ...]:
         if (shape := shape_of(value))
     }
     found = []
-    for code, at, path, node in _handed(seen):
+    written = not isinstance(seen.program.handed, Variables)
+    for code, at, path, node in handed(seen):
+        pipeline = sliced(code, at, node) if path == ("x",) and only else None
+        if pipeline is not None:  # all parts of a pipeline have as many rows
+            return tuple(_followed(*leaf[:3], 0, leaf[3], written=written) for leaf in parts_of(code, *pipeline))
         if (count := rows.get(path)) is not None:
-            found.append(_followed(code, at, path, count, node, written=not isinstance(seen.program.handed, Variables)))
+            found.append(_followed(code, at, path, count, node, written=written))
     return tuple(found)
 
 
@@ -129,26 +155,18 @@ def sliced_together(error: BaseException) -> tuple[Array, ...]:
     (file, line), texts = found[1], Texts(cells_of(found[1][0]))
     tree = texts.tree(file)
     calls = (
-        [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "from_tensor_slices"]
-        if tree is not None
-        else []
+        [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "from_tensor_slices"] if tree is not None else []
     )
     calls = [call for call in calls if call.args and call.lineno <= line <= (call.end_lineno or 0)]
     if len(calls) != 1 or tree is None:
         return ()
-    leaves = list(_parts(texts, _at(tree, file, calls[0]), calls[0].args[0]))
+    leaves = list(parts_of(texts, at_of(tree, file, calls[0]), calls[0].args[0]))
     rows = (said.first, said.second)
     return (
         tuple(_followed(*leaf[:3], count, leaf[3], written=True) for leaf, count in zip(leaves, rows, strict=True))
         if len(leaves) == 2
         else ()
     )
-
-
-def _at(tree: ast.Module, file: str, node: ast.expr) -> At:
-    """The function that an expression stands in, else its file."""
-    around = [item for item in ast.walk(tree) if isinstance(item, Function) and item.lineno <= node.lineno <= (item.end_lineno or 0)]
-    return At(file, max(around, key=lambda item: item.lineno) if around else tree, node.lineno)
 
 
 def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
@@ -160,99 +178,6 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
     return sorted(found, key=lambda pair: (pair[1].file != pair[0].file, pair[1].node.lineno))
 
 
-def _handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
-    """Each array's path and the expression that hands it over: what a function returns, or the arguments of a call."""
-    program = seen.program
-    function = getattr(program.data, "func", program.data)
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        file = code.co_filename
-        texts = Texts(cells_of(file))
-        tree = texts.tree(file)
-        scopes = (
-            [node for node in ast.walk(tree) if isinstance(node, Function) and begins(node) == code.co_firstlineno]
-            if tree is not None
-            else []
-        )
-        if len(scopes) == 1:
-            for at, value in _returned(texts, At(file, scopes[0], scopes[0].end_lineno or 0), scopes[0]):
-                yield from _parts(texts, at, value)
-        return
-    where = program.handed
-    if where is None or callable(program.data):
-        return
-    file = program.aliases.get(where[0], where[0])
-    texts = Texts(cells_of(where[0]))
-    if isinstance(where, Variables):
-        yield from _typed(texts, where)
-        return
-    tree = texts.tree(file)
-    calls = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) in FITTING | TRACING and node.lineno <= where[1] <= (node.end_lineno or 0)
-    ] if tree is not None else []  # fmt: skip
-    if len(calls) != 1 or tree is None:
-        return
-    call, given = calls[0], calls[0].args
-    at = _at(tree, file, call)
-    words = {word.arg: word.value for word in call.keywords}
-    if _called(call) in TRACING:
-        data = given[1] if len(given) > 1 else words.get("data")
-        if data is not None:
-            yield from _parts(texts, at, data)
-        return
-    for index, (role, name) in enumerate((("x", "x"), ("y", "y"), ("weight", "sample_weight"))):
-        part = given[index] if index < min(len(given), 2) else words.get(name)
-        if part is not None:
-            yield from _leaves(texts, at, (role,), part)
-
-
-def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
-    """What was typed for the data, where the names have the values that the cells gave them last."""
-    file = texts.files[-1] if texts.files else where[0]
-    tree = texts.tree(file)
-    with contextlib.suppress(SyntaxError):
-        if tree is not None:
-            yield from _parts(texts, At(file, tree, sys.maxsize), syntax.parse(where.expression.strip(), mode="eval").body)
-
-
-def _returned(texts: Texts, at: At, scope: ast.AST) -> Iterator[tuple[At, ast.expr]]:
-    """What a function returns, where it does so at one place; of a function that it only calls, what that one returns."""
-    values = (
-        [scope.body]
-        if isinstance(scope, ast.Lambda)
-        else [node.value for node in own_statements(scope, ast.Return) if node.value is not None]
-    )
-    if len(values) != 1:
-        return
-    value = values[0]
-    inner = texts.function(value.func.id, at) if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else None
-    if inner is not None and inner[1] is not scope:
-        yield from _returned(texts, *inner)
-    else:
-        yield At(at.file, scope, value.lineno + (isinstance(scope, ast.Lambda))), value
-
-
-def _parts(texts: Texts, at: At, value: ast.expr) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
-    """The arrays of data that is one expression: ``(x, y)``, or x alone."""
-    found = texts.given(value.id, at) if isinstance(value, ast.Name) else None
-    if found is not None and isinstance(found[1].value, ast.Tuple) and isinstance(found[1].targets[0], ast.Name):
-        at, value = found[0], found[1].value
-    for role, part in zip(("x", "y", "weight"), value.elts if isinstance(value, ast.Tuple) else [value], strict=False):
-        yield from _leaves(texts, at, (role,), part)
-
-
-def _leaves(texts: Texts, at: At, path: KeyPath, value: ast.expr) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
-    if isinstance(value, (ast.List, ast.Tuple)):
-        for index, item in enumerate(value.elts):
-            yield from _leaves(texts, at, (*path, index), item)
-    elif isinstance(value, ast.Dict):
-        for key, item in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield from _leaves(texts, at, (*path, key.value), item)
-    else:
-        yield texts, at, path, value
-
-
 def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *, written: bool) -> Array:
     """An array with the steps behind it; ``written``: the expression that hands it over stands in the text."""
     here, value = at, node
@@ -261,7 +186,9 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     places = [(at, node)] if written else []
     unpacked: tuple[ast.Assign, str] | None = None
     listed: At | None = None
+    mentions: set[str] = set()
     for _ in range(_MOST):
+        mentions |= _loaded(value)
         step = _step(texts, here, value)
         inner: ast.expr | None = step.inner if step is not None else _kept(texts, value)
         if step is not None:
@@ -289,14 +216,14 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
             break
         places.append((here, part))
         value = part
-    return Array(path, rows, at.file, node, at.scope, tuple(steps), tuple(names), tuple(places), unpacked, listed)
+    return Array(path, rows, at.file, node, at.scope, tuple(steps), tuple(names), tuple(places), unpacked, listed, frozenset(mentions))
 
 
 def _result(texts: Texts, at: At, made: ast.Assign, name: str) -> tuple[At, ast.expr] | None:
     """What a function of the program returns for one of the names that its results are unpacked into."""
     target, call = made.targets[0], made.value
     inner = texts.function(call.func.id, at) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
-    for there, value in _returned(texts, *inner) if inner is not None and isinstance(target, ast.Tuple) else ():
+    for there, value in returned(texts, *inner) if inner is not None and isinstance(target, ast.Tuple) else ():
         if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(value.elts) == len(target.elts):
             return next(((there, part) for one, part in zip(target.elts, value.elts, strict=True) if ast.unparse(one) == name), None)
     return None
@@ -306,35 +233,37 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
     if isinstance(value, ast.Subscript):
         first = first_index(value)
         if isinstance(first, ast.Slice):
-            return Step("cut", at.file, value, value.value, at.scope) if first.lower or first.upper or first.step else None
+            return Step("cut", at.file, value, value.value, at) if first.lower or first.upper or first.step else None
         if isinstance(first, ast.Constant):
-            return Step("one", at.file, value, value.value, at.scope) if type(first.value) is int else None
+            return Step("one", at.file, value, value.value, at) if type(first.value) is int else None
         if isinstance(first, ast.UnaryOp) and isinstance(first.op, ast.USub):
-            return Step("one", at.file, value, value.value, at.scope)
-        return Step("cut", at.file, value, value.value, at.scope)
+            return Step("one", at.file, value, value.value, at)
+        return Step("cut", at.file, value, value.value, at)
     if (
         isinstance(value, ast.Call)
         and value.args
-        and _called(value) in _JOINS
+        and called(value) in _JOINS
         and isinstance(value.func, ast.Attribute)
         and texts.is_module(value.func.value)
     ):
         first = value.args[0]
-        return Step("joined", at.file, value, first.elts[0] if isinstance(first, (ast.List, ast.Tuple)) and first.elts else first, at.scope)
-    if isinstance(value, ast.Call) and _called(value) == "reshape" and isinstance(value.func, ast.Attribute) and not value.keywords:
+        return Step("joined", at.file, value, first.elts[0] if isinstance(first, (ast.List, ast.Tuple)) and first.elts else first, at)
+    if isinstance(value, ast.Call) and called(value) == "reshape" and isinstance(value.func, ast.Attribute) and not value.keywords:
         module = texts.is_module(value.func.value)
         shape = value.args[module:]
         sizes = shape[0].elts if len(shape) == 1 and isinstance(shape[0], (ast.Tuple, ast.List)) else shape
         if sizes and ast.unparse(sizes[0]) == "-1":
-            return Step("folded", at.file, value, value.args[0] if module else value.func.value, at.scope)
+            return Step("folded", at.file, value, value.args[0] if module else value.func.value, at)
         return None
+    if isinstance(value, ast.Call) and called(value) in ("permutation", "shuffle") and len(value.args) == 1 and not value.keywords:
+        return Step("shuffled", at.file, value, value.args[0], at) if isinstance(value.args[0], ast.Name) else None
     if isinstance(value, ast.ListComp) and len(value.generators) == 1:
         part = value.generators[0]
         inner = _window(value.elt, _loaded(part.target))
         if inner is not None:
-            return Step("windows", at.file, value, inner, at.scope)
-        counted = isinstance(part.iter, ast.Call) and _called(part.iter) == "enumerate" and part.iter.args
-        return Step("filtered", at.file, value, counted[0] if counted else part.iter, at.scope) if part.ifs else None
+            return Step("windows", at.file, value, inner, at)
+        counted = isinstance(part.iter, ast.Call) and called(part.iter) == "enumerate" and part.iter.args
+        return Step("filtered", at.file, value, counted[0] if counted else part.iter, at) if part.ifs else None
     return None
 
 
@@ -350,7 +279,7 @@ def _appended(at: At, name: str) -> Iterator[Step]:
             ):
                 inner = _window(call.args[0], _loaded(loop.target)) if call.args else None
                 if inner is not None:
-                    yield Step("windows", at.file, call.args[0], inner, at.scope)
+                    yield Step("windows", at.file, call.args[0], inner, at)
 
 
 def _window(value: ast.expr, names: set[str]) -> ast.expr | None:
@@ -379,12 +308,12 @@ def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
     if isinstance(value, ast.Subscript):
         first = first_index(value)
         return value.value if isinstance(first, ast.Slice) or (isinstance(first, ast.Constant) and first.value in (None, ...)) else None
-    if isinstance(value, ast.Call) and _called(value) in _KEEPS and value.args:
+    if isinstance(value, ast.Call) and called(value) in _KEEPS and value.args:
         return value.args[0]
     if (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Attribute)
-        and _called(value) in ("astype", "reshape", "copy", "to_numpy", "numpy")
+        and called(value) in ("astype", "reshape", "copy", "to_numpy", "numpy")
     ):
         return value.args[0] if texts.is_module(value.func.value) and value.args else value.func.value
     if isinstance(value, ast.Attribute) and value.attr == "values":
@@ -392,7 +321,3 @@ def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
     if isinstance(value, ast.BinOp):
         return value.right if isinstance(value.left, ast.Constant) else value.left
     return None
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""

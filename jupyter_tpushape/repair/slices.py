@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..examine.row_steps import TRACING
+from ..examine.handed_data import TRACING
 from ..flow import syntax
 from ..trace.locations import cells_of
 from .text.arguments import argument

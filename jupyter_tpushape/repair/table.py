@@ -45,6 +45,7 @@ from .makers import (
     operand_axes,
     operands,
     operations,
+    orders,
     own_classes,
     paired,
     pictures,
@@ -618,6 +619,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.transpose_for_reshape,
     ),
     "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
+    "shuffled-apart": (orders.one_order,),
     "softmax-axis": (weighted.along_sum,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (

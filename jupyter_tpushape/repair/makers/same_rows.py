@@ -26,7 +26,7 @@ def _arrays(evidence: Evidence) -> tuple[Array, ...]:
     return found
 
 
-def _line(evidence: Evidence, file: str, node: ast.expr | ast.stmt) -> Iterator[Line]:
+def line_in(evidence: Evidence, file: str, node: ast.expr | ast.stmt) -> Iterator[Line]:
     """The place of an expression of the data code; none where its text is gone."""
     try:
         yield Line(evidence, Raised(file, node.lineno, None, "the data code"), Source.read(file), node)
@@ -61,13 +61,18 @@ def rows_of_all(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _places(evidence: Evidence, arrays: list[Array], steps: list[Step]) -> list[tuple[Array, Line, ast.expr]]:
-    """The expressions that get the rows: the earliest in the function or cell of these steps that stands behind them, else the last one."""
-    scopes, last = {step.scope for step in steps}, max(step.node.lineno for step in steps)
+    """Where the arrays get the rows of these steps."""
+    scopes = {step.scope for step in steps}
+    return places_behind(evidence, arrays, scopes.pop() if len(scopes) == 1 else None, max(step.node.lineno for step in steps))
+
+
+def places_behind(evidence: Evidence, arrays: list[Array], scope: ast.AST | None, last: int) -> list[tuple[Array, Line, ast.expr]]:
+    """One expression of each array: the earliest in a function or cell that stands behind a line of it, else the one that hands it over."""
     found = []
     for array in arrays:
-        near = [(at, node) for at, node in array.places if scopes <= {at.scope} and node.lineno >= last]
+        near = [(at, node) for at, node in array.places if at.scope is scope and node.lineno >= last]
         for at, node in near[-1:] or array.places[:1]:
-            found += [(array, line, node) for line in _line(evidence, at.file, node)]
+            found += [(array, line, node) for line in line_in(evidence, at.file, node)]
     return found
 
 
@@ -79,7 +84,7 @@ def same_index(evidence: Evidence, finding: Finding) -> Made:
         if one.rows == other.rows or not mine or not theirs or mine[0].index == theirs[0].index or theirs[0].scope is not other.scope:
             continue
         index = first_index(theirs[0].node) if isinstance(theirs[0].node, ast.Subscript) else None
-        for line in _line(evidence, theirs[0].file, theirs[0].node) if isinstance(index, (ast.Name, ast.Slice)) else ():
+        for line in line_in(evidence, theirs[0].file, theirs[0].node) if isinstance(index, (ast.Name, ast.Slice)) else ():
             yield (
                 f"Select the same rows of {show(other.path)} at line {theirs[0].node.lineno}: [{mine[0].index}]",
                 [line.edit(theirs[0].node, f"{line.source.of(theirs[0].inner)}[{mine[0].index}]")],
@@ -91,7 +96,7 @@ def whole_array(evidence: Evidence, finding: Finding) -> Made:
     """All rows of an array of which a number takes one."""
     for _, step, rest in _shorter(evidence, ("one",)):
         if isinstance(step.node, ast.Subscript) and not isinstance(step.node.slice, ast.Tuple) and rest:
-            for line in _line(evidence, step.file, step.node):
+            for line in line_in(evidence, step.file, step.node):
                 yield (
                     f"Use all rows at line {step.node.lineno}: {ast.unparse(step.inner)}",
                     [line.edit(step.node, line.source.of(step.inner))],
@@ -133,7 +138,7 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
             inner = f"[{', '.join(names)}]" if parts and names else "" if parts else name
             if inner:
                 new = f"{ast.unparse(call.func)}({', '.join([inner, *words])})"
-                edits += [line.edit(other.node, new) for line in _line(evidence, other.file, other.node)]
+                edits += [line.edit(other.node, new) for line in line_in(evidence, other.file, other.node)]
         if len(edits) == len(rest):
             yield (
                 f"Put {' and '.join(show(other.path) for other in rest)} together in the same way: {edits[0].replace}",
@@ -199,7 +204,7 @@ def appended_together(evidence: Evidence, finding: Finding) -> Made:
             mine, moved = _appends(loop, one.root), _appends(loop, other.root)
             if len(mine) != 1 or len(moved) != 1:
                 continue
-            for line in _line(evidence, at.file, mine[0]):
+            for line in line_in(evidence, at.file, mine[0]):
                 text = line.source.of(moved[0])
                 yield (
                     f"Move the append to {other.root} next to that of {one.root}, line {mine[0].lineno}",
@@ -225,7 +230,7 @@ def of_one_set(evidence: Evidence, finding: Finding) -> Made:
             continue
         for new in names_given_in(other.file):
             if _same_set(one.node.id, other.node.id, new):
-                for line in _line(evidence, other.file, other.node):
+                for line in line_in(evidence, other.file, other.node):
                     yield (
                         f"Use {new} instead of {other.node.id} at line {other.node.lineno}",
                         [line.edit(other.node, new)],
@@ -262,7 +267,7 @@ def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
         mine = next(item for item in targets if item.id == name)
         for target in targets if len(targets) > 3 else ():
             if target.id not in (kept, name):
-                for line in _line(evidence, other.file, statement):
+                for line in line_in(evidence, other.file, statement):
                     names = [name if item is target else target.id if item is mine else item.id for item in targets]
                     yield (
                         f"Unpack {', '.join(names)} at line {statement.lineno}",
@@ -283,7 +288,7 @@ def folded_rows(evidence: Evidence, finding: Finding) -> Made:
         sizes = list(last.elts if isinstance(last, (ast.Tuple, ast.List)) else call.args if step.inner not in call.args else call.args[1:])
         written, ratio = [size_of(size) for size in sizes[1:]], ratios.pop()
         reason = f"{step.text} makes {one.rows} rows, and there are {rest[0].rows} samples."
-        for line in _line(evidence, step.file, call):
+        for line in line_in(evidence, step.file, call):
             if not written:
                 yield (
                     f"Remove the reshape at line {call.lineno}: {ast.unparse(step.inner)}",

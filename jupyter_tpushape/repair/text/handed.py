@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ...examine.row_steps import TRACING
+from ...examine.handed_data import TRACING
 from ...flow import Spec, syntax
 from .arguments import argument, with_argument, without
 from .place import Place

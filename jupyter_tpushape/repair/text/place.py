@@ -8,7 +8,7 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from ...examine.row_steps import FITTING, TRACING
+from ...examine.handed_data import FITTING, TRACING
 from ...sources.kinds import is_pydataset, is_sequence
 from ...trace.locations import Span
 from .arguments import Change

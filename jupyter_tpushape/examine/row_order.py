@@ -1,0 +1,126 @@
+"""Orders drawn at random: which arrays of the data are put in one, and which are not. Nothing runs here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .given_names import At, Texts, called, own_statements
+from .program import Examined
+from .row_steps import Array, Step, arrays_of
+
+_DRAWS = frozenset({"permutation", "shuffle"})
+
+
+@dataclass(frozen=True)
+class Draw:
+    """An order that the rows of an array are put in: by a statement in place, by a function's result, or by an index.
+
+    ``order``: the name of the index, where it has one; two draws with the same name are the same order.
+    """
+
+    at: At
+    node: ast.expr | ast.stmt
+    call: ast.Call | None = None
+    step: Step | None = None
+    order: str = ""
+
+    @property
+    def text(self) -> str:
+        """As written."""
+        return ast.unparse(self.node)
+
+    def known_to(self, one: Array, other: Array) -> bool:
+        """Whether another array is computed from the order, or from ``one`` after it was put in it."""
+        if self.step is None and self.call is not None:
+            late = {*one.names[: one.names.index(ast.unparse(self.call.args[0])) + 1]}
+        else:
+            late = {*one.names} - {item.id for item in ast.walk(self.node) if isinstance(item, ast.Name)}
+        return bool({*late, self.order} & other.mentions - {""})
+
+    def same(self, other: Draw) -> bool:
+        return self.node is other.node or bool(self.order and self.order == other.order)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Two arrays with as many rows: ``one`` is put in an order that ``other`` is not put in; ``theirs``: the order that ``other`` gets instead."""
+
+    one: Array
+    other: Array
+    draw: Draw
+    theirs: Draw | None = None
+
+    @property
+    def alone(self) -> bool:
+        return self.theirs is None
+
+
+def orders_apart(seen: Examined) -> Orders | None:
+    """The first array that is shuffled without another one that is handed over with it; ``None`` where all are in one order."""
+    arrays = arrays_of(seen, only="shuffle|permutation")
+    texts = [Texts.of(one.file) for one in arrays[:1]]
+    drawn = [(one, list(_draws(texts[0], one))) for one in arrays]
+    if any(_seeded(texts[0], draw) for _, draws in drawn for draw in draws):
+        return None  # two shuffles from one seed are the same
+    for one, draws in drawn:
+        for other, others in drawn:
+            odd = [draw for draw in draws if not any(draw.same(same) for same in others) and not draw.known_to(one, other)]
+            if odd and one.path[0] != other.path[0] and one.rows == other.rows:
+                return Orders(one, other, odd[0], next((draw for draw in others if not any(draw.same(same) for same in draws)), None))
+    return None
+
+
+def _draws(texts: Texts, array: Array) -> Iterator[Draw]:
+    for step in array.steps:
+        if step.kind == "shuffled" and isinstance(step.node, ast.Call):
+            yield Draw(step.at, step.node, step.node, step)
+        index = step.index_node
+        if isinstance(index, ast.Call) and called(index) in _DRAWS:
+            yield Draw(step.at, step.node, index, step)
+        elif isinstance(index, ast.Name) and _is_drawn(texts, step.at, index.id):
+            yield Draw(step.at, step.node, None, step, index.id)
+    for at in dict.fromkeys(at for at, _ in array.places):
+        for item in own_statements(at.scope, ast.Assign):  # x[:] = x[order]
+            target, value = item.targets[0], item.value
+            index = value.slice if isinstance(target, ast.Subscript) and isinstance(value, ast.Subscript) else None
+            here = At(at.file, at.scope, item.lineno)
+            if (
+                isinstance(index, ast.Name)
+                and ast.unparse(getattr(target, "value", item)) in array.names
+                and _is_drawn(texts, here, index.id)
+            ):
+                yield Draw(here, item, None, None, index.id)
+        for statement, call in _shuffles(at.scope):
+            if ast.unparse(call.args[0]) in array.names:
+                yield Draw(At(at.file, at.scope, statement.lineno), statement, call)
+
+
+def _shuffles(scope: ast.AST) -> Iterator[tuple[ast.Expr, ast.Call]]:
+    """The statements of a function or file that shuffle an array by its rows where it is."""
+    for statement in own_statements(scope, ast.Expr):
+        call = statement.value
+        if isinstance(call, ast.Call) and called(call) == "shuffle" and len(call.args) == 1 and not call.keywords:
+            yield statement, call
+
+
+def _is_drawn(texts: Texts, at: At, name: str) -> bool:
+    """Whether a name holds an order: the result of a permutation, or numbers that a statement shuffles."""
+    given = texts.given(name, at)
+    value = given[2] if given is not None else None
+    if isinstance(value, ast.Subscript):
+        value = value.value  # a part of an order
+    if isinstance(value, ast.Name) and value.id != name and given is not None:
+        return _is_drawn(texts, given[0], value.id)
+    if isinstance(value, ast.Call) and called(value) == "permutation":
+        return True
+    return given is not None and any(ast.unparse(call.args[0]) == name for _, call in _shuffles(given[0].scope))
+
+
+def _seeded(texts: Texts, draw: Draw) -> bool:
+    """Whether a random generator is seeded in the file, so that a second draw may be the same as the first."""
+    if draw.order:
+        return False
+    calls = (item for tree in texts.loaded() for item in ast.walk(tree) if isinstance(item, ast.Call))
+    return any(called(call) in ("seed", "set_state") or any(word.arg == "random_state" for word in call.keywords) for call in calls)

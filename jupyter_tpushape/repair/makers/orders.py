@@ -1,0 +1,70 @@
+"""Candidates for arrays whose rows are shuffled differently: one order for all of them."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...examine.row_order import Draw
+from ...flow import Finding
+from ...flow.paths import show
+from ..edits import Edit
+from ..edits.expression import IT
+from ..edits.statements import Statement
+from ..text.source import free_name
+from .edits import Made
+from .line import Line, span_of
+from .same_rows import line_in, places_behind
+
+
+def one_order(evidence: Evidence, finding: Finding) -> Made:
+    """The order of one array for the other too: drawn once, and used as the index of both."""
+    orders = evidence.facts.get("orders")
+    if orders is None:
+        return
+    draw: Draw = orders.draw
+    for line in line_in(evidence, draw.at.file, draw.node):
+        name = draw.order or free_name(line.scope, "order")
+        shared = [] if draw.order else _drawn_once(line, draw, name)
+        if not draw.order and not shared:
+            return
+        index = draw.step.index if draw.order and draw.step is not None else name
+        mine = orders.theirs
+        if mine is not None:  # the other array has an order of its own
+            own = list(line_in(evidence, mine.at.file, mine.node))
+            edits = [edit for there in own for edit in _instead(there, mine, index)]
+        else:
+            edits = [
+                there.edit(node, f"{IT}[{index}]")
+                for _, there, node in places_behind(evidence, [orders.other], draw.at.scope, draw.node.lineno)
+            ]
+        if edits:
+            yield (
+                f"Use one order for {show(orders.one.path)} and {show(orders.other.path)}: [{index}]",
+                [*edits, *shared],
+                "Row i of each array is then the same sample.",
+            )
+
+
+def _drawn_once(line: Line, draw: Draw, name: str) -> list[Edit]:
+    """The order under a name of its own, and the array that it was drawn for with it as its index."""
+    call = draw.call
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return []
+    maker = ast.unparse(call.func.value)
+    if draw.step is None:  # a statement shuffles the array where it is
+        array = ast.unparse(call.args[0])
+        indent = line.source.indent(draw.node)
+        return [line.edit(draw.node, f"{name} = {maker}.permutation(len({array}))\n{indent}{array}[:] = {array}[{name}]")]
+    statement = line.around(ast.stmt)[-1]
+    given = ast.unparse(call) if draw.step.kind == "cut" else f"{maker}.permutation(len({ast.unparse(call.args[0])}))"
+    before = Statement(line.raised.function, line.raised.file, span_of(statement), f"{name} = {given}")
+    return [line.edit(draw.node, f"{line.source.of(draw.step.inner)}[{name}]"), before]
+
+
+def _instead(line: Line, draw: Draw, index: str) -> list[Edit]:
+    """A second order in which the first one is used."""
+    if draw.step is None:
+        array = ast.unparse(draw.call.args[0]) if draw.call is not None else ""
+        return [line.edit(draw.node, f"{array}[:] = {array}[{index}]")]
+    return [line.edit(draw.node, f"{line.source.of(draw.step.inner)}[{index}]")]

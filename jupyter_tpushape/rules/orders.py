@@ -1,0 +1,36 @@
+"""Inputs and labels whose rows are in different orders: the shapes are right, and the model learns nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Finding
+from ..flow.paths import show
+from ..trace.locations import location
+from .facts.orders import OrdersApart
+from .registry import check, rule
+
+_MODEL = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    x, y = np.arange(64, dtype="float32").reshape(16, 4), np.arange(16, dtype="float32")[:, None]
+"""
+SHUFFLED = rule(
+    "shuffled-apart", "Inputs and labels are shuffled differently", severity="silent", source="the code that makes the data",
+    fails=_MODEL + "    np.random.shuffle(x)\n    return x, y\n",
+    passes=_MODEL + "    order = np.random.permutation(len(x))\n    return x[order], y[order]\n",
+    doc="""Reported if the code of the data shuffles one of two arrays, or shuffles each of them on its own. Nothing is reported if the file seeds the random numbers:
+two shuffles from the same seed give the same order.""",
+)  # fmt: skip
+
+
+@check(order=2)
+def shuffled_apart(evidence: Evidence) -> Iterator[Finding]:
+    """Arrays of which one is put in a random order that another one is not put in."""
+    orders = evidence.facts.get("orders")
+    if orders is not None:
+        draw = orders.draw
+        fact = OrdersApart(show(orders.one.path), show(orders.other.path), draw.text, draw.node.lineno, orders.alone)
+        yield Finding.of(SHUFFLED.id, "silent", fact, location=location((draw.at.file, draw.node.lineno)))

@@ -1,0 +1,72 @@
+"""Inputs and labels that are shuffled differently: found in the text of the data's code, and given one order."""
+
+from __future__ import annotations
+
+import linecache
+
+import numpy as np
+import pytest
+from broken import HEAD, load
+from written_rows import HEAD as ARRAYS
+from written_rows import MODEL
+
+import jupyter_tpushape as tpushape
+
+APART = {
+    "the inputs alone": "x, y = x_all.copy(), y_all\nnp.random.shuffle(x)\nreturn x, y",
+    "each on its own": "x, y = x_all.copy(), y_all.copy()\nnp.random.shuffle(x)\nnp.random.shuffle(y)\nreturn x, y",
+    "an index for the inputs alone": "order = np.random.permutation(len(x_all))\nx = x_all[order]\nreturn x, y_all",
+    "two indices": "a, b = rng.permutation(96), rng.permutation(96)\nreturn x_all[a], y_all[b]",
+    "two indices on the spot": "return x_all[rng.permutation(96)], y_all[rng.permutation(96)]",
+    "a permutation of the inputs": "x = rng.permutation(x_all)\nreturn x, y_all",
+    "numbers that are shuffled": "rows = np.arange(96)\nrng.shuffle(rows)\nreturn x_all[rows], y_all",
+    "a pipeline": "rows = rng.permutation(96)\nx = x_all[rows]\nreturn tf.data.Dataset.from_tensor_slices((x, y_all)).batch(16)",
+}
+TOGETHER = {
+    "one index": "order = rng.permutation(96)\nreturn x_all[order], y_all[order]",
+    "a part of one index": "order = rng.permutation(96)\ntrain = order[:72]\nreturn x_all[train], y_all[train]",
+    "one seed for both": (
+        "x, y = x_all.copy(), y_all.copy()\nnp.random.seed(1)\nnp.random.shuffle(x)\nnp.random.seed(1)\nnp.random.shuffle(y)\nreturn x, y"
+    ),
+    "a table that is then taken apart": (
+        "table = np.concatenate([x_all, y_all[:, None]], axis=1)\nnp.random.shuffle(table)\nreturn table[:, :8], table[:, 8].astype('int64')"
+    ),
+    "inputs and labels made of one array": "x = x_all.copy()\nnp.random.shuffle(x)\nreturn x + 0.1, (x[:, 0] > 0).astype('int64')",
+    "another array": "names = np.arange(96)\nnp.random.shuffle(names)\nreturn x_all, y_all",
+    "elements of a pipeline": "return tf.data.Dataset.from_tensor_slices((x_all, y_all)).shuffle(96).batch(16)",
+}
+
+
+def program(tmp_path, name, body):
+    path = tmp_path / f"{'_'.join(name.split())}.py"
+    code = "\n".join(f"    {line}" for line in body.splitlines())
+    path.write_text(f"{HEAD.format(framework='keras')}{ARRAYS}{MODEL}\ndef data():\n{code}\n")
+    return path
+
+
+def arrays(data):
+    return data if isinstance(data, tuple) else next(iter(data.unbatch().batch(96).as_numpy_iterator()))
+
+
+@pytest.mark.parametrize("name", APART)
+def test_two_orders_are_found_and_made_one(name, tmp_path):
+    path = program(tmp_path, name, APART[name])
+    module = load(path)
+    (finding,) = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.severity != "note"]
+    assert (finding.rule, finding.severity) == ("shuffled-apart", "silent")
+    assert finding.location is not None
+    fix = finding.fixes[0]
+    assert (fix.verified, fix.proof) == (True, "source"), fix.title
+    tpushape.apply(fix, path)
+    linecache.checkcache(str(path))
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu=None).ok
+    labels = {row.tobytes(): label for row, label in zip(again.x_all, again.y_all, strict=True)}
+    x, y = arrays(again.data())
+    assert [labels[row.tobytes()] for row in x] == list(np.asarray(y)), "each row has its own label"
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_one_order_is_none_of_its_business(name, tmp_path):
+    module = load(program(tmp_path, name, TOGETHER[name]))
+    assert tpushape.trace(module.build, module.data, tpu=None).ok
