@@ -71,7 +71,8 @@ def places_behind(evidence: Evidence, arrays: list[Array], scope: ast.AST | None
     found = []
     for array in arrays:
         near = [(at, node) for at, node in array.places if at.scope is scope and node.lineno >= last]
-        for at, node in near[-1:] or array.places[:1]:
+        # What was given in an earlier cell does not know the rows yet.
+        for at, node in near[-1:] or [place for place in array.places[:1] if place[1] is array.node]:
             found += [(array, line, node) for line in line_in(evidence, at.file, node)]
     return found
 
