@@ -20,6 +20,7 @@ APART = {
     "two indices on the spot": "return x_all[rng.permutation(96)], y_all[rng.permutation(96)]",
     "a permutation of the inputs": "x = rng.permutation(x_all)\nreturn x, y_all",
     "numbers that are shuffled": "rows = np.arange(96)\nrng.shuffle(rows)\nreturn x_all[rows], y_all",
+    "sorted by the labels": "x = x_all[np.argsort(y_all)]\nreturn x, y_all",
     "a pipeline": "rows = rng.permutation(96)\nx = x_all[rows]\nreturn tf.data.Dataset.from_tensor_slices((x, y_all)).batch(16)",
 }
 TOGETHER = {

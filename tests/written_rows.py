@@ -232,4 +232,45 @@ return x_all, y.reshape(-1)
         ),
         rule="data-raises",
     ),
+    "one input of several with fewer rows": of_data(
+        """
+x = {"first": first, "second": second[:64]}
+return x, target
+""",
+        ('    x = {"first": first, "second": second[:64]}', '    x = {"first": first, "second": second}'),
+        head=HEAD
+        + _PAIRS.replace(
+            "keras.Input((8,)), keras.Input((5,))", "keras.Input((8,), name='first'), keras.Input((5,), name='second')"
+        ).replace("keras.Model([a, b]", "keras.Model({'first': a, 'second': b}"),
+    ),
+    "rows up to another number": of_data(
+        """
+n = int(0.75 * len(x_all))
+x = x_all[:n]
+y = y_all[: int(0.5 * len(x_all))]
+return x, y
+""",
+        ("    y = y_all[: int(0.5 * len(x_all))]", "    y = y_all[:n]"),
+    ),
+    "a loop that ends one step earlier": of_data(
+        """
+x, y = [], []
+for i in range(len(series) - window):
+    x.append(series[i : i + window])
+for i in range(len(series) - window - 1):
+    y.append(series[i + window])
+return np.array(x)[..., None], np.array(y)
+""",
+        ("    for i in range(len(series) - window - 1):", "    for i in range(len(series) - window):"),
+        head=_SERIES,
+    ),
+    "pictures and their mirror images": of_data(
+        """
+x = np.vstack([images, images[:, ::-1]])[..., None]
+y = labels
+return x, y
+""",
+        ("    return x, y", "    return x, np.concatenate([y, y])"),
+        head=_IMAGES,
+    ),
 }

@@ -6,10 +6,12 @@ import ast
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 from ..flow import KeyPath, syntax
-from ..trace.locations import Variables, cells_of, is_ours
+from ..sources.kinds import is_pydataset, is_sequence
+from ..trace.locations import Variables, cells_of, is_ours, is_user_file
 from .given_names import At, Function, Texts, begins, called, own_statements
 from .program import Examined
 
@@ -24,6 +26,13 @@ def handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
     Where a changed text is tried, it is the changed one.
     """
     program, aliases = seen.program, seen.program.aliases
+    batches = _batches(seen.data)
+    if batches is not None:
+        texts, file = _texts(batches.co_filename, {})
+        scope = _changed(texts, file, file, Function, lambda node: begins(node) == batches.co_firstlineno)
+        for at, value in returned(texts, At(file, scope, scope.end_lineno or 0), scope) if scope is not None else ():
+            yield from parts_of(texts, at, value)
+        return
     function = getattr(program.data, "func", program.data)
     code = getattr(getattr(function, "stands_for", function), "__code__", None)
     if code is not None and not is_ours(code.co_filename):
@@ -62,6 +71,14 @@ def handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
         part = given[index] if index < min(len(given), 2) else words.get(name)
         if part is not None:
             yield from _leaves(texts, at, (role,), part)
+
+
+def _batches(data: Any) -> CodeType | None:
+    """The code that gives each batch of a ``PyDataset`` or ``Sequence`` of the program's own."""
+    if not (is_pydataset(data) or is_sequence(data)):
+        return None
+    code: CodeType | None = getattr(type(data).__getitem__, "__code__", None)
+    return code if code is not None and is_user_file(code.co_filename) else None
 
 
 def _texts(file: str, aliases: dict[str, str]) -> tuple[Texts, str]:
@@ -126,6 +143,9 @@ def parts_of(texts: Texts, at: At, value: ast.expr) -> Iterator[tuple[Texts, At,
 
 
 def _leaves(texts: Texts, at: At, path: KeyPath, value: ast.expr) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
+    found = texts.given(value.id, at) if isinstance(value, ast.Name) else None
+    if found is not None and isinstance(found[2], (ast.List, ast.Tuple, ast.Dict)) and ast.dump(found[2]) != "List(elts=[], ctx=Load())":
+        at, value = found[0], found[2]
     if isinstance(value, (ast.List, ast.Tuple)):
         for index, item in enumerate(value.elts):
             yield from _leaves(texts, at, (*path, index), item)

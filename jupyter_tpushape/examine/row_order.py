@@ -1,4 +1,4 @@
-"""Orders drawn at random: which arrays of the data are put in one, and which are not. Nothing runs here."""
+"""Orders drawn at random or sorted by: which arrays of the data are put in one, and which are not. Nothing runs here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .given_names import At, Texts, called, own_statements
 from .program import Examined
 from .row_steps import Array, Step, arrays_of
 
-_DRAWS = frozenset({"permutation", "shuffle"})
+_DRAWS = frozenset({"permutation", "shuffle", "argsort"})
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Orders:
 
 def orders_apart(seen: Examined) -> Orders | None:
     """The first array that is shuffled without another one that is handed over with it; ``None`` where all are in one order."""
-    arrays = arrays_of(seen, only="shuffle|permutation")
+    arrays = arrays_of(seen, only="|".join(_DRAWS))
     texts = [Texts.of(one.file) for one in arrays[:1]]
     drawn = [(one, list(_draws(texts[0], one))) for one in arrays]
     if any(_seeded(texts[0], draw) for _, draws in drawn for draw in draws):
@@ -113,7 +113,7 @@ def _is_drawn(texts: Texts, at: At, name: str) -> bool:
         value = value.value  # a part of an order
     if isinstance(value, ast.Name) and value.id != name and given is not None:
         return _is_drawn(texts, given[0], value.id)
-    if isinstance(value, ast.Call) and called(value) == "permutation":
+    if isinstance(value, ast.Call) and called(value) in _DRAWS:
         return True
     return given is not None and any(ast.unparse(call.args[0]) == name for _, call in _shuffles(given[0].scope))
 

@@ -17,6 +17,7 @@ from ..flow import KeyPath
 from ..flow.paths import flatten
 from ..flow.text import words
 from ..sources.arrays import shape_of
+from ..sources.kinds import is_pydataset, is_sequence
 from ..trace.locations import Variables, cells_of, defined, is_ours
 from ..trace.raised import frames_of
 from .given_names import At, Texts, called, own_statements
@@ -123,6 +124,8 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
     """
     function = getattr(seen.program.data, "func", seen.program.data)
     own = defined(getattr(function, "stands_for", function)) if callable(function) else None
+    if is_pydataset(seen.data) or is_sequence(seen.data):
+        own = defined(type(seen.data).__getitem__)
     where = own if own is not None and not is_ours(own[0]) else seen.program.handed
     if only and (
         where is None or not any(re.search(only, line) for file in (cells_of(where[0]) or [where[0]]) for line in linecache.getlines(file))
@@ -138,7 +141,11 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
     }
     found = []
     written = not isinstance(seen.program.handed, Variables)
+    batchwise = is_pydataset(data) or is_sequence(data)
     for code, at, path, node in handed(seen):
+        if batchwise:
+            found += [_followed(code, at, path, 0, node, written=True)] if only else []
+            continue
         pipeline = sliced(code, at, node) if path == ("x",) and only else None
         if pipeline is not None:  # all parts of a pipeline have as many rows
             return tuple(_followed(*leaf[:3], 0, leaf[3], written=written) for leaf in parts_of(code, *pipeline))

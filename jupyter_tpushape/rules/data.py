@@ -38,6 +38,7 @@ from .facts.data import (
     YieldedShape,
 )
 from .registry import check, rule
+from .words import listed
 
 _SHORT = 60
 
@@ -210,8 +211,10 @@ def _row_step(evidence: Evidence) -> tuple[RowStep | None, Location | None]:
     """The first step of the data code after which the arrays have different numbers of rows, and its line."""
     arrays = evidence.facts.get("arrays", ())
     for one, step in odd_steps(arrays)[:1]:
-        others = sorted({show(other.path) for other in arrays if other.rows != one.rows})
-        made = RowStep(step.kind, step.text, step.node.lineno, show(one.path), " and ".join(others))
+        rest = [other for other in arrays if other.rows != one.rows]
+        theirs = next((cut.text for other in rest for cut in other.steps if cut.kind == step.kind == "cut"), "")
+        others = listed(tuple(sorted({show(other.path) for other in rest})))
+        made = RowStep(step.kind, step.text, step.node.lineno, show(one.path), others, theirs)
         return made, location((step.file, step.node.lineno))
     return None, None
 

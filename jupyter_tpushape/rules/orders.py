@@ -18,10 +18,10 @@ def data():
     x, y = np.arange(64, dtype="float32").reshape(16, 4), np.arange(16, dtype="float32")[:, None]
 """
 SHUFFLED = rule(
-    "shuffled-apart", "Inputs and labels are shuffled differently", severity="silent", source="the code that makes the data",
+    "shuffled-apart", "The rows of inputs and labels are in different orders", severity="silent", source="the code that makes the data",
     fails=_MODEL + "    np.random.shuffle(x)\n    return x, y\n",
     passes=_MODEL + "    order = np.random.permutation(len(x))\n    return x[order], y[order]\n",
-    doc="""Reported if the code of the data shuffles one of two arrays, or shuffles each of them on its own. Nothing is reported if the file seeds the random numbers:
+    doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. Nothing is reported if the file sets a random seed:
 two shuffles from the same seed give the same order.""",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...examine.row_order import Draw
+from ...examine.row_steps import Array
 from ...flow import Finding
 from ...flow.paths import show
 from ..edits import Edit
@@ -44,6 +45,18 @@ def one_order(evidence: Evidence, finding: Finding) -> Made:
                 [*edits, *shared],
                 "Row i of each array is then the same sample.",
             )
+
+
+def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:
+    """The other array in the order: with one more index, or in place of the index that it has, where that of the first selects rows, too."""
+    cuts = [step for step in other.steps if step.kind == "cut"]
+    if not cuts:
+        return [line.edit(node, f"{IT}[{index}]") for _, line, node in places_behind(evidence, [other], draw.at.scope, draw.node.lineno)]
+    if len(cuts) > 1 or not draw.order or not isinstance(cuts[0].node, ast.Subscript) or cuts[0].scope is not draw.at.scope:
+        return []
+    given = cuts[0].node.slice
+    rest = ", ".join([index, *map(ast.unparse, given.elts[1:])]) if isinstance(given, ast.Tuple) else index
+    return [line.edit(cuts[0].node, f"{line.source.of(cuts[0].inner)}[{rest}]") for line in line_in(evidence, cuts[0].file, cuts[0].node)]
 
 
 def _drawn_once(line: Line, draw: Draw, name: str) -> list[Edit]:

@@ -47,7 +47,8 @@ def rows_of_all(evidence: Evidence, finding: Finding) -> Made:
     done = set()
     for one, _, rest in _shorter(evidence, ("cut",)):
         steps = [step for _, step in odd_steps(_arrays(evidence)) if step.kind == "cut" and step in one.steps]
-        if one.path in done or any(other.rows < one.rows for other in rest):
+        # An array with an index of its own has other rows to choose from.
+        if one.path in done or any(other.rows < one.rows or _selected(other) for other in rest):
             continue
         done.add(one.path)
         tail = "".join(f"[{step.index}]" for step in sorted(steps, key=one.steps.index, reverse=True))
@@ -75,6 +76,46 @@ def places_behind(evidence: Evidence, arrays: list[Array], scope: ast.AST | None
         for at, node in near[-1:] or [place for place in array.places[:1] if place[1] is array.node]:
             found += [(array, line, node) for line in line_in(evidence, at.file, node)]
     return found
+
+
+def _selected(array: Array) -> bool:
+    """Whether rows of an array are selected already."""
+    return any(step.kind in ("cut", "filtered", "one") for step in array.steps)
+
+
+def without_index(evidence: Evidence, finding: Finding) -> Made:
+    """All rows of the only array that is cut, where several others have as many rows as one another."""
+    for _, step, rest in _shorter(evidence, ("cut",)):
+        if (
+            len(rest) == len(_arrays(evidence)) - 1 > 1
+            and len({other.rows for other in rest}) == 1
+            and isinstance(step.node, ast.Subscript)
+        ):
+            for line in line_in(evidence, step.file, step.node):
+                if not isinstance(step.node.slice, ast.Tuple):
+                    yield (
+                        f"Use all rows at line {step.node.lineno}: {ast.unparse(step.inner)}",
+                        [line.edit(step.node, line.source.of(step.inner))],
+                        f"The other arrays have {rest[0].rows} rows.",
+                    )
+
+
+def same_loop(evidence: Evidence, finding: Finding) -> Made:
+    """The range of one loop for the other, where each fills one of two lists; the longer one's first."""
+    lists = sorted(((one, one.listed) for one in _arrays(evidence) if one.listed is not None), key=lambda pair: -pair[0].rows)
+    for (one, at), (other, same) in itertools.permutations(lists, 2):
+        if one.rows == other.rows or at.scope is not same.scope:
+            continue
+        loops = [item for item in ast.walk(at.scope) if isinstance(item, ast.For)]
+        mine, theirs = ([loop for loop in loops if _appends(loop, name)] for name in (one.root, other.root))
+        if len(mine) == len(theirs) == 1 and mine[0] is not theirs[0] and ast.unparse(mine[0].target) == ast.unparse(theirs[0].target):
+            for line in line_in(evidence, at.file, theirs[0].iter):
+                new = ast.unparse(mine[0].iter)
+                yield (
+                    f"Loop over {new} at line {theirs[0].lineno}",
+                    [line.edit(theirs[0].iter, new)],
+                    f"The loop at line {mine[0].lineno} gives {one.root} {one.rows} rows, and this one gives {other.root} {other.rows}.",
+                )
 
 
 def same_index(evidence: Evidence, finding: Finding) -> Made:
@@ -138,7 +179,10 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
             names = [name] * len(parts) if again else _counterparts(step, parts, name)
             inner = f"[{', '.join(names)}]" if parts and names else "" if parts else name
             if inner:
-                new = f"{ast.unparse(call.func)}({', '.join([inner, *words])})"
+                function = ast.unparse(call.func)
+                if function.endswith(".vstack"):  # which makes rows of vectors
+                    function = f"{function.removesuffix('vstack')}concatenate"
+                new = f"{function}({', '.join([inner, *words])})"
                 edits += [line.edit(other.node, new) for line in line_in(evidence, other.file, other.node)]
         if len(edits) == len(rest):
             yield (
@@ -312,8 +356,10 @@ def folded_rows(evidence: Evidence, finding: Finding) -> Made:
 ALL = (
     of_one_set,
     unpacked_in_order,
+    without_index,
     rows_of_all,
     same_index,
+    same_loop,
     filtered_alike,
     whole_array,
     values_behind,

@@ -107,7 +107,8 @@ class RankNeeded(Fact, frozen=True):
 class RowStep(msgspec.Struct, frozen=True):
     """An expression of the data code that gives an array ``of`` other rows than the ``others`` have.
 
-    ``step``: what it does to the rows: ``cut``, ``filtered``, ``one``, ``joined``, ``windows`` or ``folded``; ``done``: as written.
+    ``step``: what it does to the rows: ``cut``, ``filtered``, ``one``, ``joined``, ``windows`` or ``folded``; ``done``: as written;
+    ``instead``: what selects the rows of the others, where something else does.
     """
 
     step: str
@@ -115,8 +116,11 @@ class RowStep(msgspec.Struct, frozen=True):
     line: int
     of: str
     others: str
+    instead: str = ""
 
     def why(self) -> str:
+        if self.instead:
+            return f"{self.done} at line {self.line} selects the rows of {self.of}, but {self.instead} selects those of {self.others}."
         does = {
             "cut": f"selects rows of {self.of}, but not of {self.others}",
             "filtered": f"selects rows of {self.of}, but not of {self.others}",
