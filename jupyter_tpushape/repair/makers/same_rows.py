@@ -112,7 +112,7 @@ def same_loop(evidence: Evidence, finding: Finding) -> Made:
             for line in line_in(evidence, at.file, theirs[0].iter):
                 new = ast.unparse(mine[0].iter)
                 yield (
-                    f"Loop over {new} at line {theirs[0].lineno}",
+                    f"Use {new} in the loop at line {theirs[0].lineno}",
                     [line.edit(theirs[0].iter, new)],
                     f"The loop at line {mine[0].lineno} gives {one.root} {one.rows} rows, and this one gives {other.root} {other.rows}.",
                 )
