@@ -47,7 +47,7 @@ class NoVerdict(Fact, frozen=True):
         if self.needs:
             return (
                 f"At quick effort, which packs memory loosely, it needs {size(self.needs)}, but there are {size(self.has)}. "
-                "Whether it fits at full effort is unknown."
+                "Whether it compiles within that at full effort is unknown."
             )
         return "The program itself may be fine."
 
