@@ -78,7 +78,7 @@ def verdicts(
             # Only now: several large programs at once would want more memory than there is.
             for other in open_batch.beside(seen, plan, said[-1].seconds, limits.seconds):
                 others.append(question(seen, other, limits))  # noqa: PERF401
-            refused, more = open_batch.told(seen, said[-1], others, progress)
+            refused, more = open_batch.told(seen, said[-1], plan, others, progress)
             said = [*refused, *said]
             for finding in more:
                 _merge(findings, finding)

@@ -44,7 +44,7 @@ def key(seen: Any, plan: Plan, place: str) -> str:
     try:
         parts = [
             cache.FORMAT, place, plan.label, _versions(adapter.package), os.environ.get("XLA_FLAGS", ""), os.environ.get("TF_XLA_FLAGS", ""),
-            [[to_wire(leaf.path), leaf.spec.shape, leaf.spec.dtype] for leaf in plan.leaves],
+            [[to_wire(leaf.path), leaf.spec.shape, leaf.spec.dtype] for leaf in plan.leaves], plan.sizes,
             _structure(adapter, model), seen.program.training, _said(seen.program.loss, adapter.package),
             _said(adapter.compile_arguments(model), adapter.package) if plan.name == "train" else "",
             [(node.id, node.name, node.kind, node.op, node.parent) for node in seen.evidence.flow.nodes],

@@ -21,7 +21,7 @@ _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
 _DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)
 _ADVICE = [
-    (_DYNAMIC, "Use one batch size: batch(..., drop_remainder=True), or pad the last batch."),
+    (_DYNAMIC, "Use one size: batch(..., drop_remainder=True), and pad or resize other axes of unknown size in the pipeline."),
     (re.compile(r"No registered '|unsupported operations"), "Move the operation into dataset.map, where the host runs it, or replace it."),
     (re.compile(r"compile-time constant"), "XLA must know sizes at compile time. Take the size from static shapes, or pad to a fixed size and mask."),
     (re.compile(r"tensor list size|maximum_iteration"), "Pass maximum_iterations to the loop, or loop over tf.range(n)."),
