@@ -166,6 +166,13 @@ def test_a_squeeze_of_everything_does_not_take_an_open_length(framework):
     assert "pad or resize" in finding.why and said.endswith("the program for unknown sizes, as on a TPU, is rejected")
 
 
+def test_a_step_that_cannot_be_traced_with_an_open_batch_says_what_was_raised():
+    keras = importlib.import_module("keras")
+    own = keras.layers.Lambda(tf.squeeze, output_shape=(16,))
+    refused, _, said = opened(compiled("keras", keras.layers.Input((1, 16)), own), (1, 16))
+    assert refused == [] and said.endswith("cannot be traced (as_list() is not defined on an unknown TensorShape.)")
+
+
 def test_a_static_size_has_nothing_beside_it():
     model = compiled("keras", importlib.import_module("keras").Input((16,)))
     seen = examine(Program(model, pipeline((16,), drop=True), target=target("v5e-8")))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..flow import Finding, Verdict
 from ..rules.words import count, listed, size
+from ..trace.assemble import clean_message
 from ..trace.ran import Leaf, leaves
 from .lowering import plans
 from .process import Progress
@@ -82,7 +83,7 @@ def told(seen: Any, verdict: Verdict, plan: Plan, others: list[Question], progre
             findings.append(found[1])
             parts.append(f"{which}, is rejected")
         elif one.program.error is not None:
-            parts.append(f"{which}, was not lowered ({str(one.program.error).splitlines()[0][:120]})")
+            parts.append(f"{which}, cannot be traced ({clean_message(one.program.error).splitlines()[0][:120]})")
         elif not one.answer(progress)["ok"]:
             parts.append(f"{which}, got no verdict{' (the compiler crashed)' if one.answer()['kind'] == 'crash' else ''}")
         else:
