@@ -181,7 +181,6 @@ def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
     most = max(variables, key=lambda argument: argument.waste, default=None)
     if most is None or logical < 64 * 1024 or laid < 1.5 * logical:
         return None
-    laid, logical = totals(arguments)
     fact = Padded(
         program.program, laid, logical, most.name or "", most.laid.dtype, tuple(most.laid.shape), tuple(most.laid.padded), most.laid.bytes,
         most.laid.logical,
