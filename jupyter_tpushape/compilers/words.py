@@ -91,6 +91,8 @@ def _advice(message: str) -> str:
 def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Verdict, Finding]:
     """XLA rejected the program."""
     message = str(program.error)
+    if "variable.var()" in message and (table := _table(program)) is not None:
+        return _without_kernel(seen, program, compiler, target, table)
     scopes = [match.group(1) for match in _NODE.finditer(message) if not match.group(1).startswith("__")]
     scope = scopes[0] if scopes else ""
     flow = seen.evidence.flow
@@ -105,6 +107,36 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
         "xla", program.program, Who.of(layer) if layer is not None else None, what, _first(message), _advice(message), kernel is not None
     )
     location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
+    finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
+    return Verdict(program.program, compiler, False, target, str(finding)), finding
+
+
+def _table(program: Lowered) -> Any:
+    """The first operation that reads what is no variable, such as a table of words: of that XLA only says that a check of its own failed."""
+    from ..graph.program import kernels
+    from ..graph.walk import walk
+
+    if program.graph is None:
+        return None
+    library = {function.signature.name: function for function in program.graph.as_graph_def().library.function}
+    return next(
+        (
+            met
+            for met in walk(program.graph, library)
+            if met.operation.type not in kernels() and any(tensor.dtype.name == "resource" for tensor in met.operation.inputs)
+        ),
+        None,
+    )
+
+
+def _without_kernel(seen: Any, program: Lowered, compiler: str, target: str, met: Any) -> tuple[Verdict, Finding]:
+    """An operation that XLA has no kernel for, and does not name."""
+    kind = met.operation.type
+    owner = program.scopes.node((met.by or met.operation).name) if program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, met.scope)
+    who = Who.of(node) if node is not None else None
+    fact = Refusal("xla", program.program, who, kind, "", _advice(f"No registered '{kind}'"), kernel=True)
+    location = met.line or ((node.location or node.called) if node is not None else None)
     finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
     return Verdict(program.program, compiler, False, target, str(finding)), finding
 
