@@ -181,4 +181,18 @@ def _said(value: Any, package: str) -> Any:
     if not module.startswith(f"{package}.") or not hasattr(kind, "__qualname__"):
         raise _Unknown
     name = f"{module}.{kind.__qualname__}"
-    return [name, _known(value.get_config(), package)] if kind is not value else name
+    return [name, _known(value.get_config(), package), _plain(vars(value))] if kind is not value else name
+
+
+# Whether something has run already, which is no part of what it does.
+_STATE = frozenset({"built", "_built", "_lock", "_is_built", "_called"})
+
+
+def _plain(held: Any) -> Any:
+    """Numbers and words that an object holds, by name: a configuration may leave some out (Keras 3's Huber its delta, a loss its dtype)."""
+    if isinstance(held, dict):
+        found = {str(name): _plain(value) for name, value in held.items() if name not in _STATE}
+        return {name: value for name, value in found.items() if value is not None}
+    if isinstance(held, (list, tuple)):
+        return [_plain(value) for value in held]
+    return held if isinstance(held, (bool, int, float, str)) else None
