@@ -132,6 +132,34 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_layers_and_operations_of_the_framework_s_own_have_keys_whether_or_not_they_compile(framework):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+
+    def of(more):
+        keras.backend.clear_session()
+        inputs = keras.Input((16, 16, 3))
+        model = keras.Model(inputs, layers.Dense(10)(layers.Flatten()(more()(inputs))))
+        model.compile("sgd", "mse")
+        return keys(model)
+
+    every = [
+        lambda: layers.UpSampling2D(2),
+        lambda: layers.UpSampling2D(2, interpolation="bilinear"),
+        lambda: layers.Resizing(8, 8),
+        lambda: layers.RandomFlip("horizontal"),
+        lambda: lambda x: x * 2.0,
+        lambda: lambda x: x * 3.0,
+        lambda: lambda x: x[:, 1:],
+        lambda: lambda x: x[:, :1],
+        lambda: lambda x: x + x * x,
+        lambda: lambda x: x * x - x,
+    ]
+    found = [key for more in every for key in of(more)]
+    assert all(found) and len(set(found)) == 2 * len(every)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_what_a_layer_has_adapted_to_is_part_of_the_key(framework):
     keras = importlib.import_module(framework)
 

@@ -16,10 +16,15 @@ from typing import Any
 import msgspec
 
 from ..flow.paths import to_wire
-from ..graph.program import _doubtful
+from ..graph.program import foreign
 from . import cache, hlo, process
 from .programs import Lowered, Parameter, Plan
 from .scopes import Found
+
+# Layers around a program that no configuration tells: a function, or a file's.
+_WRAPPERS = frozenset({"Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper"})
+# Where tf_keras has a layer of a TensorFlow function by its public name, with its arguments in the network's configuration.
+_OPERATIONS = "layers.core.tf_op_layer"
 
 
 class _Unknown(Exception):
@@ -111,11 +116,15 @@ def _installed(name: str) -> bool:
 def _structure(adapter: Any, model: Any) -> list[Any]:
     """The model as its configuration says it, and its variables: which are one and the same, and which are trained."""
     package = adapter.package
-    if _doubtful(model, package):
-        raise _Unknown
     layers = list(model._flatten_layers(include_self=True, recursive=True))
     for layer in layers:
         held = vars(layer)
+        if foreign(layer, package) or type(layer).__name__ in _WRAPPERS:
+            raise _Unknown
+        if type(layer).__module__.endswith(_OPERATIONS):
+            if not isinstance(getattr(layer, "symbol", "sliced"), str):
+                raise _Unknown
+            continue
         if any(callable(held.get(name)) for name in ("call", "train_step", "predict_step", "compute_loss")):
             raise _Unknown
         if not str(getattr(type(layer).call, "__module__", "")).startswith(f"{package}."):

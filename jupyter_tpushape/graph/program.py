@@ -188,20 +188,25 @@ def _doubtful(model: Any, package: str) -> bool:
         layers = list(model._flatten_layers(include_self=True, recursive=True))
     except Exception:
         return True
-    for layer in layers:
-        kind = type(layer)
-        if kind.__module__.split(".")[0] != package or kind.__name__ in DOUBTFUL or kind.__name__ not in compiled_layers(package):
+    return any(
+        type(layer).__name__ in DOUBTFUL or type(layer).__name__ not in compiled_layers(package) or foreign(layer, package)
+        for layer in layers
+    )
+
+
+def foreign(layer: Any, package: str) -> bool:
+    """Whether a layer's class, its activation, or an operation of the network that it is, is none of the framework's own."""
+    kind = type(layer)
+    if kind.__module__.split(".")[0] != package:
+        return True
+    if kind.__name__ in ("Sequential", "Functional", "Model"):
+        operations = getattr(layer, "_operations", None) or ()
+        if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
             return True
-        if kind.__name__ in ("Sequential", "Functional", "Model"):
-            operations = getattr(layer, "_operations", None) or ()
-            if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
-                return True
-        activation = getattr(layer, "activation", None)
-        if callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
-            (package, "keras.", "tf_keras.")
-        ):
-            return True
-    return False
+    activation = getattr(layer, "activation", None)
+    return callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
+        (package, "keras.", "tf_keras.")
+    )
 
 
 def program(seen: Any) -> Program | None:
