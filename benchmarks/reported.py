@@ -96,8 +96,8 @@ def translator(blocks: int, width: int, heads: int, inner: int, words: int, leng
     return build
 
 
-def picture(name: str, size: int, classes: int, policy: str = "float32") -> Build:
-    """One of keras.applications."""
+def picture(name: str, size: int, classes: int, policy: str = "float32", *, adam: bool = False) -> Build:
+    """One of keras.applications, with momentum or Adam."""
 
     def build() -> Any:
         keras.config.set_dtype_policy(policy)
@@ -105,7 +105,7 @@ def picture(name: str, size: int, classes: int, policy: str = "float32") -> Buil
             model = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=classes)
         finally:
             keras.config.set_dtype_policy("float32")
-        model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "sparse_categorical_crossentropy")
+        model.compile("adam" if adam else keras.optimizers.SGD(0.1, momentum=0.9), "sparse_categorical_crossentropy")
         return model
 
     return build
@@ -130,6 +130,13 @@ REPORTS: dict[str, tuple[Build, Any, str, str, str]] = {
     "resnet-128": (picture("ResNet50", 224, 1000), pictures(1024, 224), "v2-8", "runs", "tensorflow/tpu, ResNet50 in Keras, 128 a core"),
     "efficientnet-256": (picture("EfficientNetB0", 224, 1000), pictures(2048, 224), "v2-8", "refused: 8.38 of 8.00 GiB", "tensorflow/tpu#385, EfficientNetB0, 256 a core"),
     "efficientnet-128": (picture("EfficientNetB0", 224, 1000, "mixed_bfloat16"), pictures(1024, 224), "v2-8", "runs", "tensorflow/tpu#385, the same with 128 in bfloat16"),
+    "bert-large-2": (encoder(24, 1024, 16, 4096, 30522, 512, each=True), words(16, 512, each=True), "v2-8", "runs", "BERT paper, BERT-large, 2 of length 512 a core"),
+    "xlnet-4": (encoder(24, 1024, 16, 4096, 32000, 512, each=True), words(32, 512, each=True), "v3-8", "runs", "xlnet#259, 24 blocks of 1,024, 4 of length 512 a core"),
+    "xlnet-8": (encoder(24, 1024, 16, 4096, 32000, 512, each=True), words(64, 512, each=True), "v3-8", "refused", "xlnet#259, the same with 8 a core"),
+    "xception-16": (picture("Xception", 512, 104, adam=True), pictures(128, 512), "v3-8", "runs", "Kaggle flowers, Xception, 16 of 512 × 512 a core"),
+    "efficientnet-b6-32": (picture("EfficientNetB6", 384, 2, adam=True), pictures(256, 384), "v3-8", "runs", "Kaggle melanoma, EfficientNetB6, 32 of 384 × 384 a core"),
+    "efficientnet-b7-16": (picture("EfficientNetB7", 512, 104, adam=True), pictures(128, 512), "v3-8", "runs", "Kaggle flowers, EfficientNetB7, 16 of 512 × 512 a core"),
+    "efficientnet-256-bf16": (picture("EfficientNetB0", 224, 1000, "mixed_bfloat16"), pictures(2048, 224), "v2-8", "refused: 8.38 of 8.00 GiB", "tensorflow/tpu#385, EfficientNetB0, 256 a core in bfloat16"),
     "bert-256": (encoder(12, 768, 12, 3072, 30522, 128), words(2048, 128), "v3-8", "runs", "google-research/bert#721, BERT-base, 256 of length 128 a core"),
     "attention-64": (encoder(16, 128, 8, 512, 64, 1232, drop=0.0, each=True), words(512, 1232, each=True), "v5e-8", "refused: 52.85 of 15.75 GiB", "torch_xla, 16 small blocks, 64 of length 1232 a core"),
 }  # fmt: skip

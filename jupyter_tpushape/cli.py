@@ -168,7 +168,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
         "--compile-effort", choices=("quick", "full"), help="quick (default), or full: slower, but with the memory use of a real TPU run"
     )
     parser.add_argument(
-        "--compile-batches", action="store_true", help="with --compile tpu: also compile other batch sizes, up to the largest that fits"
+        "--compile-batches", action="store_true", help="with --compile tpu: also compile other batch sizes, up to the largest that compiles"
     )
     parser.add_argument("--no-fixes", action="store_true", help="do not search for fixes")
     parser.add_argument("--format", choices=("text", *check.FORMATS, *check.FOR_TOOLS), default="text")

@@ -69,7 +69,7 @@ def trace(
         compiler: ``"xla"`` or ``"tpu"`` to compile the program too.
         compile_timeout: time limit for one TPU compilation, in seconds; the default is 120.
         compile_effort: ``"quick"`` (the default) or ``"full"``, which takes longer and reports the memory use of a real TPU run.
-        compile_batches: whether to compile other batch sizes for the TPU too, up to the largest that fits: up to 16
+        compile_batches: whether to compile other batch sizes for the TPU too, up to the largest that compiles: up to 16
             compilations, which the report plots as memory by batch size.
         progress: called with one line of text when a step takes longer than a second.
 

@@ -15,6 +15,7 @@ from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.verdicts import lines
 
 MIB = 2**20
+GIB = 1024 * MIB
 
 
 def report(ok=True, compiler="tpu"):
@@ -70,6 +71,19 @@ def test_batches_of_both_efforts_are_lines_apart_and_a_limit_far_above_is_told()
     ]
     assert not figure.layout.shapes and figure.layout.annotations[0].text.partition(",")[0].endswith("16.00 GiB")
     assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) compile"
+
+
+def test_the_largest_batch_is_given_twice_in_the_text_and_in_the_chart():
+    made = report()
+    made.verdicts[0].tried = (
+        Tried(8, True, 8 * GIB, "quick", 9 * GIB), Tried(12, True, 15 * GIB, "quick", 17 * GIB), Tried(16, False, 20 * GIB, "full"),
+    )  # fmt: skip
+    assert lines(made.verdicts[0])[-1] == (
+        "rows on one core: 8 (8.00 GiB), 12 (15.00 GiB) compile; 16 do not; up to 8 leave enough memory for a run (an estimate)"
+    )
+    *_, figure = made.charts()
+    run = next(line for line in figure.data if "estimate" in line.name)
+    assert list(run.x) == [8, 12] and list(run.y) == [9 * 1024, 17 * 1024]
 
 
 def test_with_nothing_to_chart_one_line_says_what_to_do():

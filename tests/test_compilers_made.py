@@ -55,7 +55,17 @@ CHANGES = {
     "a name": {"name": "b"},
     "a frozen layer": {"trainable": False},
 }
-OF_TRAINING = {"a loss": {"loss": "mae"}, "an optimizer": {"optimizer": "sgd"}, "a metric": {"metrics": ["mae"]}}
+OF_TRAINING = {
+    "a loss": lambda keras: {"loss": "mae"},
+    "a loss's number": lambda keras: {"loss": keras.losses.Huber(2.0)},
+    "a loss's option": lambda keras: {"loss": keras.losses.CategoricalCrossentropy(from_logits=True)},
+    "an optimizer": lambda keras: {"optimizer": "sgd"},
+    "an optimizer's number": lambda keras: {"optimizer": keras.optimizers.Adam(beta_1=0.5)},
+    "an optimizer's option": lambda keras: {"optimizer": keras.optimizers.Adam(amsgrad=True)},
+    "a learning rate": lambda keras: {"optimizer": keras.optimizers.Adam(0.5)},
+    "a metric": lambda keras: {"metrics": ["mae"]},
+    "a metric's number": lambda keras: {"metrics": [keras.metrics.TopKCategoricalAccuracy(3)]},
+}
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -68,9 +78,13 @@ def test_the_same_model_made_again_has_the_same_keys_and_any_change_others(frame
         importlib.import_module(framework).backend.clear_session()
         changed = keys(pictures(framework, **change), units=change.get("units", 10))
         assert all(changed) and not {forward, train} & set(changed), what
+    keras = importlib.import_module(framework)
+    found = {train: "the model itself", keys(pictures(framework, loss=keras.losses.Huber(1.0)))[1]: "another number of the loss"}
     for what, change in OF_TRAINING.items():
-        importlib.import_module(framework).backend.clear_session()
-        assert keys(pictures(framework, **change))[1] not in ("", train), what
+        keras.backend.clear_session()
+        key = keys(pictures(framework, **change(keras)))[1]
+        assert key and key not in found, (what, found.get(key))
+        found[key] = what
     model = pictures(framework)
     for change in ({"rows": 128}, {"dtype": "uint8"}, {"place": "v6e"}):
         assert not {forward, train} & set(keys(model, **change)), change
@@ -115,6 +129,34 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
     call = model.layers[-1].call
     model.layers[-1].call = lambda inputs, training=None: call(inputs) * 2
     assert keys(model) == ["", ""]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_layers_and_operations_of_the_framework_s_own_have_keys_whether_or_not_they_compile(framework):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+
+    def of(more):
+        keras.backend.clear_session()
+        inputs = keras.Input((16, 16, 3))
+        model = keras.Model(inputs, layers.Dense(10)(layers.Flatten()(more()(inputs))))
+        model.compile("sgd", "mse")
+        return keys(model)
+
+    every = [
+        lambda: layers.UpSampling2D(2),
+        lambda: layers.UpSampling2D(2, interpolation="bilinear"),
+        lambda: layers.Resizing(8, 8),
+        lambda: layers.RandomFlip("horizontal"),
+        lambda: lambda x: x * 2.0,
+        lambda: lambda x: x * 3.0,
+        lambda: lambda x: x[:, 1:],
+        lambda: lambda x: x[:, :1],
+        lambda: lambda x: x + x * x,
+        lambda: lambda x: x * x - x,
+    ]
+    found = [key for more in every for key in of(more)]
+    assert all(found) and len(set(found)) == 2 * len(every)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -155,6 +155,28 @@ def test_what_lives_at_the_worst_moment_is_told_once(tmp_path):
     assert buffers.of_dump(tmp_path / "nothing") is None
 
 
+def test_what_a_loop_carries_is_the_loop_s(tmp_path):
+    """The compiler names it after the parameter of the loop's body."""
+    body = "%d (carried: (s32[], f32[200])) -> (s32[], f32[200]) {\n  %carried = (s32[], f32[200]{0}) parameter(0)\n}\n\n"
+    (tmp_path / "m.after_optimizations-buffer-assignment.txt").write_text(ASSIGNED.replace("loop{1} (phi)", "carried{1} (phi)"))
+    (tmp_path / "m.after_optimizations-live-range.txt").write_text(RANGES.replace("loop{1}", "carried{1}"))
+    (tmp_path / "m.after_optimizations.txt").write_text(body + PROGRAM)
+    assert ["model/lstm/while", 800, "f32[200]{0}"] in buffers.of_dump(tmp_path)["live"]
+
+
+@needs_libtpu
+def test_nearly_all_that_a_long_recurrence_keeps_for_its_gradient_is_its_layer_s():
+    """tf_keras puts the loop into a function, whose operations have no layer in their names."""
+    keras = importlib.import_module("keras")
+    layers = keras.layers
+    model = keras.Sequential([keras.Input((64, 1)), layers.LSTM(32, name="steps"), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = (tf.TensorSpec((8 * 2048, 64, 1)), tf.TensorSpec((8 * 2048, 1)))
+    train = tpushape.trace(model, data, tpu="v5e-8", compiler="tpu").verdicts[-1]
+    steps = next(layer for layer in train.layers if layer.name == "steps")
+    assert steps.temporaries > 0.9 * train.temporaries, train
+
+
 def test_operations_are_kept_by_their_place_in_the_program():
     text = 'HloModule m\n  %a = f32[] add(), metadata={op_name="one/Add"}\n  %b = f32[] add(), metadata={op_name="one/Add_1"}'
     answer = {"buffers": {"live": [["one/Add_1", 4, ""], ["parameter:3", 4, ""], ["elsewhere", 4, ""]]}}

@@ -95,10 +95,11 @@ def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_remat
     (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
     fact = finding.fact
     assert (fact.target, fact.temporaries, size(fact.needs), size(fact.has)) == ("v2-8", True, "7.59 GiB", "7.48 GiB")
+    # The last layer's gradient is being computed: its loop carries some more.
     assert fact.most and [(name, size(taken)) for name, taken in fact.layers] == [
+        ("r3", "1.94 GiB"),
         ("r0", "1.88 GiB"),
         ("r1", "1.88 GiB"),
-        ("r2", "1.88 GiB"),
     ]
     fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
     scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}

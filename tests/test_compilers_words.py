@@ -45,6 +45,27 @@ def test_an_operation_without_a_kernel(framework):
     assert "tpu-kernel" in [other.rule for other in report.findings]
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("within", [False, True])
+def test_a_table_of_words_of_which_xla_says_only_that_a_check_failed(framework, within):
+    keras = importlib.import_module(framework)
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3, 4]), 0)
+    find = tf.function(table.lookup) if within else table.lookup
+
+    class Own(keras.layers.Layer):
+        def call(self, x):
+            return tf.cast(find(tf.cast(x, tf.int32)), tf.float32)
+
+        def compute_output_shape(self, shape):
+            return shape
+
+    model = keras.Sequential([keras.layers.Input((8,)), Own(name="own")])
+    report = tpushape.trace(model, tf.TensorSpec((64, 8)), tpu="v5e-8", compiler="xla", fixes=False)
+    (finding,) = [finding for finding in report.findings if finding.rule == "xla-refused"]
+    assert finding.message == "own: XLA has no kernel for LookupTableFindV2."
+    assert finding.why == "Move the operation into dataset.map, where the host runs it, or replace it."
+
+
 def test_a_refusal_is_not_written_to_the_error_stream_as_well(capfd):
     refused("keras", lambda x: tf.reshape(x, [tf.cast(tf.reduce_sum(x), tf.int32), -1]))
     assert "Stack trace for op definition" not in capfd.readouterr().err

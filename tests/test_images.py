@@ -37,6 +37,14 @@ def test_a_machine_without_a_tpu_has_nothing_to_say(machine):
     assert machine(0, tensorflow="2.21.0", jax="0.10.2") == ""
 
 
+def test_the_compiler_s_extra_on_a_laptop_is_no_tpu(machine):
+    assert machine(0, tensorflow="2.21.0", jaxlib="0.10.2", libtpu="0.0.51") == ""
+
+
+def test_an_image_for_tpus_without_its_chips_says_that_there_are_none(machine):
+    assert "none found" in machine(0, google_colab="1.0.0", jax="0.7.2", libtpu="0.0.21")
+
+
 def test_colab_has_no_tensorflow_and_trains_on_jax(machine):
     said = machine(google_colab="1.0.0", jax="0.7.2", libtpu="0.0.21")
     assert "1 TPU chip" in said and "Colab" in said
@@ -50,7 +58,7 @@ def test_kaggle_has_a_tensorflow_that_does_not_see_the_tpu(machine):
 
 def test_a_vm_without_the_wheel_is_told_which_one(machine):
     said = machine(4, tensorflow="2.21.0")
-    assert re.search(r'tensorflow 2\.21\.0 .*TPU: pip install "tensorflow-tpu==2\.20\.\*"', said)
+    assert re.search(r'tensorflow 2\.21\.0 .*TPU: pip install "tensorflow-tpu==2\.20\.\*" "libtpu==0\.0\.14"', said)
 
 
 def test_a_vm_with_the_wheel_is_as_it_should_be_unless_another_one_lies_over_it(machine):

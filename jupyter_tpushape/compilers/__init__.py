@@ -26,7 +26,7 @@ def verdicts(
         seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (``tpushape compiler install``).
         progress: called with a line of text when something takes more than a second. limits: time, memory and effort of a
             compilation (:class:`process.Limits`); the environment's by default. fixes: whether to try, by compiling, what makes a
-            program fit that does not. batches: whether to compile other batches too, up to the largest that fits.
+            program fit that does not. batches: whether to compile other batches too, up to the largest that compiles.
 
     Raises:
         ValueError: where the TPU compiler is asked without a target.
@@ -78,7 +78,7 @@ def verdicts(
             # Only now: several large programs at once would want more memory than there is.
             for other in open_batch.beside(seen, plan, said[-1].seconds, limits.seconds):
                 others.append(question(seen, other, limits))  # noqa: PERF401
-            refused, more = open_batch.told(seen, said[-1], others, progress)
+            refused, more = open_batch.told(seen, said[-1], plan, others, progress)
             said = [*refused, *said]
             for finding in more:
                 _merge(findings, finding)
@@ -98,7 +98,7 @@ def verdicts(
 
 
 def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limits: Any, progress: Progress, search: bool) -> list[Finding]:
-    """Puts other batches that were compiled beside the verdict's own; ``search`` compiles more, up to the largest that fits."""
+    """Puts other batches that were compiled beside the verdict's own; ``search`` compiles more, up to the largest that compiles."""
     from .fit import batches
 
     # Without a yes or no to this batch there is nothing to go on from.

@@ -22,6 +22,7 @@ _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 _OPERAND = re.compile(r"%([\w.\-]+)")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _CALLS = re.compile(r"calls=%?([\w.\-]+)")
+_LOOPS = re.compile(r"(?:body|condition)=%?([\w.\-]+)")
 # What only hands on what it was given: the operation is that of its operand.
 _HANDS_ON = {"copy", "bitcast", "get-tuple-element", "reshape", "transpose", "copy-start", "copy-done", "convert"}
 
@@ -135,6 +136,9 @@ class _Program:
         self.instructions: dict[str, _Instruction] = {}
         self.roots: dict[str, str] = {}
         self.parameters: dict[str, int] = {}
+        # What a loop carries is held by the parameter of its body.
+        self.carried: dict[str, str] = {}
+        self.loops: dict[str, str] = {}
         computation, entry = "", False
         for line in text.splitlines():
             header = _COMPUTATION.match(line)
@@ -151,6 +155,10 @@ class _Program:
             )
             if kind == "parameter" and entry and operands.isdigit():
                 self.parameters[name] = int(operands)
+            elif kind == "parameter":
+                self.carried[name] = computation
+            elif kind == "while":
+                self.loops |= dict.fromkeys(_LOOPS.findall(rest), name)
             if line.lstrip().startswith("ROOT "):
                 self.roots[computation] = name
 
@@ -161,6 +169,8 @@ class _Program:
         found = self.instructions.get(name)
         if found is None or depth > 12:
             return ""
+        if name in self.carried:
+            return self.operation(self.loops.get(self.carried[name], ""), "", depth + 1)
         if index and found.calls:
             root = self.instructions.get(self.roots.get(found.calls, ""))
             first, _, rest = index.partition(",")

@@ -15,7 +15,7 @@ import msgspec
 MOST = 256
 MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
-FORMAT = "6"
+FORMAT = "7"
 
 
 def folder() -> Path:

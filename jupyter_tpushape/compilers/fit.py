@@ -1,4 +1,4 @@
-"""Finds the largest batch per core that fits, by compiling."""
+"""Finds the largest batch per core that compiles within the memory."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Fit:
         on = f"in {self.parts} parts of a mesh of {self.replicas}" if self.parts else f"on {self.replicas}"
         return (
             f"{self.target}: {self.rows} rows per core ({self.batch} {on}) compile within {size(self.hbm_bytes)}"
-            f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. With an estimate of the other memory that a "
-            f"run needs, {f'{self.safe} rows per core fit' if self.safe else 'no batch that was tried fits'}."
+            f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. "
+            f"{f'{self.safe} rows per core leave' if self.safe else 'No batch that was tried leaves'} enough memory for a run (an estimate)."
         )
 
 

@@ -20,7 +20,7 @@ class Lengths:
     Attributes:
         target: the slice's name.
         lora: the rank of the LoRA factors; 0 if the model was trained as built.
-        tried: ``(length, result)`` in ascending order of length. The last one may fit no row at all; longer ones were not tried.
+        tried: ``(length, result)`` in ascending order of length. At the last one perhaps no row compiles; longer ones were not tried.
     """
 
     target: str
@@ -33,7 +33,7 @@ class Lengths:
         return max((length for length, fit in self.tried if fit.rows), default=0)
 
     def batch(self, length: int) -> int:
-        """The largest global batch at a length, in rows; 0 if none fits or the length was not tried."""
+        """The largest global batch at a length, in rows; 0 if none compiles or the length was not tried."""
         return dict(self.tried)[length].batch if length in dict(self.tried) else 0
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ def fit_length(
     compile_effort: str | None = None,
     progress: Progress = None,
 ) -> Lengths:
-    """Finds the largest batch at each length of a sequence that the TPU compiler accepts, up to the first length at which no row fits.
+    """Finds the largest batch at each length of a sequence that the TPU compiler accepts, up to the first length at which no row compiles.
 
     Every result was compiled; see ``fit_batch``.
 
@@ -73,7 +73,7 @@ def fit_length(
         progress: called with one line of text for each compilation.
 
     Returns:
-        The results; ``.longest`` is the largest length that fits, ``.batch(length)`` the largest global batch at a length.
+        The results; ``.longest`` is the largest length at which a row compiles, ``.batch(length)`` the largest global batch at a length.
 
     Raises:
         ValueError: if there is no length, if no layer offers LoRA, and as ``fit_batch`` does.

@@ -54,12 +54,10 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
     # As fit has it: tf_keras converts Python control flow, Keras 3 does not.
     autograph = adapter.name == "tf_keras"
 
-    if plan.rows == "open":
-        specs.append(tf.TensorSpec((), tf.int32))
+    specs += [tf.TensorSpec((), tf.int32) for _ in plan.sizes]
 
     def packed(flat: tuple[Any, ...]) -> list[Any]:
-        if plan.rows == "open":
-            flat = tuple(_opened(tensor, flat[-1]) for tensor in flat[:-1])
+        flat = _opened(flat[: len(found)], flat[len(found) :], plan.sizes)
         return [map_leaves(lambda leaf: flat[places[id(leaf)]], argument) for argument in arguments]
 
     try:
@@ -86,8 +84,7 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
                 made.hlo = roots.restored(function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
         made.replicas = sums.replicas if sums.made else 1
         made.parameters = list(_parameters(seen, owners, concrete, found))
-        if plan.rows == "open":
-            made.parameters.insert(len(found), Parameter("rows", "", ()))
+        made.parameters[len(found) : len(found)] = [Parameter("size", "", ()) for _ in plan.sizes]
     except Exception as error:
         made.error = error
     return made
@@ -116,15 +113,17 @@ def _make_metrics(adapter: Any, model: Any, packed: Callable[[tuple[Any, ...]], 
         tf.function(update, autograph=False).get_concrete_function(predicted, *specs)
 
 
-def _opened(tensor: Any, rows: Any) -> Any:
-    """A tensor whose first axis holds as many rows as is known when the program runs, as a TPU gets what a pipeline leaves open."""
-    from tensorflow.compiler.tf2xla.python import xla
+def _opened(flat: tuple[Any, ...], sizes: tuple[Any, ...], of: tuple[tuple[tuple[int, int], ...], ...]) -> tuple[Any, ...]:
+    """Tensors with axes whose sizes are known when the program runs, as a TPU gets what a pipeline leaves open; ``of``: which each size is of."""
+    opened = list(flat)
+    for size, axes in zip(sizes, of, strict=True):
+        from tensorflow.compiler.tf2xla.python import xla
 
-    if not tensor.shape.rank:
-        return tensor
-    opened = xla.set_dynamic_dimension_size(tensor, 0, rows)
-    opened.set_shape((None, *tensor.shape[1:]))
-    return opened
+        for place, axis in axes:
+            shape = opened[place].shape.as_list()
+            opened[place] = xla.set_dynamic_dimension_size(opened[place], axis, size)
+            opened[place].set_shape([None if at == axis else n for at, n in enumerate(shape)])
+    return tuple(opened)
 
 
 @contextlib.contextmanager

@@ -16,10 +16,15 @@ from typing import Any
 import msgspec
 
 from ..flow.paths import to_wire
-from ..graph.program import _doubtful
+from ..graph.program import foreign
 from . import cache, hlo, process
 from .programs import Lowered, Parameter, Plan
 from .scopes import Found
+
+# Layers around a program that no configuration tells: a function, or a file's.
+_WRAPPERS = frozenset({"Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper"})
+# Where tf_keras has a layer of a TensorFlow function by its public name, with its arguments in the network's configuration.
+_OPERATIONS = "layers.core.tf_op_layer"
 
 
 class _Unknown(Exception):
@@ -44,7 +49,7 @@ def key(seen: Any, plan: Plan, place: str) -> str:
     try:
         parts = [
             cache.FORMAT, place, plan.label, _versions(adapter.package), os.environ.get("XLA_FLAGS", ""), os.environ.get("TF_XLA_FLAGS", ""),
-            [[to_wire(leaf.path), leaf.spec.shape, leaf.spec.dtype] for leaf in plan.leaves],
+            [[to_wire(leaf.path), leaf.spec.shape, leaf.spec.dtype] for leaf in plan.leaves], plan.sizes,
             _structure(adapter, model), seen.program.training, _said(seen.program.loss, adapter.package),
             _said(adapter.compile_arguments(model), adapter.package) if plan.name == "train" else "",
             [(node.id, node.name, node.kind, node.op, node.parent) for node in seen.evidence.flow.nodes],
@@ -111,11 +116,15 @@ def _installed(name: str) -> bool:
 def _structure(adapter: Any, model: Any) -> list[Any]:
     """The model as its configuration says it, and its variables: which are one and the same, and which are trained."""
     package = adapter.package
-    if _doubtful(model, package):
-        raise _Unknown
     layers = list(model._flatten_layers(include_self=True, recursive=True))
     for layer in layers:
         held = vars(layer)
+        if foreign(layer, package) or type(layer).__name__ in _WRAPPERS:
+            raise _Unknown
+        if type(layer).__module__.endswith(_OPERATIONS):
+            if not isinstance(getattr(layer, "symbol", "sliced"), str):
+                raise _Unknown
+            continue
         if any(callable(held.get(name)) for name in ("call", "train_step", "predict_step", "compute_loss")):
             raise _Unknown
         if not str(getattr(type(layer).call, "__module__", "")).startswith(f"{package}."):
@@ -181,4 +190,18 @@ def _said(value: Any, package: str) -> Any:
     if not module.startswith(f"{package}.") or not hasattr(kind, "__qualname__"):
         raise _Unknown
     name = f"{module}.{kind.__qualname__}"
-    return [name, _known(value.get_config(), package)] if kind is not value else name
+    return [name, _known(value.get_config(), package), _plain(vars(value))] if kind is not value else name
+
+
+# Whether something has run already, which is no part of what it does.
+_STATE = frozenset({"built", "_built", "_lock", "_is_built", "_called"})
+
+
+def _plain(held: Any) -> Any:
+    """Numbers and words that an object holds, by name: a configuration may leave some out (Keras 3's Huber its delta, a loss its dtype)."""
+    if isinstance(held, dict):
+        found = {str(name): _plain(value) for name, value in held.items() if name not in _STATE}
+        return {name: value for name, value in found.items() if value is not None}
+    if isinstance(held, (list, tuple)):
+        return [_plain(value) for value in held]
+    return held if isinstance(held, (bool, int, float, str)) else None

@@ -58,18 +58,20 @@ class Lowered:
 class Plan:
     """A program that can be lowered: its name, the arguments of its function, and the leaves of the data in them.
 
-    ``rows``: whether it is of a ``full`` batch, of the ``last`` one, or leaves the batch axis ``open``: then the rows come in as one more
-    argument, and those of ``leaves`` are the most that there can be.
+    ``rows``: whether it is of a ``full`` batch, of the ``last`` one, or leaves sizes open: that of the batch (``open``), or of other ``axes``.
+    ``sizes`` are those: each comes in as one more argument, and is that of the axes it lists, as ``(place of the leaf, axis)``. The shapes of
+    ``leaves`` are the largest that there can be.
     """
 
     name: str
     arguments: tuple[Any, ...]
     leaves: list[Leaf]
-    rows: Literal["full", "last", "open"] = "full"
+    rows: Literal["full", "last", "open", "axes"] = "full"
+    sizes: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     @property
     def label(self) -> str:
-        """``train``, or ``train-last``, ``train-open``."""
+        """``train``, or ``train-last``, ``train-open``, ``train-axes``."""
         return self.name if self.rows == "full" else f"{self.name}-{self.rows}"
 
 

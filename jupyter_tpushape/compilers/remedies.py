@@ -71,7 +71,7 @@ def _say_nothing(_: str) -> None:
 
 
 class _NoAnswer(Exception):
-    """The compiler gave no verdict on whether it fits."""
+    """The compiler gave no verdict on it."""
 
 
 def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: process.Limits) -> Tried:
@@ -139,7 +139,7 @@ def _available(seen: Any) -> int:
 def _with_margin(seen: Any, tried: list[Tried]) -> str:
     """The batch that leaves memory for what a run needs besides the program."""
     rows = safe_rows(tried, _available(seen))
-    return f"; with an estimate of the other memory that a run needs, {f'{rows:,} fit' if rows else 'none that was tried fits'}"
+    return f"; {f'{rows:,} leave' if rows else 'none that was tried leaves'} enough memory for a run (an estimate)"
 
 
 Other = tuple[str, str, str, Callable[[], Any]]

@@ -21,7 +21,7 @@ _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
 _DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)
 _ADVICE = [
-    (_DYNAMIC, "Use one batch size: batch(..., drop_remainder=True), or pad the last batch."),
+    (_DYNAMIC, "Use one size: batch(..., drop_remainder=True), and pad or resize other axes of unknown size in the pipeline."),
     (re.compile(r"No registered '|unsupported operations"), "Move the operation into dataset.map, where the host runs it, or replace it."),
     (re.compile(r"compile-time constant"), "XLA must know sizes at compile time. Take the size from static shapes, or pad to a fixed size and mask."),
     (re.compile(r"tensor list size|maximum_iteration"), "Pass maximum_iterations to the loop, or loop over tf.range(n)."),
@@ -55,7 +55,7 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 def _line(program: Lowered, scope: str) -> Any:
     """The user's own line that made the operation of this name; ``None`` where it is a gradient's."""
-    from ..graph.program import user_line
+    from ..graph.wrote import user_line
     from ..trace.locations import is_user_file
 
     try:
@@ -91,6 +91,8 @@ def _advice(message: str) -> str:
 def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Verdict, Finding]:
     """XLA rejected the program."""
     message = str(program.error)
+    if "variable.var()" in message and (table := _table(program)) is not None:
+        return _without_kernel(seen, program, compiler, target, table)
     scopes = [match.group(1) for match in _NODE.finditer(message) if not match.group(1).startswith("__")]
     scope = scopes[0] if scopes else ""
     flow = seen.evidence.flow
@@ -105,6 +107,36 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
         "xla", program.program, Who.of(layer) if layer is not None else None, what, _first(message), _advice(message), kernel is not None
     )
     location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
+    finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
+    return Verdict(program.program, compiler, False, target, str(finding)), finding
+
+
+def _table(program: Lowered) -> Any:
+    """The first operation that reads what is no variable, such as a table of words: of that XLA only says that a check of its own failed."""
+    from ..graph.program import kernels
+    from ..graph.walk import walk
+
+    if program.graph is None:
+        return None
+    library = {function.signature.name: function for function in program.graph.as_graph_def().library.function}
+    return next(
+        (
+            met
+            for met in walk(program.graph, library)
+            if met.operation.type not in kernels() and any(tensor.dtype.name == "resource" for tensor in met.operation.inputs)
+        ),
+        None,
+    )
+
+
+def _without_kernel(seen: Any, program: Lowered, compiler: str, target: str, met: Any) -> tuple[Verdict, Finding]:
+    """An operation that XLA has no kernel for, and does not name."""
+    kind = met.operation.type
+    owner = program.scopes.node((met.by or met.operation).name) if program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, met.scope)
+    who = Who.of(node) if node is not None else None
+    fact = Refusal("xla", program.program, who, kind, "", _advice(f"No registered '{kind}'"), kernel=True)
+    location = met.line or ((node.location or node.called) if node is not None else None)
     finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
     return Verdict(program.program, compiler, False, target, str(finding)), finding
 
@@ -181,7 +213,6 @@ def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
     most = max(variables, key=lambda argument: argument.waste, default=None)
     if most is None or logical < 64 * 1024 or laid < 1.5 * logical:
         return None
-    laid, logical = totals(arguments)
     fact = Padded(
         program.program, laid, logical, most.name or "", most.laid.dtype, tuple(most.laid.shape), tuple(most.laid.padded), most.laid.bytes,
         most.laid.logical,

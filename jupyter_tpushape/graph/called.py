@@ -1,7 +1,8 @@
 """The functions that a traced program calls: their graphs, what of their inputs is known when the program is compiled, and their loops.
 
 A ``tf.function`` in a layer, a branch or the body of a loop is a graph of its own. Nothing is computed, and no graph of the user's is changed:
-where a gradient has to be taken to see what it keeps, that happens in a copy.
+where a gradient has to be taken to see what it keeps, that happens in a copy. TensorFlow 1 calls a function by a node whose operation is the
+function's name, and keeps its definition only: a copy stands for its graph, too.
 """
 
 from __future__ import annotations
@@ -77,18 +78,29 @@ def keeps_values_inside(loop: Any, caller: Any) -> bool:
     Args:
         caller: the graph that holds the function's definition.
     """
-    from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
-
     if not endless(loop):
         return False
     try:
         library = caller.as_graph_def().library.function
         definition = next(one for one in library if one.signature.name == loop.graph.name or _holds(one, loop))
-        with caller.as_default():
-            copy = function_def_to_graph(definition)
-        return keeps_values(copy.get_operation_by_name(loop.name), False)
+        return keeps_values(copied(definition, caller).get_operation_by_name(loop.name), False)
     except Exception:  # what cannot be copied is not judged
         return False
+
+
+def copied(definition: Any, caller: Any) -> Any:
+    """A graph of its own of a function's definition, ``None`` where TensorFlow makes none.
+
+    Args:
+        caller: the graph that holds the definition, and those of the functions that are called inside.
+    """
+    from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
+
+    try:
+        with caller.as_default():
+            return function_def_to_graph(definition)
+    except Exception:
+        return None
 
 
 def _holds(definition: Any, loop: Any) -> bool:

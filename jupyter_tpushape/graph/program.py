@@ -6,7 +6,6 @@ other layers, losses or operations of the user's own, or with preprocessing insi
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -16,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from ..flow import Location
-from ..trace.locations import is_user_file, location
 from ..trace.recorder import Recorder
 from ..trace.run import run
-from .called import called_graphs, keeps_values, keeps_values_inside, known_inside
+from .called import keeps_values, keeps_values_inside
+from .walk import OUTSIDE, Met, nodes, static, walk
+from .wrote import asked_for, made_by_user, never_fed, user_line
 
 # Beside the table of constants: operands that its made-up ones did not reach, or that XLA takes as they are where a TPU does not.
 BESIDE: dict[str, tuple[int, ...]] = {
     "Slice": (2,), "SplitV": (1, 2), "StatelessRandomNormalV2": (0,), "StatelessRandomUniformV2": (0,), "TopKV2": (1,),
 }  # fmt: skip
-# What a graph holds beside the replica's own operations.
-OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPUReplicatedOutput", "TPUReplicateMetadata"})
 BOUNDED = frozenset({"Where", "Unique", "UniqueV2", "DynamicPartition"})
 ELEMENTWISE = frozenset(
     {"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"}
@@ -101,107 +99,10 @@ def _every(module: Any) -> frozenset[str]:
     return frozenset(kernel.op for kernel in module.get_all_registered_kernels().kernel if kernel.device_type == _XLA)
 
 
-def user_line(operation: Any) -> Location | None:
-    """The line of the user's own source that made an operation; ``None`` where a built-in layer did."""
-    if not _made_by_user(operation):
-        return None
-    frames = [frame for frame in operation.traceback if is_user_file(frame.filename)]
-    return location((frames[-1].filename, int(frames[-1].lineno))) if frames else None
-
-
-def _made_by_user(operation: Any) -> bool:
-    """Whether the user's code called the TensorFlow function that made this, with no Keras layer's code in between."""
-    try:
-        frames = list(operation.traceback)
-    except Exception:
-        return False
-    for frame in reversed(frames):
-        if "/tensorflow/" in frame.filename or "/jupyter_tpushape/" in frame.filename:
-            continue
-        return is_user_file(frame.filename)
-    return False
-
-
-def _never_fed(operation: Any) -> bool:
-    """Whether the user's code itself made this placeholder (``tf.compat.v1.placeholder``): no trace of ours stands between."""
-    try:
-        frames = list(operation.traceback)
-    except Exception:
-        return False
-    callers = (frame for frame, called in itertools.pairwise(frames) if called.name == "placeholder" and "/tensorflow/" in called.filename)
-    return any(is_user_file(frame.filename) for frame in callers)
-
-
-def _asked_for(operation: Any) -> bool:
-    """Whether the user asked for this assertion; TensorFlow puts some of its own into its functions."""
-    try:
-        frames = [frame.filename for frame in operation.traceback]
-    except Exception:
-        return False
-    user = max((i for i, name in enumerate(frames) if is_user_file(name)), default=-1)
-    inside = [name for name in frames[user + 1 :] if not name.endswith(("traceback_utils.py", "dispatch.py", "deprecation.py"))]
-    return user >= 0 and bool(inside) and inside[0].rsplit("/", 1)[-1] in _ASSERTIONS
-
-
-_ASSERTIONS = frozenset(
-    {"check_ops.py", "check_ops_v2.py", "control_flow_assert.py", "numerics.py", "gen_array_ops.py", "tf_should_use.py"}
-)
-
-
-def _static(tensor: Any, known: dict[int, bool]) -> bool:
-    """Whether a value follows from constants and static shapes alone, so that XLA has it when it compiles."""
-    pending, path = [tensor.op], []
-    while pending:
-        operation = pending.pop()
-        if id(operation) in known:
-            if known[id(operation)]:
-                continue
-            break
-        kind = operation.type
-        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "VariableShape", "BroadcastGradientArgs"):
-            continue
-        if kind in OUTSIDE or not operation.inputs or operation.op_def.is_stateful:
-            break
-        path.append(operation)
-        known[id(operation)] = True  # so far; a leaf that says otherwise ends the walk
-        pending.extend(source.op for source in operation.inputs)
-    else:
-        return True
-    for operation in path:
-        del known[id(operation)]
-    known[id(tensor.op)] = False
-    return False
-
-
 def _dtype(value: Any) -> str:
     import tensorflow as tf
 
     return str(tf.as_dtype(value).name)
-
-
-def _called(node: Any) -> Iterator[str]:
-    """Names of the functions that a node of a graph calls."""
-    for value in node.attr.values():
-        if value.HasField("func"):
-            yield value.func.name
-        for function in value.list.func:
-            yield function.name
-
-
-def _nodes(graph: Any) -> Iterator[Any]:
-    """Every node of the functions that a graph calls; not of those it merely holds (the GPU's version of an LSTM)."""
-    definition = graph.as_graph_def()
-    library = {function.signature.name: function for function in definition.library.function}
-    pending = [name for node in definition.node for name in _called(node)]
-    seen: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name in seen or name not in library:
-            continue
-        seen.add(name)
-        for node in library[name].node_def:
-            yield node
-            pending.extend(_called(node))
 
 
 def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
@@ -210,68 +111,56 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
     Args:
         training: whether gradients flow through it, which loops without a bound do not survive.
     """
-    known, here = kernels(), registered()
-    for kind, operation, found, inside in _walk(graph):
+    known, here, definition = kernels(), registered(), graph.as_graph_def()
+    functions = {function.signature.name: function for function in definition.library.function}
+    located: set[str] = set()
+    for met in walk(graph, functions):
+        kind = met.operation.type
         if kind not in known and kind not in here:
-            if not inside:  # those inside are named below, each once
-                yield Use("kernel", kind, operation.name, location=user_line(operation))
-        elif not inside or _made_by_user(operation):
-            yield from _uses_of_one(operation, known.get(kind, {}), found, training, graph if inside else None)
+            if met.by is None or met.by_user:
+                yield Use("kernel", kind, met.scope, location=met.line)
+                located |= {kind} if met.by is not None else set()
+        elif met.by is None or met.by_user:
+            yield from _uses_of_one(met, known.get(kind, {}), training, graph)
     for operation in graph.get_operations():
-        if operation.type == "Placeholder" and _never_fed(operation):
+        if operation.type == "Placeholder" and never_fed(operation):
             yield Use("placeholder", "Placeholder", operation.name, location=user_line(operation))
-    for kind in dict.fromkeys(node.op for node in _nodes(graph)):
-        if kind not in known and kind not in here and kind not in OUTSIDE and kind != "_Arg":
+    for kind in dict.fromkeys(node.op for node in nodes(definition, functions)):
+        if not (kind in known or kind in here or kind in OUTSIDE or kind in functions or kind in located or kind == "_Arg"):
             yield Use("kernel", kind, "a function that the program calls")
 
 
-def _walk(graph: Any) -> Iterator[tuple[str, Any, dict[int, bool], bool]]:
-    """Every operation with what is known of its graph's values; those of the functions that are called come behind, marked as inside."""
-    pending: list[tuple[Any, dict[int, bool], bool]] = [(graph, {}, False)]
-    seen: set[int] = set()
-    while pending:
-        current, values, inside = pending.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        for operation in current.get_operations():
-            if operation.type in OUTSIDE:
-                continue
-            yield operation.type, operation, values, inside
-            pending.extend((inner, known_inside(operation, inner, _static, values), True) for _, inner in called_graphs(operation))
-
-
-def _uses_of_one(operation: Any, limits: dict[str, frozenset[str]], values: dict[int, bool], training: bool, caller: Any) -> Iterator[Use]:
+def _uses_of_one(met: Met, limits: dict[str, frozenset[str]], training: bool, program: Any) -> Iterator[Use]:
     """What is to be said of one operation that has a kernel.
 
     Args:
-        limits: the dtypes that its attributes are limited to. values: what is known of its graph. caller: the program, for one inside a function.
+        limits: the dtypes that its attributes are limited to. program: the graph that the walk began with.
     """
-    kind, scope = operation.type, operation.name
+    operation, kind, scope, values = met.operation, met.operation.type, met.scope, met.values
     for name, allowed in limits.items():
         try:
             dtype = _dtype(operation.get_attr(name))
         except (TypeError, ValueError):
             continue
         if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
-            yield Use("dtype", kind, scope, dtype, user_line(operation))
+            yield Use("dtype", kind, scope, dtype, met.line)
     for position in constants().get(kind, ()):
         # Of tf.range that autograph loops over only the operands are used.
-        if not _static(operation.inputs[position], values) and (kind != "Range" or operation.outputs[0].consumers()):
-            yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))
+        if not static(operation.inputs[position], values) and (kind != "Range" or operation.outputs[0].consumers()):
+            yield Use("constant", kind, scope, operation.inputs[position].op.type, met.line)
             break
-    if kind in BOUNDED and _made_by_user(operation):
-        yield Use("bounded", kind, scope, location=user_line(operation))
-    elif kind in ELEMENTWISE and caller is None and _mixes(operation) and _made_by_user(operation):
-        yield Use("mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), user_line(operation))
-    elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _asked_for(operation):
-        yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=user_line(operation))
+    if kind in BOUNDED and met.by_user:
+        yield Use("bounded", kind, scope, location=met.line)
+    elif kind in ELEMENTWISE and met.by is None and _mixes(operation) and met.by_user:
+        yield Use("mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), met.line)
+    elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and asked_for(met.wrote):
+        yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=met.line)
     elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
-        yield Use("product", kind, scope, "int64", user_line(operation))
-    elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation):
-        kept = keeps_values(operation, _has_gradients(operation.graph)) if caller is None else keeps_values_inside(operation, caller)
+        yield Use("product", kind, scope, "int64", met.line)
+    elif kind in ("While", "StatelessWhile") and training and met.by_user:
+        kept = keeps_values(operation, _has_gradients(operation.graph)) if met.by is None else keeps_values_inside(operation, program)
         if kept:
-            yield Use("loop", kind, scope, location=user_line(operation))
+            yield Use("loop", kind, scope, location=met.line)
 
 
 def _has_gradients(graph: Any) -> bool:
@@ -281,7 +170,7 @@ def _has_gradients(graph: Any) -> bool:
 
 def _static_outputs(operation: Any, values: dict[int, bool]) -> bool:
     # Shape arithmetic is done when the program is compiled, whatever its dtype.
-    return bool(operation.outputs) and _static(operation.outputs[0], values)
+    return bool(operation.outputs) and static(operation.outputs[0], values)
 
 
 def _mixes(operation: Any) -> bool:
@@ -299,20 +188,25 @@ def _doubtful(model: Any, package: str) -> bool:
         layers = list(model._flatten_layers(include_self=True, recursive=True))
     except Exception:
         return True
-    for layer in layers:
-        kind = type(layer)
-        if kind.__module__.split(".")[0] != package or kind.__name__ in DOUBTFUL or kind.__name__ not in compiled_layers(package):
+    return any(
+        type(layer).__name__ in DOUBTFUL or type(layer).__name__ not in compiled_layers(package) or foreign(layer, package)
+        for layer in layers
+    )
+
+
+def foreign(layer: Any, package: str) -> bool:
+    """Whether a layer's class, its activation, or an operation of the network that it is, is none of the framework's own."""
+    kind = type(layer)
+    if kind.__module__.split(".")[0] != package:
+        return True
+    if kind.__name__ in ("Sequential", "Functional", "Model"):
+        operations = getattr(layer, "_operations", None) or ()
+        if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
             return True
-        if kind.__name__ in ("Sequential", "Functional", "Model"):
-            operations = getattr(layer, "_operations", None) or ()
-            if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
-                return True
-        activation = getattr(layer, "activation", None)
-        if callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
-            (package, "keras.", "tf_keras.")
-        ):
-            return True
-    return False
+    activation = getattr(layer, "activation", None)
+    return callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
+        (package, "keras.", "tf_keras.")
+    )
 
 
 def program(seen: Any) -> Program | None:
@@ -357,7 +251,7 @@ def sizes_as_numbers(seen: Any) -> list[Use]:
     return [
         Use("size", "Shape", operation.name, location=user_line(operation))
         for operation in opened.graph.get_operations()
-        if operation.type == "Cast" and operation.outputs[0].dtype.is_floating and _made_by_user(operation) and _from_size(operation)
+        if operation.type == "Cast" and operation.outputs[0].dtype.is_floating and made_by_user(operation) and _from_size(operation)
     ]
 
 

@@ -377,6 +377,6 @@ def _reads(tensor: Any, made: dict[int, Any]) -> bool:
 
 
 def _line(operation: Any) -> Location | None:
-    from .program import user_line
+    from .wrote import user_line
 
     return user_line(operation) if operation is not None else None

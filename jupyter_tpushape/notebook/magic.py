@@ -51,7 +51,9 @@ class TpuShapeMagics(Magics):
         help="quick (default), or full: slower, but with the memory use of a real TPU run.",
     )
     @argument(
-        "--compile-batches", action="store_true", help="With --compile tpu: also compile other batch sizes, up to the largest that fits."
+        "--compile-batches",
+        action="store_true",
+        help="With --compile tpu: also compile other batch sizes, up to the largest that compiles.",
     )
     @argument("--loss", default=None, help="Name of a loss to use instead of the compiled one.")
     @argument("--batch-size", type=int, default=None, help="Batch size, for arrays.")

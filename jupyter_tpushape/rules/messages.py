@@ -157,7 +157,7 @@ _TODAY: tuple[Known, ...] = (
     known(
         "no-tpu", r"(?:Please provide a TPU Name to connect to|TPUs not found in the cluster|Op 'ConfigureDistributedTPU'|__inference__tpu_init_fn_\S+.{0,40} is neither a type of a primitive)",
         "The setup found no TPU that this TensorFlow can use.",
-        "On a Cloud TPU VM, install tensorflow-tpu (2.20 is its last release) and use tpu='local'. On Colab and Kaggle, TensorFlow does "
+        "On a Cloud TPU VM, install tensorflow-tpu (2.20 is its last release) with libtpu 0.0.14, and use tpu='local'. On Colab and Kaggle, TensorFlow does "
         'not see the TPU: set KERAS_BACKEND=jax and use Keras 3 on JAX. To check a program without a TPU, use tpushape.tpu_strategy("v5e-8").',
     ),
     known(

@@ -150,11 +150,14 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
     if program is None or evidence.target is None:
         return
     text = any(leaf.dtype == "string" for _, leaf in evidence.sample.leaves("x")) if evidence.split is not None else False
+    takes_text = {edge.target for edge in evidence.flow.edges if edge.spec is not None and edge.spec.dtype == "string"}
     told: set[tuple[str, str]] = set()
     for use in program.uses:
         if text and (use.op in TEXT or "String" in use.op):
             continue  # what is wrong with text is said of the text itself
         node = _node_of(evidence, use)
+        if text and node is not None and node.id in takes_text:
+            continue
         if use.what == "loop" and "step" not in evidence.facts and not _learns(evidence, node):
             continue
         key = (use.what, node.id if node is not None else use.op)

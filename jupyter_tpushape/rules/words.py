@@ -156,7 +156,7 @@ def called(program: str) -> str:
     """A program's name in a sentence."""
     name, _, rows = program.partition("-")
     step = {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(name, name)
-    return step + {"last": " of the last batch", "open": " with an unknown batch size"}.get(rows, "")
+    return step + {"last": " of the last batch", "open": " with an unknown batch size", "axes": " with unknown sizes"}.get(rows, "")
 
 
 def shapes_listed(shapes: tuple[Shape | None, ...]) -> str:

@@ -20,7 +20,7 @@ from .candidates import Candidate, candidates, given, together
 @dataclass(frozen=True)
 class Suggestion:
     """A layout as compiled. ``bytes``: of one device, 0 where the compiler gave none; ``sent``: what each device sends in a step;
-    ``said``: the compiler's words where the program does not fit, or it gave no verdict."""
+    ``said``: the compiler's words where the program does not compile, or it gave no verdict."""
 
     candidate: Candidate
     fits: bool
@@ -50,7 +50,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """Layouts by rank: those that fit first, by what devices send in a step, then by memory. How long a step takes is not known."""
+    """Layouts by rank: those that compile first, by what devices send in a step, then by memory. How long a step takes is not known."""
 
     target: str
     program: str
@@ -58,7 +58,7 @@ class Suggestions:
 
     @property
     def best(self) -> Suggestion | None:
-        """The first layout that fits."""
+        """The first layout that compiles within the memory."""
         return next((one for one in self.tried if one.fits), None)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ def suggest_layout(
         progress: called with one line of text for each compilation.
 
     Returns:
-        The layouts by rank; ``.best`` is the first that fits.
+        The layouts by rank; ``.best`` is the first that compiles within the memory.
 
     Raises:
         ValueError: for an unknown target, a backend other than JAX, if the compiler is not installed, or if no layout divides evenly.

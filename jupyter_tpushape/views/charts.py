@@ -61,6 +61,12 @@ def batches(of: Any) -> Any:
                 x=[one.rows for one in fitting], y=[one.bytes / MIB for one in fitting], mode="lines+markers",
                 name=f"compiles with {effort} effort" if effort else "compiles", line={"color": _USED, "dash": dash},
             )  # fmt: skip
+    running = [one for one in tried if one.fits and one.run]
+    if running:
+        figure.add_scatter(
+            x=[one.rows for one in running], y=[one.run / MIB for one in running], mode="lines+markers",
+            name="in a run (an estimate)", line={"color": _OWN, "dash": "dashdot"},
+        )  # fmt: skip
     refused = [one.rows for one in tried if not one.fits]
     if refused:
         # How much they would take the compiler says of some only: they stand on the limit.
@@ -69,7 +75,7 @@ def batches(of: Any) -> Any:
             marker={"color": _LOST, "symbol": "x", "size": 9},
         )  # fmt: skip
     limit = f"memory of one {of.target} core: {size(of.hbm_bytes)}"
-    if refused or of.hbm_bytes < 4 * max(one.bytes for one in tried):
+    if refused or of.hbm_bytes < 4 * max(max(one.bytes, one.run) for one in tried):
         figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=limit, annotation_position="top left")
     else:
         # A line so far above would press the points to the floor.

@@ -38,7 +38,7 @@ def title(verdict: Verdict) -> str:
 
 
 def _batches(verdict: Verdict) -> list[str]:
-    """Which of the compiled batch sizes fit."""
+    """Which of the batch sizes compiled, and the largest that leaves a run room."""
     if len(verdict.tried) < 2:
         return []
     # Where one batch was compiled at both efforts, or more than can be read, the ends are what counts.
@@ -47,7 +47,7 @@ def _batches(verdict: Verdict) -> list[str]:
     words = [f"{', '.join(fitting)} compile" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
     safe = [one.rows for one in verdict.tried if one.fits and 0 < one.run <= verdict.hbm_bytes]
     if safe:
-        words.append(f"with extra memory for a run (an estimate): up to {safe[-1]:,}")
+        words.append(f"up to {safe[-1]:,} leave enough memory for a run (an estimate)")
     return [f"rows on one core: {'; '.join(filter(None, words))}"]
 
 

@@ -79,7 +79,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
       s(
         "path.refused",
         { d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` },
-        s("title", {}, trans.__("%1 rows do not fit", one.rows.toLocaleString("en"))),
+        s("title", {}, trans.__("%1 rows do not compile", one.rows.toLocaleString("en"))),
       ),
     );
   }

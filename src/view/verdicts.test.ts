@@ -81,6 +81,20 @@ describe("a verdict", () => {
     expect(act.goTo).toHaveBeenCalled();
   });
 
+  test("gives the largest batch twice: what compiles, and what leaves a run its memory", () => {
+    const tried: Tried[] = [
+      { rows: 64, fits: true, bytes: 8 * GIB, run: 9 * GIB },
+      { rows: 96, fits: true, bytes: 12 * GIB, run: 13 * GIB },
+      { rows: 120, fits: true, bytes: 15.5 * GIB, run: 17 * GIB },
+      { rows: 128, fits: false },
+    ];
+    const pane = verdictsPane(new FlowDoc({ ...broken(), verdicts: [{ ...verdict, tried }] }), act);
+    expect(words(pane, ".largest")).toEqual([
+      "Largest that compiles: 120 rows. Largest that leaves enough memory for a run (an estimate): 96 rows.",
+    ]);
+    expect(pane.textContent).toContain("17.0 GiB");
+  });
+
   test("has no curve of a single batch, and no charts where its host has none", () => {
     const pane = verdictsPane(new FlowDoc({ ...broken(), verdicts: [verdict] }), act);
     expect(pane.querySelector(".curve")).toBeNull();

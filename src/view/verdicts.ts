@@ -1,4 +1,4 @@
-/** What the compilers said: what a program takes of a core's memory, which layers and tensors take it, and which batches fit. */
+/** What the compilers said: what a program takes of a core's memory, which layers and tensors take it, and which batches compile. */
 
 import { curve } from "./curve";
 import type { DetailActions } from "./details";
@@ -94,6 +94,18 @@ function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailA
   }
 }
 
+/** The largest batch twice: as the compiler limits it, and with the other memory that a run needs. */
+function largest(tried: Tried[], limit: number): string[] {
+  const most = (good: (one: Tried) => boolean): number =>
+    Math.max(0, ...tried.filter((one) => one.fits && good(one)).map((one) => one.rows));
+  const compiles = most(() => true);
+  const runs = most((one) => Boolean(one.run) && one.run! <= limit);
+  return [
+    ...(compiles ? [trans.__("Largest that compiles: %1 rows.", compiles.toLocaleString("en"))] : []),
+    ...(runs ? [" ", trans.__("Largest that leaves enough memory for a run (an estimate): %1 rows.", runs.toLocaleString("en"))] : []),
+  ];
+}
+
 function batches(pane: HTMLElement, verdict: Verdict): void {
   const tried: Tried[] = verdict.tried ?? [];
   if (tried.length < 2) {
@@ -101,7 +113,8 @@ function batches(pane: HTMLElement, verdict: Verdict): void {
   }
   const rows = tried.map((one) => [
     one.rows.toLocaleString("en"),
-    one.fits ? bytesText(one.bytes ?? 0) : trans.__("✖ does not fit"),
+    one.fits ? bytesText(one.bytes ?? 0) : trans.__("✖ does not compile"),
+    one.fits && one.run ? bytesText(one.run) : "",
     one.effort ?? "",
   ]);
   const odd = new Set(tried.flatMap((one, i) => (one.fits ? [] : [i])));
@@ -109,6 +122,7 @@ function batches(pane: HTMLElement, verdict: Verdict): void {
     pane,
     trans.__("Memory by batch size"),
     curve(tried, verdict.hbm_bytes ?? 0),
-    table([trans.__("rows on one core"), trans.__("memory"), trans.__("effort")], rows, odd),
+    h("p.largest", {}, ...largest(tried, verdict.hbm_bytes ?? 0)),
+    table([trans.__("rows on one core"), trans.__("memory"), trans.__("in a run (an estimate)"), trans.__("effort")], rows, odd),
   );
 }

@@ -47,7 +47,7 @@ class NoVerdict(Fact, frozen=True):
         if self.needs:
             return (
                 f"At quick effort, which packs memory loosely, it needs {size(self.needs)}, but there are {size(self.has)}. "
-                "Whether it fits at full effort is unknown."
+                "Whether it compiles within that at full effort is unknown."
             )
         return "The program itself may be fine."
 
@@ -113,7 +113,7 @@ class OutOfMemory(Fact, frozen=True):
 
 
 class Padded(Fact, frozen=True):
-    """Arguments that use ``laid`` bytes with padding and ``logical`` without; the other fields describe the most wasteful argument."""
+    """Variables that use ``laid`` bytes with padding and ``logical`` without; the other fields describe the most wasteful one."""
 
     program: str
     laid: int
@@ -127,13 +127,13 @@ class Padded(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"The arguments of the {called(self.program)} use {self.laid:,} bytes in the TPU's tiled layout, {self.laid / max(1, self.logical):.1f} "
+            f"The variables of the {called(self.program)} use {self.laid:,} bytes in the TPU's tiled layout, {self.laid / max(1, self.logical):.1f} "
             f"times the {self.logical:,} bytes of their shapes."
         )
 
     def why(self) -> str:
         return (
-            f"The largest waste is {self.name or 'an argument'}, {self.dtype}{list(self.shape)}, which is padded to "
+            f"The largest waste is {self.name or 'a variable'}, {self.dtype}{list(self.shape)}, which is padded to "
             f"{list(self.padded)}: {self.takes:,} bytes instead of {self.holds:,}. Multiples of 128 need no padding."
         )
 

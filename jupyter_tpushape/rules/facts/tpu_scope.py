@@ -223,8 +223,8 @@ class NoTpu(Fact, frozen=True):
         if self.cause == "versions":
             return "Install the same version on both. This is not reproduced without a TPU."
         return (
-            "The tensorflow package on PyPI has no TPU kernels. On a Cloud TPU VM, install tensorflow-tpu (its last release is 2.20) with the libtpu "
-            "version that it requires, and uninstall tensorflow. On Colab and Kaggle, TensorFlow does not see the TPU: set "
+            "The tensorflow package on PyPI has no TPU kernels. On a Cloud TPU VM, install tensorflow-tpu (its last release is 2.20) with libtpu 0.0.14 "
+            "(a later one may not match), and uninstall tensorflow. On Colab and Kaggle, TensorFlow does not see the TPU: set "
             f"KERAS_BACKEND=jax before importing keras, and train with Keras 3 on JAX. {planned}"
         )
 
