@@ -406,7 +406,7 @@ def long() -> bytes:
 
 
 FILES = {
-    "a configuration of 16 MiB and more": (long, "at most 16,777,216 are read"),
+    "a configuration of 8 MiB and more": (long, "at most 8,388,608 are read"),
     "nothing": (lambda: b"", "is empty"),
     "one byte": (lambda: b"P", "neither a .keras archive nor an HDF5 file"),
     "text": (lambda: b"hello", "neither a .keras archive nor an HDF5 file"),
