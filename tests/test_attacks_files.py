@@ -369,7 +369,7 @@ def twice() -> bytes:
 
 
 def crowd() -> bytes:
-    """An archive that lists more members than it has bytes for."""
+    """An archive that claims more members than it has bytes for."""
     data = bytearray(flagged(0))
     at = data.rfind(b"PK\x05\x06")
     struct.pack_into("<HHI", data, at + 8, 65_000, 65_000, 2**31)
@@ -420,7 +420,7 @@ FILES = {
     "an archive packed as bzip2": (lambda: packed(zipfile.ZIP_BZIP2), "compression method that Keras does not use"),
     "an archive packed as LZMA": (lambda: packed(zipfile.ZIP_LZMA), "compression method that Keras does not use"),
     "two configurations": (twice, "more than one config.json"),
-    "a crowd of members": (crowd, "members"),
+    "a crowd of members": (crowd, "is a damaged archive"),
     "a bomb of a configuration": (lambda: bomb("config.json"), "is a zip bomb: config.json"),
     "a bomb of weights": (lambda: bomb("model.weights.h5"), "is a zip bomb: model.weights.h5"),
     "a bomb that lies": (lying, ""),
