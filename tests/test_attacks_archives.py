@@ -288,8 +288,8 @@ WRONG: dict[str, Any] = {
     "a Bidirectional of Dense": sequential(layer("Bidirectional", layer=layer("Dense", units=3))),
     "an equation of 100,000 letters": sequential(layer("EinsumDense", equation="a" * 100_000, output_shape=[3])),
     "padding of all memory": sequential(layer("Reshape", target_shape=[4, 1]), layer("ZeroPadding1D", padding=2**50)),
-    "a bomb of quotes": '"' * (2**23 + 1),
-    "a bomb of escapes": '{"a": "' + "\\" * (2**23 + 1),
+    "a bomb of quotes": '"' * (2**22),
+    "a bomb of escapes": '{"a": "' + "\\" * (2**22),
     "a mark before the text": b"\xef\xbb\xbf" + json.dumps(good()).encode(),
 }  # fmt: skip
 

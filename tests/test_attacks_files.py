@@ -296,6 +296,8 @@ CONFIGS = {
     "another class": (lambda: layer("Dense", units=3), ""),
     "layers that are text": (lambda: {**good(), "config": {"name": "m", "layers": "none"}}, ""),
     "layers that are null": (lambda: {**good(), "config": {"name": "m", "layers": [None]}}, ""),
+    "compile arguments that are a number": (lambda: {**good(), "compile_config": 7}, "are not a configuration"),
+    "compile arguments that are a list": (lambda: {**good(), "compile_config": []}, "are not a configuration"),
     "a config that is a number": (lambda: {**good(), "config": 7}, ""),
     "units below zero": (lambda: sequential(layer("Dense", units=-3)), ""),
     "units that are text": (lambda: sequential(layer("Dense", units="many")), ""),

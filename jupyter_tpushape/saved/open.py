@@ -68,7 +68,9 @@ def read(path: Path) -> Held:
     if "class_name" not in config:
         raise Unreadable(f"The configuration in {path} does not describe a model.")
     compiled = parsed(path, answer["compiled"]) if answer.get("compiled") else config.get("compile_config")
-    return Held(path, config, compiled if isinstance(compiled, dict) else None)
+    if compiled is not None and not isinstance(compiled, dict):
+        raise Unreadable(f"The compile arguments in {path} are not a configuration.")
+    return Held(path, config, compiled)
 
 
 def _asked(path: Path) -> dict[str, Any]:
