@@ -122,7 +122,8 @@ def installed(row: Row) -> str:
     frameworks = ["jax", "keras", ""] if row.jax else ["tensorflow", "keras", "tf_keras"]
     done = subprocess.run([str(python), "-c", code, *frameworks, "jupyterlab"], capture_output=True, text=True, check=False)
     first = f"jax {row.jax}" if row.jax else row.tensorflow
-    return done.stdout.strip() or f"{row.python} | {first} | {row.keras} | {row.tf_keras} | {row.lab}"
+    said = done.stdout.strip()
+    return (said.replace(" | ", " | jax ", 1) if row.jax else said) or f"{row.python} | {first} | {row.keras} | {row.tf_keras} | {row.lab}"
 
 
 def failed(result: str) -> bool:
