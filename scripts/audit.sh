@@ -2,6 +2,8 @@
 # Known advisories against what is installed here and what the browser part is built with.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+# What is looked up is what the project runs with, whoever starts this.
+export PATH="$PWD/.venv/bin:$PATH"
 failed=0
 check() {
   local name=$1 found=$2

@@ -19,6 +19,7 @@ import pytest
 from test_attacks_files import FUNCTION, K3, archive, circle, good, layer, legacy, refused, sequential, whole
 
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.saved.reader import MOST_MEMBERS
 
 pytestmark = pytest.mark.smoke
 NOT = {"registered_name": None}
@@ -82,6 +83,18 @@ def overlapping() -> bytes:
     return data[:at] + many + bytes(last)
 
 
+def crowded(claimed: int, *, long: bool) -> bytes:
+    """More members than are read, of which the end claims fewer; with ``long``, in a directory of 64 bits that the end does not speak of."""
+    data = zipped({"config.json": good()})
+    at, end = data.find(b"PK\x01\x02"), data.rfind(b"PK\x05\x06")
+    entry, last = data[at:end], bytearray(data[end:])
+    many = entry + (entry[:28] + struct.pack("<H", 1) + entry[30:46] + b"w") * (MOST_MEMBERS + 1)
+    struct.pack_into("<HHII", last, 8, claimed, claimed, len(entry) if long else len(many), at)
+    place = at + len(many)
+    more = b"PK\x06\x06" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, claimed, claimed, len(many), at)
+    return data[:at] + many + (more + b"PK\x06\x07" + struct.pack("<IQI", 0, place, 1) if long else b"") + bytes(last)
+
+
 def spoiled() -> bytes:
     data = bytearray(whole())
     data[data.find(b'"units": 3') + 9] = ord("9")
@@ -94,6 +107,8 @@ BYTES: dict[str, tuple[Callable[[], bytes], tuple[int, ...]]] = {
     "a directory of 64 bits": (wide, (2,)),
     "a comment with a directory": (commented, (0, 2)),
     "members that overlap": (overlapping, (0, 2)),
+    "more members than it claims": (lambda: crowded(1, long=False), (2,)),
+    "more members than it claims, in 64 bits": (lambda: crowded(1, long=True), (2,)),
     "a configuration that is a link": (lambda: zipped({"config.json": "/etc/passwd"}, ("config.json",)), (2,)),
     "a configuration that is a folder": (lambda: zipped({"config.json/": "", "./config.json": good(), "CONFIG.JSON": good()}), (2,)),
     "a wrong sum": (spoiled, (2,)),
@@ -273,8 +288,8 @@ WRONG: dict[str, Any] = {
     "a Bidirectional of Dense": sequential(layer("Bidirectional", layer=layer("Dense", units=3))),
     "an equation of 100,000 letters": sequential(layer("EinsumDense", equation="a" * 100_000, output_shape=[3])),
     "padding of all memory": sequential(layer("Reshape", target_shape=[4, 1]), layer("ZeroPadding1D", padding=2**50)),
-    "a bomb of quotes": '"' * (2**23 + 1),
-    "a bomb of escapes": '{"a": "' + "\\" * (2**23 + 1),
+    "a bomb of quotes": '"' * (2**22),
+    "a bomb of escapes": '{"a": "' + "\\" * (2**22),
     "a mark before the text": b"\xef\xbb\xbf" + json.dumps(good()).encode(),
 }  # fmt: skip
 

@@ -296,6 +296,8 @@ CONFIGS = {
     "another class": (lambda: layer("Dense", units=3), ""),
     "layers that are text": (lambda: {**good(), "config": {"name": "m", "layers": "none"}}, ""),
     "layers that are null": (lambda: {**good(), "config": {"name": "m", "layers": [None]}}, ""),
+    "compile arguments that are a number": (lambda: {**good(), "compile_config": 7}, "are not a configuration"),
+    "compile arguments that are a list": (lambda: {**good(), "compile_config": []}, "are not a configuration"),
     "a config that is a number": (lambda: {**good(), "config": 7}, ""),
     "units below zero": (lambda: sequential(layer("Dense", units=-3)), ""),
     "units that are text": (lambda: sequential(layer("Dense", units="many")), ""),
@@ -369,7 +371,7 @@ def twice() -> bytes:
 
 
 def crowd() -> bytes:
-    """An archive that lists more members than it has bytes for."""
+    """An archive that claims more members than it has bytes for."""
     data = bytearray(flagged(0))
     at = data.rfind(b"PK\x05\x06")
     struct.pack_into("<HHI", data, at + 8, 65_000, 65_000, 2**31)
@@ -406,7 +408,7 @@ def long() -> bytes:
 
 
 FILES = {
-    "a configuration of 16 MiB and more": (long, "at most 16,777,216 are read"),
+    "a configuration of 8 MiB and more": (long, "at most 8,388,608 are read"),
     "nothing": (lambda: b"", "is empty"),
     "one byte": (lambda: b"P", "neither a .keras archive nor an HDF5 file"),
     "text": (lambda: b"hello", "neither a .keras archive nor an HDF5 file"),
@@ -420,7 +422,7 @@ FILES = {
     "an archive packed as bzip2": (lambda: packed(zipfile.ZIP_BZIP2), "compression method that Keras does not use"),
     "an archive packed as LZMA": (lambda: packed(zipfile.ZIP_LZMA), "compression method that Keras does not use"),
     "two configurations": (twice, "more than one config.json"),
-    "a crowd of members": (crowd, "members"),
+    "a crowd of members": (crowd, "is a damaged archive"),
     "a bomb of a configuration": (lambda: bomb("config.json"), "is a zip bomb: config.json"),
     "a bomb of weights": (lambda: bomb("model.weights.h5"), "is a zip bomb: model.weights.h5"),
     "a bomb that lies": (lying, ""),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 import importlib.util
+import io
 import json
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,7 @@ from test_attacks_files import bomb, crowd, lying
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Node, Spec
 from jupyter_tpushape.report import Report
+from jupyter_tpushape.saved.reader import MOST_TEXT
 from jupyter_tpushape.saved.walk import check
 from jupyter_tpushape.views import render
 from jupyter_tpushape.views.text import to_text
@@ -162,9 +165,29 @@ print(json.dumps([said, max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru
 """
 
 
+def written(start: str, part: str, end: str) -> bytes:
+    """An archive whose configuration is as long as it may be, of one part over and over."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("config.json", start + part * ((MOST_TEXT - len((start + end).encode())) // len(part)) + end)
+    return data.getvalue()
+
+
+# As much as the limit of the text lets in: each was read in gigabytes, or for days, with a pattern that looked at strings letter by letter.
+SWELLS = {
+    "one string": written('{"a": "', "x", '"}'),
+    "one wide string": written('{"a": "😀', "x", '"}'),
+    "escapes": written('{"a": "', '\\"', '"}'),
+    "a string without an end": written('{"a": "', '\\"', ""),
+    "quotes": written("", '"', ""),
+    "ends without beginnings": written("{", "]", ""),
+    "values": written('{"a": [0', ", {}", "]}"),
+}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the peak in KiB")
 def test_zip_bombs_take_little_memory(tmp_path: Path) -> None:
-    made = {"config": bomb("config.json"), "weights": bomb("model.weights.h5"), "lying": lying(), "crowd": crowd()}
+    made = {"config": bomb("config.json"), "weights": bomb("model.weights.h5"), "lying": lying(), "crowd": crowd(), **SWELLS}
     for name, data in made.items():
         (tmp_path / f"{name}.keras").write_bytes(data)
     paths = [str(tmp_path / f"{name}.keras") for name in made]

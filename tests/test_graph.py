@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tf_keras
 from programs import example
 
 import jupyter_tpushape as tpushape
@@ -270,3 +271,16 @@ def test_axes_that_only_the_data_settles_need_no_second_trace(framework):
     assert looked(layers.Activation(lambda x: x * 2)) is not None
     assert looked(Own()) is not None
     assert looked(layers.Lambda(lambda x: x * 2, output_shape=lambda shape: shape)) is not None
+
+
+def test_a_convolution_over_further_axes_of_samples_is_followed() -> None:
+    """Keras 2 passes over axes in front of those that the window slides along."""
+
+    def build() -> Any:
+        pictures, more = tf_keras.Input((2, 8, 8, 1)), tf_keras.Input((2, 8, 8, 4))
+        halves = tf_keras.layers.Conv2D(4, 3)(pictures), tf_keras.layers.Conv2D(4, 3, strides=2)(more)
+        return tf_keras.Model([pictures, more], tf_keras.layers.Add()(halves))
+
+    data = [np.zeros((4, 2, 8, 8, 1), "float32"), np.zeros((4, 2, 8, 8, 4), "float32")]
+    finding = tpushape.trace(build, data, tpu=None, fixes=False).findings[0]
+    assert finding.rule == "merge-shapes" and "(?, 2, 6, 6, 4)" in finding.message and "(?, 2, 3, 3, 4)" in finding.message

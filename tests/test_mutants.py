@@ -17,7 +17,8 @@ from mutants.mutations import OPERATORS, mutants
 from mutants.outcomes import DIFFERS, HARMLESS, KEEPS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
-SEED, EACH = 1, 9
+# make soak draws mutants of its own.
+SEED, EACH = int(os.environ.get("TPUSHAPE_SEED", "1")), 9
 # Trying fixes costs more than finding faults: each mutant is mended in one of the frameworks; in both with TPUSHAPE_SOAK.
 SOAK = "TPUSHAPE_SOAK" in os.environ
 

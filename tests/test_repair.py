@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tf_keras
-from broken import fit
+from broken import fit, load
 
 import jupyter_tpushape as tpushape
 
@@ -182,3 +182,40 @@ def test_a_search_that_fails_costs_one_fix_and_not_the_finding(monkeypatch, caps
     finding = report().findings[0]
     assert (finding.rule, finding.fixes[0].verified) == ("missing-flatten", True)
     assert "Internal error in tpushape (your code is fine): KeyError: 'lost'" in capsys.readouterr().err
+
+
+@BOTH
+@pytest.mark.parametrize("given", ["m = m * 2.0", "m = (\n            2.0 * m\n        )", "m = n * 1.0\n        n = m * 1.0"])
+def test_a_name_that_is_given_what_it_holds_is_followed_to_an_end(lib, given, tmp_path):
+    path = tmp_path / f"again_{lib.__name__}_{len(given)}.py"
+    path.write_text(f"""import {lib.__name__} as keras
+import numpy as np
+import tensorflow as tf
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = keras.layers.Dense(3)
+
+    def call(self, x):
+        x = self.head(x)
+        n = tf.ones((8, 4))
+        m = tf.ones((8, 4))
+        {given}
+        return tf.add(m, x)
+
+
+def build():
+    model = Own()
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return np.zeros((8, 5), "float32"), np.zeros((8, 3), "float32")
+""")
+    program = load(path)
+    finding = tpushape.trace(program.build, program.data, tpu=None).findings[0]
+    assert finding.rule == "op-shapes" and finding.fixes[0].proof == "source"
+    assert all(fix.edits for fix in finding.fixes)

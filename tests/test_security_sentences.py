@@ -91,6 +91,24 @@ def test_the_matrix_runs_the_attacks_with_the_oldest_and_the_newest() -> None:
     assert {"oldest", "newest"} <= {row.name for row in matrix.ROWS}
 
 
+@pytest.mark.parametrize(
+    ("result", "wrong"),
+    [
+        ("9 passed, 1 skipped; extension enabled; 9 s", False),
+        ("not run: there is no Python 3.10 on this machine", False),
+        ("1 failed, 9 passed; extension enabled; 9 s", True),
+        ("9 passed, 1 error; extension enabled; 9 s", True),
+        ("9 passed; extension NOT FOUND; 9 s", True),
+        ("no tests ran; extension enabled; 9 s", True),
+        ("no answer; extension enabled; 9 s", True),
+    ],
+)
+def test_a_row_of_the_matrix_without_a_test_that_passed_has_failed(result: str, wrong: bool) -> None:
+    from scripts_here import script
+
+    assert script("scripts/matrix.py").failed(result) is wrong
+
+
 @pytest.mark.parametrize("names", ["TESTS", "JAX_TESTS"])
 def test_what_the_matrix_takes_along_is_all_that_it_imports(names: str) -> None:
     from scripts_here import script

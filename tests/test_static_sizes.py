@@ -40,6 +40,7 @@ LAYERS = {
     "unpacked": ("n, t, d = x.shape", _FLAT.format("tf.broadcast_to(self.w, (n, t, d))")),
     "unpacked from a list": ("n, t, d = x.get_shape().as_list()", _FLAT.format("tf.random.normal((n, t, d))")),
     "a name for the shape": ("s = x.shape\n        n = s[0]", _FLAT.format("tf.fill((n, 4, 3), 1.0)")),
+    "a name that is given anew": ("s = x.get_shape()\n        s = s.as_list()\n        n = s[0]", _FLAT.format("tf.fill((n, 4, 3), 1.0)")),
     "in the caller": ("n = x.shape[0]", "self.folded(x, n)"),
     "the whole shape": ("", _FLAT.format("tf.random.normal(x.shape)")),
     "in build": ("", _FLAT.format("tf.tile(self.w, (self.batch, 1, 1))")),

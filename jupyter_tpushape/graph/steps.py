@@ -143,8 +143,11 @@ def _spatial(name: str, a: Mapping[str, Any], x: Sizes) -> Sizes | None:
     rank = len(x)
     over = 1 if "return_sequences" in a else 0  # a recurrent convolution reads the time axis first
     first = a.get("data_format") == "channels_first"
-    spatial = list(range(2 + over, rank)) if first else list(range(1 + over, rank - 1))
-    channel = 1 + over if first else rank - 1
+    window = a.get("kernel_size")
+    # More axes than a window has are further axes of samples, which Keras 2 passes over.
+    start = 1 + over + (max(0, rank - 2 - over - len(window)) if isinstance(window, (list, tuple)) else 0)
+    spatial = list(range(start + 1, rank)) if first else list(range(start, rank - 1))
+    channel = start if first else rank - 1
     sizes = list(x)
     for place, i in enumerate(spatial):
         made = _slid(name, a, x[i], place, len(spatial))

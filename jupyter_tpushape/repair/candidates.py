@@ -44,7 +44,8 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             part_lost(error)
         for title, edits, reason in made:
             key = repr(edits)
-            if key not in seen and not any(isinstance(edit, InputShape) and _too_large(edit) for edit in edits):
+            # Without an edit it is the program as it was.
+            if edits and key not in seen and not any(isinstance(edit, InputShape) and _too_large(edit) for edit in edits):
                 seen.add(key)
                 found.append(Candidate(title, tuple(edit.value for edit in edits), reason))
     return found

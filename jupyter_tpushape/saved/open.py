@@ -68,7 +68,9 @@ def read(path: Path) -> Held:
     if "class_name" not in config:
         raise Unreadable(f"The configuration in {path} does not describe a model.")
     compiled = parsed(path, answer["compiled"]) if answer.get("compiled") else config.get("compile_config")
-    return Held(path, config, compiled if isinstance(compiled, dict) else None)
+    if compiled is not None and not isinstance(compiled, dict):
+        raise Unreadable(f"The compile arguments in {path} are not a configuration.")
+    return Held(path, config, compiled)
 
 
 def _asked(path: Path) -> dict[str, Any]:
@@ -87,20 +89,27 @@ def _asked(path: Path) -> dict[str, Any]:
         raise Unreadable(f"{path} crashed the process that reads it (exit code {done.returncode}).") from None
 
 
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])|(,)', re.DOTALL)
+_STRING = re.compile(r'"[^"]*"')
+_BRACKET = re.compile(r"([\[{])|([\]}])|,")
 
 
 def parsed(path: Path, text: str) -> dict[str, Any]:
     """A configuration's JSON, whose depth and number of values are counted before anything is made of it."""
+    # Without escapes, strings end at the next quote: one pass in little memory, whatever they hold. A backslash outside of a string
+    # would mislead it, but is where the parser stops.
+    outside = _STRING.sub("", text.replace("\\\\", "").replace('\\"', ""))
     depth = count = 0
-    for found in _BRACKET.finditer(text):
-        opened, closed, comma = found.groups()
-        count += bool(opened) + bool(comma)
+    for found in _BRACKET.finditer(outside):
+        opened, closed = found.groups()
+        count += not closed
         depth += bool(opened) - bool(closed)
         if depth > MOST_DEPTH:
             raise Unreadable(f"The configuration in {path} is nested more than {MOST_DEPTH} levels deep.")
         if count > MOST_VALUES:
             raise Unreadable(f"The configuration in {path} has more than {MOST_VALUES:,} values.")
+        if depth < 0:
+            break
+    del outside
     try:
         made = json.loads(text)
     except (ValueError, RecursionError) as error:

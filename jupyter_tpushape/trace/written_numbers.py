@@ -162,7 +162,10 @@ class _Reader(ABC, Generic[R]):
     def shape_of(self, node: ast.expr) -> tuple[str, tuple[int | None, ...]] | None:
         """The tensor whose static shape an expression is, as written, and the shape."""
         if isinstance(node, ast.Name):
-            made = [item.value for item in ast.walk(self.scope) if isinstance(item, ast.Assign) and _is(item.targets, node.id)]
+            # In ``s = s.as_list()``, the second is not given what the first is.
+            place, all_of = (node.lineno, node.col_offset), self.assigned(self.scope)
+            above = (item for item in all_of if (item.end_lineno or item.lineno, item.end_col_offset or 0) <= place)
+            made = [item.value for item in above if _is(item.targets, node.id)]
             return self.shape_of(made[-1]) if made and not isinstance(made[-1], ast.Name) else None
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             return self.tensor(node.value)

@@ -10,7 +10,7 @@ from ...flow import Finding
 from ...rules.facts.mixing import EveryPair
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_to, nodes, words_of
+from ..text.source import called, given_before, given_to, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, listed, short, size_of
 
@@ -71,7 +71,7 @@ def as_many_rows(evidence: Evidence, finding: Finding) -> Made:
 def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
     """The call that makes a tensor of one value: the expression, what its name was given, or that with a number added or multiplied."""
     if isinstance(node, ast.Name):
-        made = given_to(line.scope, node, line.raised.line)
+        made = given_before(line.scope, node)
         return _fill(line, made[-1]) if made else None
     if isinstance(node, ast.BinOp):
         for side, rest in ((node.left, node.right), (node.right, node.left)):
@@ -102,7 +102,9 @@ def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast
     elif name == "zeros":
         like = f"{MODULE}.zeros_like({ast.unparse(other)})"
     # A name may be read elsewhere: the new tensor stands where it is used.
-    inner = ast.unparse(node) if not isinstance(node, ast.Name) else ast.unparse(given_to(line.scope, node, line.raised.line)[-1])
+    inner = ast.unparse(given_before(line.scope, node)[-1] if isinstance(node, ast.Name) else node)
+    if ast.unparse(made) not in inner:
+        return None
     return line.edit(node, inner.replace(ast.unparse(made), like), line.module())
 
 

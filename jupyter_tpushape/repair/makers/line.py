@@ -16,7 +16,7 @@ from ...trace.raised import Raised
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
-from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, parents, words_of
+from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_before, given_to, nodes, parents, words_of
 
 _SHORT = 32
 _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
@@ -291,7 +291,10 @@ def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
 
 def assigned_to(line: Line, node: ast.expr) -> ast.expr:
     """What a name was given above the line; any other expression as it is."""
-    found = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else []
+    if not isinstance(node, ast.Name):
+        return node
+    # A name that is only spoken of stands nowhere.
+    found = given_before(line.scope, node) if hasattr(node, "lineno") else given_to(line.scope, node, line.raised.line)
     return found[-1] if found else node
 
 

@@ -12,7 +12,7 @@ from ...rules.facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_to, nodes, words_of
+from ..text.source import called, given_before, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, makers_of, reshaped, short
 from .numbers import where_of
@@ -121,7 +121,7 @@ def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
 def _owner(line: Line, node: ast.expr) -> ast.expr | None:
     """The tensor whose static shape an expression is, also by a name that holds the shape."""
     if isinstance(node, ast.Name):
-        made = given_to(line.scope, node, line.raised.line)
+        made = given_before(line.scope, node)
         return _owner(line, made[-1]) if made and not isinstance(made[-1], ast.Name) else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("as_list", "get_shape"):
         return _owner(line, node.func.value) if node.func.attr == "as_list" else node.func.value

@@ -227,6 +227,13 @@ def given_to(scope: ast.AST, name: ast.expr, above: float = math.inf) -> list[as
     return [item.value for item in found if [ast.unparse(target) for target in item.targets] == wanted]
 
 
+def given_before(scope: ast.AST, name: ast.expr) -> list[ast.expr]:
+    """The same by assignments that end in front of where the name is read: in ``x = 2 * x``, the second is not given what the first is."""
+    place = (name.lineno, name.col_offset)
+    ended = (item for item in nodes(scope, ast.Assign) if (item.end_lineno or item.lineno, item.end_col_offset or 0) <= place)
+    return [item.value for item in ended if [ast.unparse(target) for target in item.targets] == [ast.unparse(name)]]
+
+
 def class_of(tree: ast.AST, name: str) -> ast.ClassDef | None:
     return next((item for item in nodes(tree, ast.ClassDef) if item.name == name), None)
 
