@@ -3,7 +3,7 @@
 import { Aged } from "./aged";
 import { changesPane, differenceBanner, formerly } from "./differences";
 import type { FlowDoc } from "./doc";
-import { h } from "./dom";
+import { h, on } from "./dom";
 import { exportList, exportSvg } from "./exporting";
 import { Fitting } from "./fitting";
 import { frameOf, turnKeys } from "./frame";
@@ -197,7 +197,7 @@ export class App {
       help: () => turnKeys(this.home.root),
       lie,
     });
-    svg.addEventListener("keydown", (event) => onKey(event, keys));
+    on(svg, "keydown", (event) => onKey(event, keys));
     handle(viewport, {
       node: (id) => {
         this.selectById(id);

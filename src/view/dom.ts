@@ -33,6 +33,16 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(name), look, attributes, children);
 }
 
+/** What is done at an event. */
+export function on<K extends keyof HTMLElementEventMap>(
+  target: EventTarget,
+  name: K,
+  act: (event: HTMLElementEventMap[K]) => void,
+  options?: AddEventListenerOptions | boolean,
+): void {
+  target.addEventListener(name, act as EventListener, options);
+}
+
 /** Code that goes on in another line after a mark, and within no word. */
 export function breakable(code: string): Child[] {
   return code.split(/(?<=[^\w\s"']|_)(?=[^\W\d_])/).flatMap((part) => [part, h("wbr")]);
@@ -50,7 +60,7 @@ export function s<K extends keyof SVGElementTagNameMap>(
 
 export function button(label: string, attributes: Attributes, act: (event: MouseEvent) => void): HTMLButtonElement {
   const element = h("button", { type: "button", ...attributes }, label);
-  element.addEventListener("click", act);
+  on(element, "click", act);
   return element;
 }
 

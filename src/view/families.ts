@@ -1,7 +1,7 @@
 /** Families of layers: a colour, a letter that says the same without colour, a word, and the legend of those that are there. */
 
 import { push, type FlowDoc } from "./doc";
-import { h } from "./dom";
+import { h, on } from "./dom";
 import type { Item } from "./groups";
 import type { Family } from "./wire";
 import * as trans from "./words";
@@ -86,7 +86,7 @@ export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => voi
       h("span", {}, familyWord(family)),
       h("span.muted", {}, ` ${list.length}`),
     );
-    row.addEventListener("click", () => {
+    on(row, "click", () => {
       const pressed = row.getAttribute("aria-pressed") === "true";
       buttons.forEach((one) => one.setAttribute("aria-pressed", "false"));
       row.setAttribute("aria-pressed", String(!pressed));

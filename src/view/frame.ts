@@ -1,6 +1,6 @@
 /** The graph's frame: the picture, its buttons and the overview map. */
 
-import { button, h } from "./dom";
+import { button, h, on } from "./dom";
 import type { Minimap } from "./minimap";
 import type { Viewport } from "./viewport";
 import * as trans from "./words";
@@ -88,6 +88,6 @@ export function frameOf(
       event.stopPropagation();
     }
   };
-  canvas.addEventListener("keydown", close, true);
+  on(canvas, "keydown", close, true);
   return canvas;
 }

@@ -1,5 +1,6 @@
 /** Hands on the graph: drag and pinch, wheel, clicks; and the keys that walk along the flow. */
 
+import { on } from "./dom";
 import type { Item } from "./groups";
 import { turned, type Box, type Scene } from "./layout/scene";
 import type { Viewport } from "./viewport";
@@ -17,7 +18,7 @@ export function handle(viewport: Viewport, touch: Touch): void {
   const pointers = new Map<number, [number, number]>();
   let moved = 0;
   let spread = 0;
-  svg.addEventListener("pointerdown", (event) => {
+  on(svg, "pointerdown", (event) => {
     if (event.button > 0) {
       return;
     }
@@ -26,7 +27,7 @@ export function handle(viewport: Viewport, touch: Touch): void {
     spread = 0;
     svg.classList.add("still");
   });
-  svg.addEventListener("pointermove", (event) => {
+  on(svg, "pointermove", (event) => {
     const last = pointers.get(event.pointerId);
     if (!last) {
       return;
@@ -59,9 +60,9 @@ export function handle(viewport: Viewport, touch: Touch): void {
       svg.classList.remove("dragging", "still");
     }
   };
-  svg.addEventListener("pointerup", end);
-  svg.addEventListener("pointercancel", end);
-  svg.addEventListener("click", (event) => {
+  on(svg, "pointerup", end);
+  on(svg, "pointercancel", end);
+  on(svg, "click", (event) => {
     if (moved > 4) {
       return;
     }
@@ -83,13 +84,14 @@ export function handle(viewport: Viewport, touch: Touch): void {
       touch.ground();
     }
   });
-  svg.addEventListener("dblclick", (event) => {
+  on(svg, "dblclick", (event) => {
     const id = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
     if (typeof id === "string") {
       touch.toggle(id);
     }
   });
-  svg.addEventListener(
+  on(
+    svg,
     "wheel",
     (event) => {
       const unit = event.deltaMode === 1 ? 16 : 1;

@@ -1,7 +1,7 @@
 /** The line on top: the verdict in words, what it is about, search, and the export menu. */
 
 import type { FlowDoc } from "./doc";
-import { button, h } from "./dom";
+import { button, h, on } from "./dom";
 import { aboutWords, count, numberText } from "./text";
 import * as trans from "./words";
 
@@ -35,8 +35,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     hits.textContent = act.find(input.value);
     only.hidden = !input.value.trim() || hits.textContent === trans.__("none");
   };
-  input.addEventListener("input", find);
-  input.addEventListener("keydown", (event) => {
+  on(input, "input", find);
+  on(input, "keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Enter") {
       act.nextHit(event.shiftKey);
@@ -69,7 +69,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
       items[0]?.focus();
     }
   };
-  list.addEventListener("keydown", (event) => {
+  on(list, "keydown", (event) => {
     const root = list.getRootNode() as ShadowRoot | Document;
     const at = items.indexOf(root.activeElement as HTMLButtonElement);
     if (event.key === "ArrowDown") {

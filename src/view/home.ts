@@ -1,6 +1,6 @@
 /** The element that a view stands in: its shadow, style and theme, the keys it keeps to itself, and what it says aloud. */
 
-import { addStyle, h } from "./dom";
+import { addStyle, h, on } from "./dom";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
 
@@ -17,7 +17,7 @@ export class Home {
     addStyle(shadow, STYLE);
     shadow.append(root);
     // Keys that the view uses must not reach the notebook's own commands.
-    root.addEventListener("keydown", (event) => {
+    on(root, "keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey && event.key !== "Tab") {
         event.stopPropagation();
       }

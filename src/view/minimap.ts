@@ -1,6 +1,6 @@
 /** A small canvas with everything on it and the window that is in sight. */
 
-import { h } from "./dom";
+import { h, on } from "./dom";
 import type { Viewport } from "./viewport";
 import type { Scene } from "./layout/scene";
 
@@ -28,11 +28,11 @@ export class Minimap {
       };
       viewport.schedule();
     };
-    this.canvas.addEventListener("pointerdown", (event) => {
+    on(this.canvas, "pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       go(event);
     });
-    this.canvas.addEventListener("pointermove", (event) => {
+    on(this.canvas, "pointermove", (event) => {
       if (event.buttons) {
         go(event);
       }

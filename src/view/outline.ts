@@ -2,7 +2,7 @@
 
 import { stateOf, stateWord, tally } from "./differences";
 import { severityWord, serious, type FlowDoc } from "./doc";
-import { h } from "./dom";
+import { h, on } from "./dom";
 import type { Item } from "./groups";
 import { subtitle } from "./layout/sizes";
 import { specText } from "./text";
@@ -29,7 +29,7 @@ export class Outline {
     private readonly root: Item,
     private readonly act: OutlineActions,
   ) {
-    this.element.addEventListener("keydown", (event) => this.key(event));
+    on(this.element, "keydown", (event) => this.key(event));
   }
 
   /** What a node is, in one sentence. */
@@ -124,11 +124,11 @@ export class Outline {
       more.length ? h("span.offscreen", {}, `, ${more.join(", ")}`) : null,
     );
     row.style.paddingLeft = `${6 + 16 * (depth - 1)}px`;
-    row.addEventListener("click", () => {
+    on(row, "click", () => {
       this.act.select(item);
       this.rows.get(item)?.focus();
     });
-    row.addEventListener("dblclick", () => this.act.toggle(item));
+    on(row, "dblclick", () => this.act.toggle(item));
     return row;
   }
 

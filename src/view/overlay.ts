@@ -1,7 +1,7 @@
 /** The measure that colours the picture: its choice, its scale, and the nodes with the largest numbers. */
 
 import type { FlowDoc } from "./doc";
-import { button, h } from "./dom";
+import { button, h, on } from "./dom";
 import type { Item } from "./groups";
 import { familyList } from "./families";
 import { measuresOf, valueOf, type Measure } from "./measures";
@@ -67,7 +67,7 @@ function overlayPane(doc: FlowDoc, measures: readonly Measure[], families: HTMLE
     h("option", { value: "" }, trans.__("Color by family")),
     ...measures.map((one) => h("option", { value: one.id }, one.name)),
   );
-  choice.addEventListener("change", () => {
+  on(choice, "change", () => {
     const measure = measures.find((one) => one.id === choice.value) ?? null;
     below.replaceChildren(measure ? scale(doc, measure, act) : families);
     act.choose(measure);

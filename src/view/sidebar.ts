@@ -1,7 +1,7 @@
 /** The tabs beside the graph. */
 
 import type { FlowDoc } from "./doc";
-import { button, h } from "./dom";
+import { button, h, on } from "./dom";
 import * as trans from "./words";
 
 export type Tab = "changes" | "problems" | "details" | "outline" | "layers" | "compiler";
@@ -39,7 +39,7 @@ export class Sidebar {
       list.append(head);
       this.element.append(pane);
     }
-    list.addEventListener("keydown", (event) => {
+    on(list, "keydown", (event) => {
       const order = [...this.heads.keys()];
       const at = order.indexOf(this.current);
       const step = { ArrowRight: 1, ArrowLeft: order.length - 1 }[event.key];

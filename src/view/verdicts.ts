@@ -94,35 +94,32 @@ function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailA
   }
 }
 
-/** The largest batch twice: as the compiler limits it, and with the other memory that a run needs. */
-function largest(tried: Tried[], limit: number): string[] {
-  const most = (good: (one: Tried) => boolean): number =>
-    Math.max(0, ...tried.filter((one) => one.fits && good(one)).map((one) => one.rows));
-  const compiles = most(() => true);
-  const runs = most((one) => Boolean(one.run) && one.run! <= limit);
-  return [
-    ...(compiles ? [trans.__("Largest that compiles: %1 rows.", compiles.toLocaleString("en"))] : []),
-    ...(runs ? [" ", trans.__("Largest that leaves enough memory for a run (an estimate): %1 rows.", runs.toLocaleString("en"))] : []),
-  ];
-}
-
 function batches(pane: HTMLElement, verdict: Verdict): void {
   const tried: Tried[] = verdict.tried ?? [];
   if (tried.length < 2) {
     return;
   }
+  const limit = verdict.hbm_bytes ?? 0;
+  const compiles = tried.filter((one) => one.fits);
+  const runs = compiles.filter((one) => one.run && one.run <= limit);
+  const largest = (of: Tried[]): string => Math.max(...of.map((one) => one.rows)).toLocaleString("en");
   const rows = tried.map((one) => [
-    one.rows.toLocaleString("en"),
+    largest([one]),
     one.fits ? bytesText(one.bytes ?? 0) : trans.__("✖ does not compile"),
-    one.fits && one.run ? bytesText(one.run) : "",
+    one.run ? bytesText(one.run) : "",
     one.effort ?? "",
   ]);
   const odd = new Set(tried.flatMap((one, i) => (one.fits ? [] : [i])));
   section(
     pane,
     trans.__("Memory by batch size"),
-    curve(tried, verdict.hbm_bytes ?? 0),
-    h("p.largest", {}, ...largest(tried, verdict.hbm_bytes ?? 0)),
+    curve(tried, limit),
+    h(
+      "p.largest",
+      {},
+      compiles.length ? trans.__("Largest that compiles: %1 rows.", largest(compiles)) : "",
+      runs.length ? trans.__(" Largest that leaves enough memory for a run (an estimate): %1 rows.", largest(runs)) : "",
+    ),
     table([trans.__("rows on one core"), trans.__("memory"), trans.__("in a run (an estimate)"), trans.__("effort")], rows, odd),
   );
 }
