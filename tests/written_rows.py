@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from own_code import Own
+from written_programs import model_of, rows
 
 HEAD = """
 rng = np.random.default_rng(0)
@@ -277,5 +278,43 @@ return x, y
 """,
         ("    return x, y", "    return x, np.concatenate([y, y])"),
         head=_IMAGES,
+    ),
+    "a squeeze of every axis, before a layer that needs a rank": (
+        "rows-unknown",
+        Own(
+            model_of(
+                """
+model = keras.Sequential([keras.Input((4, 1)), L.Lambda(lambda t: tf.squeeze(t)), L.Dense(1)])
+""",
+                f"{rows(70, 4, 1)}, {rows(70, 1)}",
+            ),
+            (
+                (
+                    "    model = keras.Sequential([keras.Input((4, 1)), L.Lambda(lambda t: tf.squeeze(t)), L.Dense(1)])",
+                    "    model = keras.Sequential([keras.Input((4, 1)), L.Lambda(lambda t: tf.squeeze(t, axis=-1)), L.Dense(1)])",
+                ),
+            ),
+        ),
+    ),
+    "a squeeze of every axis inside a layer": (
+        "rows-unknown",
+        Own(
+            model_of(
+                """
+i = keras.Input((1, 1, 6))
+model = keras.Model(i, Head()(i))
+""",
+                f"{rows(70, 1, 1, 6)}, {rows(70, 3)}",
+                head="""
+class Head(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dense = L.Dense(3)
+    def call(self, x):
+        return self.dense(tf.squeeze(x))
+""",
+            ),
+            (("        return self.dense(tf.squeeze(x))", "        return self.dense(tf.squeeze(x, axis=(1, 2)))"),),
+        ),
     ),
 }

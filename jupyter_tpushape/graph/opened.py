@@ -14,16 +14,16 @@ from typing import Any
 from ..flow import KeyPath, Shape
 from ..flow.paths import flatten
 from ..trace.by_rows import runs_by_rows
-from ..trace.locations import is_user_file
+from ..trace.locations import Place, is_user_file
 from ..trace.patience import timed_out
-from ..trace.raised import Raised, raised_at
+from ..trace.raised import Raised, raised_at, raised_by
 from ..trace.ran import Run
 from ..trace.recorder import Call, Recorder
 from ..trace.run import run
 from .probe import Rerun
 
 # By these names code asks for sizes that are numbers.
-_SIZES = frozenset({"shape", "get_shape", "int_shape", "static_shape", "as_list"})
+_SIZES = frozenset({"squeeze", "shape", "get_shape", "int_shape", "static_shape", "as_list"})
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,14 @@ class Opened:
     """What raises where sizes are not known: the failure, the user's line, and the id of the node that raises.
 
     ``axes``: the tensors with unknown sizes behind the batch axis, with the shape of a batch; none where it is the number of rows.
+    ``squeezed``: the shape of what an operation took all axes of size 1 out of, where that is why a rank is unknown.
     """
 
     failure: BaseException
     raised: Raised | None
     axes: tuple[tuple[KeyPath, Shape, Shape], ...] = ()
     node: str | None = None
+    squeezed: Shape | None = None
 
 
 def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
@@ -64,8 +66,18 @@ def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
         again = _again(seen, unknown, fast=first.fast) if rerun is None else rerun(unknown, Recorder())
         if again.error is not None and not timed_out(again.error):
             raised = raised_at(again.error, seen.adapter)
-            return Opened(again.error, raised) if raised is not None else None
+            return Opened(again.error, raised) if raised is not None else _squeezed(again)
     return _inner(seen, rerun)
+
+
+def _squeezed(again: Run) -> Opened | None:
+    """A layer raises for want of a rank, which an operation of the user's left unknown: with one row, the batch axis would be taken out, too."""
+    for call in reversed(again.recorder.calls):
+        shape = call.inputs[0].spec.shape if call.inputs else None
+        if call.op == "Squeeze" and shape and shape[0] is None and call.outputs and call.outputs[0].spec.shape is None:
+            raised = raised_by(call.called) if isinstance(call.called, Place) and again.error is not None else None
+            return Opened(again.error, raised, squeezed=shape) if raised is not None and again.error is not None else None
+    return None
 
 
 def _inner(seen: Any, rerun: Rerun | None) -> Opened | None:

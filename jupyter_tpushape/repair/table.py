@@ -659,7 +659,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "data-size-unknown": (opened.not_unrolled, opened.unwrapped, static_sizes.rows_as_it_runs, opened.declared_sizes),
     "steps-by-rows": (opened.unwrapped, opened.declared_sizes),
-    "rows-unknown": (static_sizes.rows_as_it_runs, batching.static_batch),
+    "rows-unknown": (opened.squeezed_axis, static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (
         in_order.share_of_a_sample,

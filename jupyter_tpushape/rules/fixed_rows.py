@@ -14,6 +14,7 @@ from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.loss_silent import BatchBehind
 from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied
+from .facts.opened import RankUnknown
 from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
 from .registry import check, rule
@@ -154,8 +155,12 @@ def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
     text = " ".join(raised.text.split())
+    text = text if len(text) <= 80 else f"{text[:77]}..."
+    if opened.squeezed:
+        yield Finding.of(UNKNOWN_ROWS.id, "error", RankUnknown(text, opened.squeezed), location=location((raised.file, raised.line)))
+        return
     fact = RowsUnknown(
-        text if len(text) <= 80 else f"{text[:77]}...",
+        text,
         batch,
         others[0] if others else None,
         clean_message(opened.failure).splitlines()[-1][:200],

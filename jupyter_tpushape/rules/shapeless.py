@@ -8,6 +8,7 @@ from ..examine.heard_contracts import HeardNoRank
 from ..flow import Fact, Node, Who
 from ..flow.paths import show
 from .facts.contracts import NoRank, ShapeLost
+from .facts.opened import RankUnknown
 
 # Operations that run Python code.
 _PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}
@@ -34,6 +35,21 @@ def no_rank(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     lost = shape_lost(evidence, node, node) if not paths and node.kind == "layer" else None
     if lost is not None:
         return "layer-raises", lost
-    if not paths or hear(node.failure, HeardNoRank) is None:
+    if hear(node.failure, HeardNoRank) is None:
+        return None
+    squeezed = _squeezed(evidence, node)
+    if squeezed is not None:
+        return "rows-unknown", squeezed
+    if not paths:
         return None
     return "unknown-rank", NoRank(paths, Who.of(node) if node.kind == "layer" else None)
+
+
+def _squeezed(evidence: Evidence, node: Node) -> RankUnknown | None:
+    """What took all axes of size 1 out of a tensor, in front of the layer that asks for a rank."""
+    for edge in evidence.flow.into(node.id) if node.kind == "layer" else ():
+        giver = evidence.flow.node(edge.source)
+        shape = next((given.spec.shape for given in evidence.flow.into(giver.id)), None)
+        if edge.spec.shape is None and giver.op.lower() == "squeeze" and shape and shape[0] is None and giver.called is not None:
+            return RankUnknown(giver.called.text, shape, giver.called)
+    return None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape
 from ...flow.paths import flatten
+from ...rules.facts.opened import RankUnknown
 from ...rules.opened import same_sizes
 from ...rules.words import listed
 from ..edits import UnwrapLayer
-from .edits import Made, configure, shapes_set
+from .edits import Made, configure, of, shapes_set
+from .line import calls_at
 
 # What works on the last axis alone gives each step the same as it gives to all of them.
 _BY_STEP = frozenset(
@@ -42,3 +44,17 @@ def declared_sizes(evidence: Evidence, finding: Finding) -> Made:
                 continue
             shapes[path] = (leaf.shape[0], *leaf.concrete[1:])
     yield from shapes_set(shapes, "All batches that were drawn have this shape; any other raises an error.")
+
+
+@of(RankUnknown)
+def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Made:
+    """The axes of size 1 that a squeeze takes out, named."""
+    ones = [axis for axis, size in enumerate(fact.shape) if size == 1]
+    axis = "-1" if ones == [len(fact.shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
+    for line, call in calls_at(evidence, fact.line or finding.location, "squeeze"):
+        if ones and line.keyword("axis") is None and len(call.args) == 1:
+            yield (
+                f"Pass axis={axis} to squeeze at {line.at}",
+                [line.more(call, f"axis={axis}")],
+                "The batch axis then stays, whatever its size.",
+            )

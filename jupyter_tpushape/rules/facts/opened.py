@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, Location, Shape, Side, Sides, Who, show_shape
 from ..words import named, placed
 
 
@@ -33,3 +33,20 @@ class SizeUnknown(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.batch)), Side(show_shape(self.shape))
+
+
+class RankUnknown(Fact, frozen=True):
+    """``text`` takes all axes of size 1 out of a tensor of ``shape``, whose number of rows is unknown; ``line``: where it stands, if it is not what raised."""
+
+    text: str
+    shape: Shape
+    line: Location | None = None
+
+    def message(self) -> str:
+        return f"`{self.text}` removes every axis of size 1 from {show_shape(self.shape)}, so the rank of its result is unknown."
+
+    def why(self) -> str:
+        return "The number of rows is unknown there, and a batch of one row would lose its batch axis, too. Name the axis to remove."
+
+    def sides(self) -> Sides:
+        return Side("an axis"), Side("no axis")
