@@ -14,6 +14,7 @@ import jupyter_tpushape as tpushape
 
 APART = {
     "the inputs alone": "x, y = x_all.copy(), y_all\nnp.random.shuffle(x)\nreturn x, y",
+    "one alone, in spite of a seed": "np.random.seed(1)\nx, y = x_all.copy(), y_all\nnp.random.shuffle(x)\nreturn x, y",
     "each on its own": "x, y = x_all.copy(), y_all.copy()\nnp.random.shuffle(x)\nnp.random.shuffle(y)\nreturn x, y",
     "an index for the inputs alone": "order = np.random.permutation(len(x_all))\nx = x_all[order]\nreturn x, y_all",
     "two indices": "a, b = rng.permutation(96), rng.permutation(96)\nreturn x_all[a], y_all[b]",
@@ -33,6 +34,10 @@ TOGETHER = {
         "table = np.concatenate([x_all, y_all[:, None]], axis=1)\nnp.random.shuffle(table)\nreturn table[:, :8], table[:, 8].astype('int64')"
     ),
     "inputs and labels made of one array": "x = x_all.copy()\nnp.random.shuffle(x)\nreturn x + 0.1, (x[:, 0] > 0).astype('int64')",
+    "two generators with one seed": (
+        "a, b = np.random.default_rng(3), np.random.default_rng(3)\nreturn x_all[a.permutation(96)], y_all[b.permutation(96)]"
+    ),
+    "labels that are all alike": "x = rng.permutation(x_all)\nreturn x, np.zeros(96, 'int64')",
     "another array": "names = np.arange(96)\nnp.random.shuffle(names)\nreturn x_all, y_all",
     "elements of a pipeline": "return tf.data.Dataset.from_tensor_slices((x_all, y_all)).shuffle(96).batch(16)",
 }
@@ -70,4 +75,26 @@ def test_two_orders_are_found_and_made_one(name, tmp_path):
 @pytest.mark.parametrize("name", TOGETHER)
 def test_one_order_is_none_of_its_business(name, tmp_path):
     module = load(program(tmp_path, name, TOGETHER[name]))
+    assert tpushape.trace(module.build, module.data, tpu=None).ok
+
+
+def test_an_input_that_is_paired_with_other_samples_is_meant(tmp_path):
+    path = tmp_path / "pairs.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + ARRAYS
+        + """
+def build():
+    a, b = keras.Input((8,)), keras.Input((8,))
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+    model.compile('sgd', 'mse')
+    return model
+
+
+def data():
+    other = x_all[rng.permutation(96)]
+    return [x_all, other], y_all
+"""
+    )
+    module = load(path)
     assert tpushape.trace(module.build, module.data, tpu=None).ok

@@ -39,8 +39,9 @@ class Draw:
             late = {*one.names} - {item.id for item in ast.walk(self.node) if isinstance(item, ast.Name)}
         return bool({*late, self.order} & other.mentions - {""})
 
-    def same(self, other: Draw) -> bool:
-        return self.node is other.node or bool(self.order and self.order == other.order)
+    def among(self, others: list[Draw]) -> bool:
+        """Whether it is one of these orders."""
+        return any(self.node is other.node or bool(self.order and self.order == other.order) for other in others)
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,27 @@ class Orders:
 
 
 def orders_apart(seen: Examined) -> Orders | None:
-    """The first array that is shuffled without another one that is handed over with it; ``None`` where all are in one order."""
+    """The first array that is put in an order without another one that is handed over with it; ``None`` where all are in one order."""
     arrays = arrays_of(seen, only="|".join(_DRAWS))
     texts = [Texts.of(one.file) for one in arrays[:1]]
     drawn = [(one, list(_draws(texts[0], one))) for one in arrays]
-    if any(_seeded(texts[0], draw) for _, draws in drawn for draw in draws):
-        return None  # two shuffles from one seed are the same
     for one, draws in drawn:
+        beside = [others for other, others in drawn if other.path[0] == one.path[0]]
         for other, others in drawn:
-            odd = [draw for draw in draws if not any(draw.same(same) for same in others) and not draw.known_to(one, other)]
-            if odd and one.path[0] != other.path[0] and one.rows == other.rows:
-                return Orders(one, other, odd[0], next((draw for draw in others if not any(draw.same(same) for same in draws)), None))
+            odd = [draw for draw in draws if not draw.among(others) and not draw.known_to(one, other)]
+            # One of several inputs is paired with other samples on purpose.
+            if not odd or one.path[0] == other.path[0] or one.rows != other.rows or not all(odd[0].among(given) for given in beside):
+                continue
+            theirs = next((draw for draw in others if not draw.among(draws)), None)
+            if not _constant(other) and not (theirs is not None and _seeded(texts[0])):
+                return Orders(one, other, odd[0], theirs)
     return None
+
+
+def _constant(array: Array) -> bool:
+    """Whether an array is made with one value in every row."""
+    calls = (item for _, value in array.places[-1:] for item in ast.walk(value) if isinstance(item, ast.Call))
+    return any(called(call).removesuffix("_like") in ("zeros", "ones", "full", "empty") for call in calls)
 
 
 def _draws(texts: Texts, array: Array) -> Iterator[Draw]:
@@ -118,9 +128,9 @@ def _is_drawn(texts: Texts, at: At, name: str) -> bool:
     return given is not None and any(ast.unparse(call.args[0]) == name for _, call in _shuffles(given[0].scope))
 
 
-def _seeded(texts: Texts, draw: Draw) -> bool:
-    """Whether a random generator is seeded in the file, so that a second draw may be the same as the first."""
-    if draw.order:
-        return False
-    calls = (item for tree in texts.loaded() for item in ast.walk(tree) if isinstance(item, ast.Call))
-    return any(called(call) in ("seed", "set_state") or any(word.arg == "random_state" for word in call.keywords) for call in calls)
+def _seeded(texts: Texts) -> bool:
+    """Whether the file seeds random numbers more than once, so that a second order may be the same as the first."""
+    calls = [item for tree in texts.loaded() for item in ast.walk(tree) if isinstance(item, ast.Call)]
+    makers = [call for call in calls if called(call) in ("default_rng", "RandomState", "Random")]
+    seeds = [call for call in calls if called(call) in ("seed", "set_state") or any(word.arg == "random_state" for word in call.keywords)]
+    return len(makers) > 1 or bool(seeds)

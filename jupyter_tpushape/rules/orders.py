@@ -21,8 +21,8 @@ SHUFFLED = rule(
     "shuffled-apart", "The rows of inputs and labels are in different orders", severity="silent", source="the code that makes the data",
     fails=_MODEL + "    np.random.shuffle(x)\n    return x, y\n",
     passes=_MODEL + "    order = np.random.permutation(len(x))\n    return x[order], y[order]\n",
-    doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. Nothing is reported if the file sets a random seed:
-two shuffles from the same seed give the same order.""",
+    doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. Two orders are not reported if the file seeds
+random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples.""",
 )  # fmt: skip
 
 
