@@ -120,6 +120,6 @@ function batches(pane: HTMLElement, verdict: Verdict): void {
       compiles.length ? trans.__("Largest that compiles: %1 rows.", largest(compiles)) : "",
       runs.length ? trans.__(" Largest that leaves enough memory for a run (an estimate): %1 rows.", largest(runs)) : "",
     ),
-    table([trans.__("rows on one core"), trans.__("memory"), trans.__("in a run (an estimate)"), trans.__("effort")], rows, odd),
+    table([trans.__("rows on one core"), trans.__("memory"), trans.__("in a run"), trans.__("effort")], rows, odd),
   );
 }

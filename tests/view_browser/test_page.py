@@ -210,7 +210,7 @@ def test_what_the_compiler_said_is_charted_with_no_network_and_within_the_policy
     page = page_of(flows.compiled())
     page.get_by_role("tab", name="Compiler").click()
     assert page.locator(".curve circle").count() == 3 and page.locator(".curve .refused").count() == 1
-    expect(page.get_by_role("tabpanel")).to_contain_text("✖ does not fit")
+    expect(page.get_by_role("tabpanel")).to_contain_text("✖ does not compile")
     # Plotly is not run before it is asked for.
     assert page.evaluate("() => typeof Plotly") == "undefined"
     page.get_by_role("button", name="Interactive charts").click()
