@@ -938,7 +938,7 @@ def test_rows_that_another_cell_selects_are_named_with_that_cell(notebook):
 
 def test_an_order_is_not_used_in_a_cell_before_it_is_drawn(notebook):
     notebook.run("%load_ext jupyter_tpushape\nimport keras, numpy as np")
-    notebook.run("x, y = np.zeros((24, 4), 'float32'), np.zeros((24, 1), 'float32')")
+    notebook.run("x, y = np.zeros((24, 4), 'float32'), np.arange(24.0)[:, None]")
     notebook.run("model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)]); model.compile('sgd', 'mse')")
     notebook.run("order = np.random.permutation(24)\nshuffled = x[order]")
     notebook.run("%tpushape model (shuffled, y) --text")
