@@ -236,14 +236,9 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes if not evidence.where else ():
         if node.status != "ok" or node.id in ends_at:
             continue
-        given = next((edge.spec.shape or () for edge in evidence.flow.out_of(node.id)), ())
-        if (
-            node.config.get("activation") == "softmax"
-            and _one_value(node)
-            and len(given) == 3
-            and given[-1] == 1
-            and given[1] not in (None, 1)
-        ):
+        own = node.config.get("activation") == "softmax" and _one_value(node)
+        given = next((edge.spec.shape or () for edge in evidence.flow.out_of(node.id)), ()) if own else ()
+        if len(given) == 3 and given[-1] == 1 and given[1] not in (None, 1):
             fact = ScoresOfOne(Who.of(node), Who.of(node), given)
             yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id,), (), node.called or node.location)
         if node.op not in ("Softmax", "softmax"):
