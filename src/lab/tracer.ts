@@ -246,6 +246,7 @@ export class Tracer implements ITracer {
 
   async again(before: WireReport, mended: Mended): Promise<void> {
     const known = new Set(this.inventory.models.map((entry) => entry.key));
+    const given = new Set(this.inventory.data.map((entry) => entry.key));
     this.alarm = null;
     const ran = await mended.run().catch(() => false);
     if (!ran) {
@@ -265,7 +266,10 @@ export class Tracer implements ITracer {
     }
     await this.refresh();
     const chosen = madeBy(this.inventory, known, this.request.model);
-    if (!chosen) {
+    // The cell of the data makes no model anew.
+    const names = [listed(before.about?.data), this.request.data];
+    const data = this.inventory.data.find((entry) => !given.has(entry.key) && names.includes(entry.name));
+    if (!chosen && !data) {
       this.message = this._trans.__(
         "The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.",
         this.request.model,
@@ -273,8 +277,11 @@ export class Tracer implements ITracer {
       this.changed.emit();
       return;
     }
-    if (chosen.name !== this.request.model) {
+    if (chosen && chosen.name !== this.request.model) {
       this.choose({ model: chosen.name });
+    }
+    if (data && data.name !== this.request.data) {
+      this.choose({ data: data.name });
     }
     await this._run(before, this.request.model, (client, progress) => client.trace(this.request, progress));
   }

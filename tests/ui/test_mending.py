@@ -96,6 +96,22 @@ def test_a_mended_cell_that_raises_says_so_and_the_fix_can_be_taken_back(window:
     expect(panel.locator(".tpushape-Panel-hint")).to_be_hidden()
 
 
+def test_a_fix_of_the_data_goes_into_its_cell_and_the_same_model_is_traced_again(window: Window, lab: Lab) -> None:
+    data = "x, y = np.ones((96, 4), 'float32'), np.arange(96.0)[:, None]\nx_train = x[:64]\ny_train = y"
+    model = "model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])\nmodel.compile('sgd', 'mse')"
+    window.open(lab.notebook("rows.ipynb", SETUP + "\nimport numpy as np", data, model, "model.fit(x_train, y_train, verbose=0)"))
+    window.run()
+    hint = window.cell(3).locator(".tpushape-Hint")
+    expect(hint).to_contain_text("different numbers of rows (x: 64, y: 96)")
+    expect(hint).to_contain_text("In[2]:2")
+    hint.get_by_role("button", name="Apply the first fix").click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
+    panel = window.page.locator("#tpushape-panel")
+    expect(panel.get_by_role("status")).to_contain_text("No serious problem is left")
+    expect(panel.locator(".about")).to_contain_text("model · x_train, y_train")
+    assert "y_train = y[:64]" in window.source(1)
+
+
 def test_an_edit_keeps_line_ends_and_blanks(window: Window, lab: Lab) -> None:
     # Trailing blanks in lines that the fix leaves alone, and lines that end as on Windows.
     cell = BROKEN.replace("layers.LSTM(16),", "layers.LSTM(16),   ").replace("\n", "\r\n")
