@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-
 import numpy as np
 import pytest
 from broken import HEAD, load
@@ -64,7 +62,6 @@ def test_two_orders_are_found_and_made_one(name, tmp_path):
     fix = finding.fixes[0]
     assert (fix.verified, fix.proof) == (True, "source"), fix.title
     tpushape.apply(fix, path)
-    linecache.checkcache(str(path))
     again = load(path)
     assert tpushape.trace(again.build, again.data, tpu=None).ok
     labels = {row.tobytes(): label for row, label in zip(again.x_all, again.y_all, strict=True)}
@@ -98,3 +95,45 @@ def data():
     )
     module = load(path)
     assert tpushape.trace(module.build, module.data, tpu=None).ok
+
+
+BATCHES = """
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return {count}
+    def __getitem__(self, i):
+        rows = np.arange(i * 16, i * 16 + 16)
+        np.random.shuffle(rows)
+        return x_all[rows], y_all[i * 16 : i * 16 + 16]
+
+
+def data():
+    return Batches()
+"""
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_an_order_takes_the_place_of_an_index_that_selects_the_rows_already(count, tmp_path):
+    """One more index behind it would select the wrong rows, and the first batch alone would not raise."""
+    path = tmp_path / "batches.py"
+    path.write_text(HEAD.format(framework="keras") + ARRAYS + MODEL + BATCHES.format(count=count))
+    module = load(path)
+    (finding,) = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.rule == "shuffled-apart"]
+    for fix in finding.fixes:
+        assert "+        return x_all[rows], y_all[rows]" in fix.patch
+
+
+def test_rows_that_are_shuffled_and_then_selected(tmp_path):
+    path = program(tmp_path, "both", "x = rng.permutation(x_all)\nx = x[:64]\nreturn x, y_all")
+    module = load(path)
+    (finding,) = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.severity == "error"]
+    assert (finding.rule, finding.fact.made.step) == ("data-misfit", "cut")
+
+
+def test_inputs_and_labels_are_not_taken_for_sets():
+    from jupyter_tpushape.repair.makers.same_rows import _same_set
+
+    assert _same_set("x_train", "y_test", "y_train")
+    assert _same_set("trainX", "testY", "trainY")
+    assert not _same_set("y_test", "x_train", "y_train")
+    assert not _same_set("x_test", "y_train", "y_test"), "the training set stays"

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import syntax
-from ..flow.text import MOST_SOURCE
+from ..flow.syntax import Function
 from ..trace.locations import cells_of
-
-Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Texts:
     """The texts in which names are looked up: the function's, its file's, and the cells before it."""
 
     files: list[str]
-    trees: dict[str, ast.Module] = field(default_factory=dict)
+    trees: dict[str, ast.Module | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: str) -> Texts:
@@ -44,11 +42,7 @@ class Texts:
 
     def tree(self, file: str) -> ast.Module | None:
         if file not in self.trees:
-            text = "".join(linecache.getlines(file))
-            try:
-                self.trees[file] = syntax.parse(text if len(text) <= MOST_SOURCE else "")
-            except (SyntaxError, ValueError, RecursionError):
-                return None
+            self.trees[file] = syntax.parsed("".join(linecache.getlines(file)))
         return self.trees[file]
 
     def given(self, name: str, at: At) -> tuple[At, ast.Assign, ast.expr | None] | None:
@@ -153,8 +147,3 @@ def begins(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int
     """The first line of a function as Python counts it: its first decorator's."""
     decorators: list[ast.expr] = getattr(function, "decorator_list", [])
     return min([function.lineno, *(item.lineno for item in decorators)])
-
-
-def called(call: ast.Call) -> str:
-    """The last name of what is called."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
 from ..flow import KeyPath, syntax
+from ..flow.syntax import Function, called
 from ..sources.kinds import is_pydataset, is_sequence
-from ..trace.locations import Variables, cells_of, is_ours, is_user_file
-from .given_names import At, Function, Texts, begins, called, own_statements
+from ..trace.locations import Variables, cells_of, is_ours
+from .given_names import At, Texts, begins, own_statements
 from .program import Examined
 
 # The calls that data is handed to.
@@ -26,10 +28,10 @@ def handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
     Where a changed text is tried, it is the changed one.
     """
     program, aliases = seen.program, seen.program.aliases
-    batches = _batches(seen.data)
-    if batches is not None:
-        texts, file = _texts(batches.co_filename, {})
-        scope = _changed(texts, file, file, Function, lambda node: begins(node) == batches.co_firstlineno)
+    each = batches(seen.data)
+    if each is not None:
+        texts, file = _texts(each.co_filename, {})
+        scope = _changed(texts, file, file, Function, lambda node: begins(node) == each.co_firstlineno)
         for at, value in returned(texts, At(file, scope, scope.end_lineno or 0), scope) if scope is not None else ():
             yield from parts_of(texts, at, value)
         return
@@ -73,12 +75,12 @@ def handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
             yield from _leaves(texts, at, (role,), part)
 
 
-def _batches(data: Any) -> CodeType | None:
-    """The code that gives each batch of a ``PyDataset`` or ``Sequence`` of the program's own."""
-    if not (is_pydataset(data) or is_sequence(data)):
-        return None
-    code: CodeType | None = getattr(type(data).__getitem__, "__code__", None)
-    return code if code is not None and is_user_file(code.co_filename) else None
+def batches(data: Any) -> CodeType | None:
+    """The code that returns or yields each batch, where data is a generator's, or a ``PyDataset`` or ``Sequence`` of the program's own."""
+    if inspect.isgenerator(data):
+        return data.gi_code
+    code: CodeType | None = getattr(type(data).__getitem__, "__code__", None) if is_pydataset(data) or is_sequence(data) else None
+    return code
 
 
 def _texts(file: str, aliases: dict[str, str]) -> tuple[Texts, str]:
@@ -117,11 +119,11 @@ def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath,
 
 
 def returned(texts: Texts, at: At, scope: ast.AST) -> Iterator[tuple[At, ast.expr]]:
-    """What a function returns, where it does so at one place; of a function that it only calls, what that one returns."""
+    """What a function returns or yields, where it does so at one place; of a function that it only calls, what that one returns."""
     values = (
         [scope.body]
         if isinstance(scope, ast.Lambda)
-        else [node.value for node in own_statements(scope, ast.Return) if node.value is not None]
+        else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
     )
     if len(values) != 1:
         return

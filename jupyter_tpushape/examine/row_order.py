@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .given_names import At, Texts, called, own_statements
+import numpy as np
+
+from ..flow.paths import flatten
+from ..flow.syntax import called, loaded
+from .given_names import At, Texts, own_statements
 from .program import Examined
 from .row_steps import Array, Step, arrays_of
 
@@ -33,10 +37,8 @@ class Draw:
 
     def known_to(self, one: Array, other: Array) -> bool:
         """Whether another array is computed from the order, or from ``one`` after it was put in it."""
-        if self.step is None and self.call is not None:
-            late = {*one.names[: one.names.index(ast.unparse(self.call.args[0])) + 1]}
-        else:
-            late = {*one.names} - {item.id for item in ast.walk(self.node) if isinstance(item, ast.Name)}
+        in_place = self.call.args[0] if self.step is None and self.call is not None else None
+        late = one.names[: one.names.index(ast.unparse(in_place)) + 1] if in_place is not None else {*one.names} - loaded(self.node)
         return bool({*late, self.order} & other.mentions - {""})
 
     def among(self, others: list[Draw]) -> bool:
@@ -61,7 +63,7 @@ class Orders:
 def orders_apart(seen: Examined) -> Orders | None:
     """The first array that is put in an order without another one that is handed over with it; ``None`` where all are in one order."""
     arrays = arrays_of(seen, only="|".join(_DRAWS))
-    texts = [Texts.of(one.file) for one in arrays[:1]]
+    texts = [Texts.of(one.at.file) for one in arrays[:1]]
     drawn = [(one, list(_draws(texts[0], one))) for one in arrays]
     for one, draws in drawn:
         beside = [others for other, others in drawn if other.path[0] == one.path[0]]
@@ -71,15 +73,17 @@ def orders_apart(seen: Examined) -> Orders | None:
             if not odd or one.path[0] == other.path[0] or one.rows != other.rows or not all(odd[0].among(given) for given in beside):
                 continue
             theirs = next((draw for draw in others if not draw.among(draws)), None)
-            if not _constant(other) and not (theirs is not None and _seeded(texts[0])):
+            if not _constant(seen, other) and not (theirs is not None and _seeded(texts[0])):
                 return Orders(one, other, odd[0], theirs)
     return None
 
 
-def _constant(array: Array) -> bool:
-    """Whether an array is made with one value in every row."""
-    calls = (item for _, value in array.places[-1:] for item in ast.walk(value) if isinstance(item, ast.Call))
-    return any(called(call).removesuffix("_like") in ("zeros", "ones", "full", "empty") for call in calls)
+def _constant(seen: Examined, array: Array) -> bool:
+    """Whether the rows of an array are alike in every batch that was drawn."""
+    index = ("x", "y", "weight").index(str(array.path[0]))
+    batches = (dict(flatten(batch[index], array.path[0])).get(array.path) for batch in getattr(seen.sample, "sampled", None) or ())
+    found = [values for values in batches if values is not None and len(values)]
+    return bool(found) and all(np.array_equal(values, np.broadcast_to(values[:1], values.shape)) for values in found)
 
 
 def _draws(texts: Texts, array: Array) -> Iterator[Draw]:

@@ -15,13 +15,13 @@ from typing import Literal
 
 from ..flow import KeyPath
 from ..flow.paths import flatten
+from ..flow.syntax import called, loaded
 from ..flow.text import words
 from ..sources.arrays import shape_of
-from ..sources.kinds import is_pydataset, is_sequence
 from ..trace.locations import Variables, cells_of, defined, is_ours
 from ..trace.raised import frames_of
-from .given_names import At, Texts, called, own_statements
-from .handed_data import at_of, handed, parts_of, returned, sliced
+from .given_names import At, Texts, own_statements
+from .handed_data import at_of, batches, handed, parts_of, returned, sliced
 from .heard import hear
 from .heard_data import HeardSlices
 from .program import Examined
@@ -56,10 +56,13 @@ class Step:
     """
 
     kind: Literal["cut", "filtered", "one", "joined", "windows", "folded", "shuffled"]
-    file: str
+    at: At
     node: ast.expr
     inner: ast.expr
-    at: At
+
+    @property
+    def file(self) -> str:
+        return self.at.file
 
     @property
     def scope(self) -> ast.AST:
@@ -100,9 +103,8 @@ class Array:
 
     path: KeyPath
     rows: int
-    file: str
+    at: At
     node: ast.expr
-    scope: ast.AST
     steps: tuple[Step, ...] = ()
     names: tuple[str, ...] = ()
     places: tuple[tuple[At, ast.expr], ...] = ()
@@ -124,9 +126,12 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
     """
     function = getattr(seen.program.data, "func", seen.program.data)
     own = defined(getattr(function, "stands_for", function)) if callable(function) else None
-    if is_pydataset(seen.data) or is_sequence(seen.data):
-        own = defined(type(seen.data).__getitem__)
+    each = batches(seen.data)
+    if each is not None:
+        own = each.co_filename, each.co_firstlineno
     where = own if own is not None and not is_ours(own[0]) else seen.program.handed
+    if where is not None:
+        linecache.checkcache(where[0])  # a file that was changed and loaded again
     if only and (
         where is None or not any(re.search(only, line) for file in (cells_of(where[0]) or [where[0]]) for line in linecache.getlines(file))
     ):
@@ -141,9 +146,8 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
     }
     found = []
     written = not isinstance(seen.program.handed, Variables)
-    batchwise = is_pydataset(data) or is_sequence(data)
     for code, at, path, node in handed(seen):
-        if batchwise:
+        if each is not None:
             found += [_followed(code, at, path, 0, node, written=True)] if only else []
             continue
         pipeline = sliced(code, at, node) if path == ("x",) and only else None
@@ -177,12 +181,16 @@ def sliced_together(error: BaseException) -> tuple[Array, ...]:
 
 
 def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
-    """The steps of some arrays that none with another number of rows went through, in the order of the text."""
+    """The steps of some arrays that none with another number of rows went through, in the order of the text; another order keeps the rows."""
     found = []
     for one in arrays:
         rest = [other for other in arrays if other.rows != one.rows]
-        found += [(one, step) for step in one.steps if rest and not any(step.same(other) for array in rest for other in array.steps)]
-    return sorted(found, key=lambda pair: (pair[1].file != pair[0].file, pair[1].node.lineno))
+        found += [
+            (one, step)
+            for step in one.steps
+            if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)
+        ]
+    return sorted(found, key=lambda pair: (pair[1].file != pair[0].at.file, pair[1].node.lineno))
 
 
 def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *, written: bool) -> Array:
@@ -195,7 +203,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     listed: At | None = None
     mentions: set[str] = set()
     for _ in range(_MOST):
-        mentions |= _loaded(value)
+        mentions |= loaded(value)
         step = _step(texts, here, value)
         inner: ast.expr | None = step.inner if step is not None else _kept(texts, value)
         if step is not None:
@@ -223,7 +231,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
             break
         places.append((here, part))
         value = part
-    return Array(path, rows, at.file, node, at.scope, tuple(steps), tuple(names), tuple(places), unpacked, listed, frozenset(mentions))
+    return Array(path, rows, at, node, tuple(steps), tuple(names), tuple(places), unpacked, listed, frozenset(mentions))
 
 
 def _result(texts: Texts, at: At, made: ast.Assign, name: str) -> tuple[At, ast.expr] | None:
@@ -240,12 +248,12 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
     if isinstance(value, ast.Subscript):
         first = first_index(value)
         if isinstance(first, ast.Slice):
-            return Step("cut", at.file, value, value.value, at) if first.lower or first.upper or first.step else None
+            return Step("cut", at, value, value.value) if first.lower or first.upper or first.step else None
         if isinstance(first, ast.Constant):
-            return Step("one", at.file, value, value.value, at) if type(first.value) is int else None
+            return Step("one", at, value, value.value) if type(first.value) is int else None
         if isinstance(first, ast.UnaryOp) and isinstance(first.op, ast.USub):
-            return Step("one", at.file, value, value.value, at)
-        return Step("cut", at.file, value, value.value, at)
+            return Step("one", at, value, value.value)
+        return Step("cut", at, value, value.value)
     if (
         isinstance(value, ast.Call)
         and value.args
@@ -254,23 +262,23 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
         and texts.is_module(value.func.value)
     ):
         first = value.args[0]
-        return Step("joined", at.file, value, first.elts[0] if isinstance(first, (ast.List, ast.Tuple)) and first.elts else first, at)
+        return Step("joined", at, value, first.elts[0] if isinstance(first, (ast.List, ast.Tuple)) and first.elts else first)
     if isinstance(value, ast.Call) and called(value) == "reshape" and isinstance(value.func, ast.Attribute) and not value.keywords:
         module = texts.is_module(value.func.value)
         shape = value.args[module:]
         sizes = shape[0].elts if len(shape) == 1 and isinstance(shape[0], (ast.Tuple, ast.List)) else shape
         if sizes and ast.unparse(sizes[0]) == "-1":
-            return Step("folded", at.file, value, value.args[0] if module else value.func.value, at)
+            return Step("folded", at, value, value.args[0] if module else value.func.value)
         return None
     if isinstance(value, ast.Call) and called(value) in ("permutation", "shuffle") and len(value.args) == 1 and not value.keywords:
-        return Step("shuffled", at.file, value, value.args[0], at) if isinstance(value.args[0], ast.Name) else None
+        return Step("shuffled", at, value, value.args[0]) if isinstance(value.args[0], ast.Name) else None
     if isinstance(value, ast.ListComp) and len(value.generators) == 1:
         part = value.generators[0]
-        inner = _window(value.elt, _loaded(part.target))
+        inner = _window(value.elt, loaded(part.target))
         if inner is not None:
-            return Step("windows", at.file, value, inner, at)
+            return Step("windows", at, value, inner)
         counted = isinstance(part.iter, ast.Call) and called(part.iter) == "enumerate" and part.iter.args
-        return Step("filtered", at.file, value, counted[0] if counted else part.iter, at) if part.ifs else None
+        return Step("filtered", at, value, counted[0] if counted else part.iter) if part.ifs else None
     return None
 
 
@@ -284,24 +292,19 @@ def _appended(at: At, name: str) -> Iterator[Step]:
                 and call.func.attr == "append"
                 and ast.unparse(call.func.value) == name
             ):
-                inner = _window(call.args[0], _loaded(loop.target)) if call.args else None
+                inner = _window(call.args[0], loaded(loop.target)) if call.args else None
                 if inner is not None:
-                    yield Step("windows", at.file, call.args[0], inner, at)
+                    yield Step("windows", at, call.args[0], inner)
 
 
 def _window(value: ast.expr, names: set[str]) -> ast.expr | None:
     """What an expression takes a slice of that moves with one of these names."""
     for part in ast.walk(value):
         cut = first_index(part) if isinstance(part, ast.Subscript) else None
-        moves = isinstance(cut, ast.Slice) and cut.upper is not None and cut.lower is not None and names & _loaded(cut.lower)
+        moves = isinstance(cut, ast.Slice) and cut.upper is not None and cut.lower is not None and names & loaded(cut.lower)
         if isinstance(part, ast.Subscript) and moves:
             return part.value
     return None
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    """The names in an expression."""
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
 
 
 def first_index(value: ast.Subscript) -> ast.expr:

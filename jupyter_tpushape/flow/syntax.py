@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import Literal, overload
 
+from .text import MOST_SOURCE
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # How often a parse is begun again.
 _AGAIN = 20
 
@@ -25,6 +29,28 @@ def parse(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
         except SystemError:
             continue
     return ast.parse(text, mode=mode)
+
+
+@lru_cache(maxsize=32)
+def parsed(text: str) -> ast.Module | None:
+    """The tree of a source, kept for those who ask for it again; ``None`` where it is no Python, or too long to be searched."""
+    if len(text) > MOST_SOURCE:
+        return None
+    try:
+        return parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def called(call: ast.AST | None) -> str:
+    """The last part of the name of what is called; ``""`` where nothing is."""
+    func = call.func if isinstance(call, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def loaded(node: ast.AST) -> set[str]:
+    """The names in a tree, without what they are attributes of."""
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
 
 
 def names_in(text: str) -> set[str]:

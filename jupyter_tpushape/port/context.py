@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ..flow.syntax import Function
 from ..repair.text.keras_ops import ON_HOST
-from ..repair.text.source import Function, nodes, parents
+from ..repair.text.source import nodes, parents
 from .names import KERAS
 
 

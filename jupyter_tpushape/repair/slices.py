@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..examine.handed_data import TRACING
 from ..flow import syntax
+from ..flow.syntax import called
 from ..trace.locations import cells_of
 from .text.arguments import argument
 from .text.cells import added, bound, execute, is_main, moved, touched, trains, used
 from .text.place import Place
-from .text.source import NoPlace, Source, called, parsed
+from .text.source import NoPlace, Source, parsed
 
 if TYPE_CHECKING:
     from .rerun import Rerun

@@ -15,6 +15,7 @@ from types import CodeType
 
 from ..examine import Examined
 from ..flow import Fact, Finding, Shape
+from ..flow.syntax import called
 from ..rules.facts.branches import DotAxes, UnlikeBranches
 from ..rules.facts.layers import OperationRaised
 from ..rules.facts.loss import GridApart
@@ -24,7 +25,7 @@ from .candidates import Candidate
 from .edits.expression import Expression
 from .makers.line import constants, span_of
 from .text.program import Text
-from .text.source import NoPlace, Source, called, nodes, parents
+from .text.source import NoPlace, Source, nodes, parents
 from .trial import Trial
 
 # Numbers to ask, and the seconds for all of them: the program has no other fix, and a user waits.

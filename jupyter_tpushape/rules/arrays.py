@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_lines import HeardArrays, HeardJoined
+from ..examine.heard_contracts import HeardUnpack
+from ..examine.heard_lines import HeardArrays, HeardBeyond, HeardJoined
 from ..flow import Fact
 from ..flow.syntax import names_in
-from .facts.arrays import ClassBeyond, JoinedApart, ListsApart
+from .facts.arrays import ClassBeyond, JoinedApart, ListsApart, ResultsApart, RowBeyond
 from .facts.data import PipelineShapes
 from .facts.layers import ArraysApart
 
@@ -24,6 +25,11 @@ def refused(evidence: Evidence, said: str, code: str) -> Fact | None:
         return ClassBeyond(classes.labels, classes.count, classes.lowest, classes.highest)
     if lists is not None:
         return ListsApart(lists.name, lists.shortest, lists.longest)
+    unpack, beyond = hear(said, HeardUnpack), hear(said, HeardBeyond)
+    if unpack is not None:
+        return ResultsApart(code, unpack.wanted, unpack.many)
+    if beyond is not None:
+        return RowBeyond(code, beyond.index, beyond.size)
     return _joined(evidence, joined, code) if joined is not None else None
 
 

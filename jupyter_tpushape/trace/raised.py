@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from ..flow import Spec, syntax
-from ..flow.text import MOST_SOURCE, words
+from ..flow.text import words
 from .framework import Framework
 from .locations import Place, Span, is_user_file, own_file
 from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
@@ -238,13 +238,8 @@ def _around(place: Place) -> tuple[ast.AST | None, ast.AST | None]:
 @lru_cache(maxsize=8)
 def _scopes(text: str) -> tuple[ast.AST | None, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]]:
     """The tree of a text and the functions in it."""
-    if len(text) > MOST_SOURCE:
-        return None, []
-    try:
-        tree = syntax.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None, []
-    return tree, [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    tree = syntax.parsed(text)
+    return tree, [node for node in ast.walk(tree) if isinstance(node, syntax.Function)] if tree is not None else []
 
 
 class _Values:

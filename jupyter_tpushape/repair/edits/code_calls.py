@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...flow.syntax import called
 from ..text.arguments import Change
 from ..text.names import Names
 from ..text.operations import spelled
-from ..text.source import Source, called, nodes
+from ..text.source import Source, nodes
 from .base import kind
 from .code import CodeEdit
 

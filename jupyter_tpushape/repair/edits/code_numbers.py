@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...flow.syntax import called
 from ..text.arguments import Change
 from ..text.names import Names
-from ..text.source import Source, called, nodes
+from ..text.source import Source, nodes
 from .base import kind
 from .code import CodeEdit, numbers
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
+from ...flow.syntax import called
 from ...trace.locations import file_of
 from ..text.arguments import Change, argument
 from ..text.program import Text
-from ..text.source import NoPlace, Source, called, is_atom, nodes
+from ..text.source import NoPlace, Source, is_atom, nodes
 from .base import Edit, NotThere, kind
 from .run import Run
 

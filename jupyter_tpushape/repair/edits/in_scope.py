@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...flow.syntax import called
 from ..text.cells import bound, own, touched, used
 from ..text.program import Text
-from ..text.source import NoPlace, Source, called, nodes
+from ..text.source import NoPlace, Source, nodes
 from .base import Edit, kind
 from .run import Run
 

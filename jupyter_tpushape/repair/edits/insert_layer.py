@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...flow import syntax
+from ...flow.syntax import called
 from ...trace.locations import Place
 from ..text.arguments import Change, argument
 from ..text.names import Names, arguments_of
 from ..text.program import Text, parameter
-from ..text.source import NoPlace, Source, called, enclosing, free_name, made_in_init, nodes, parents, statement_of
+from ..text.source import NoPlace, Source, enclosing, free_name, made_in_init, nodes, parents, statement_of
 from .base import Edit, kind, made, written
 from .run import Run
 

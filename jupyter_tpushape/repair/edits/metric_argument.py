@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...flow.syntax import called
 from ..text.arguments import with_argument
 from ..text.compiling import compile_call
 from ..text.names import literal
 from ..text.program import Text
-from ..text.source import NoPlace, called, enclosing, nodes, parents
+from ..text.source import NoPlace, enclosing, nodes, parents
 from .base import Arguments, Edit, kind
 from .compile_argument import exchanged
 from .run import Run

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...flow.syntax import called
 from ..text.arguments import Change, argument
 from ..text.names import Names
 from ..text.program import Text
-from ..text.source import NoPlace, Source, at_line, called, nodes
+from ..text.source import NoPlace, Source, at_line, nodes
 from .base import TextEdit, kind
 
 _MAKERS = ("__init__", "build")

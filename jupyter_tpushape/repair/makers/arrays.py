@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...examine.array_lines import labels_of
 from ...examine.evidence import Evidence
-from ...examine.heard import hear
-from ...examine.heard_contracts import HeardUnpack
-from ...examine.heard_lines import HeardBeyond
 from ...flow import Finding
-from ...rules.facts.arrays import ClassBeyond, JoinedApart, ListsApart
-from ...rules.facts.data import DataRaised, PipelineShapes
+from ...flow.syntax import called
+from ...rules.facts.arrays import ClassBeyond, JoinedApart, ListsApart, ResultsApart, RowBeyond
+from ...rules.facts.data import PipelineShapes
 from ...rules.facts.layers import ArraysApart
+from ...rules.words import listed as listed_words
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_to, is_atom, nodes
+from ..text.source import given_to, is_atom, nodes
 from .edits import Made, of
-from .line import lines_of, listed, size_of
+from .line import Line, lines_of, listed, size_of
 
 _JOINS = ("concatenate", "stack", "append", "vstack", "hstack")
-_REDUCES = frozenset({"mean", "std", "var", "sum", "max", "min", "median", "average", "amax", "amin", "ptp", "norm", "nanmean", "nanstd"})
 
 
 @of(JoinedApart)
@@ -45,19 +44,20 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Mad
     """Statistics of each row that keep the axis they were computed over, so that they line up with the rows."""
     small, large = sorted((fact.first, fact.second), key=len)
     for line in lines_of(evidence)[:1] if len(small) == len(large) - 1 else ():
-        names = {ast.unparse(item) for item in line.operands()} | {ast.unparse(item) for item in nodes(line.scope, ast.Name)}
-        calls = []
+        calls = {}
         for item in nodes(line.scope, ast.Assign):
-            call = item.value
-            known = line.specs.get(ast.unparse(item.targets[0]))
-            if isinstance(call, ast.Call) and called(call) in _REDUCES and known is not None and known.shape == small:
-                axes = [word.value for word in call.keywords if word.arg == "axis"]
-                if axes and not any(word.arg == "keepdims" for word in call.keywords) and ast.unparse(item.targets[0]) in names:
-                    calls.append((ast.unparse(item.targets[0]), call))
+            name, words = ast.unparse(item.targets[0]), {word.arg for word in getattr(item.value, "keywords", ())}
+            if (
+                isinstance(item.value, ast.Call)
+                and line.shape_of_names().get(name) == small
+                and "axis" in words
+                and "keepdims" not in words
+            ):
+                calls[name] = item.value
         if calls:
             yield (
-                f"Pass keepdims=True where {' and '.join(name for name, _ in calls)} {'is' if len(calls) == 1 else 'are'} computed",
-                [line.more(call, "keepdims=True") for _, call in calls],
+                f"Pass keepdims=True where {listed_words(tuple(calls))} {'is' if len(calls) == 1 else 'are'} computed",
+                [line.more(call, "keepdims=True") for call in calls.values()],
                 "Each row then lines up with its own value.",
             )
 
@@ -84,31 +84,25 @@ def counted_from(evidence: Evidence, finding: Finding, fact: ClassBeyond) -> Mad
                 )
 
 
-@of(DataRaised)
-def as_many_names(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+@of(ResultsApart)
+def as_many_names(evidence: Evidence, finding: Finding, fact: ResultsApart) -> Made:
     """As many names as a call has results: without those that nothing reads, or with the rest left aside."""
-    said = hear(fact.said, HeardUnpack)
-    for line in lines_of(evidence)[:1] if said is not None else ():
-        for item in nodes(line.scope, ast.Assign):
+    for line in lines_of(evidence)[:1]:
+        for item in line.around(ast.Assign):
             target = item.targets[0]
-            if item.lineno != line.raised.line or not isinstance(target, ast.Tuple) or not isinstance(item.value, ast.Call) or said is None:
+            if not isinstance(target, ast.Tuple) or not isinstance(item.value, ast.Call):
                 continue
             read = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Load)}
             kept = [one for one in target.elts if not isinstance(one, ast.Name) or one.id in read]
-            if said.many:
-                names = f"{ast.unparse(target).strip('()')}, *_"
-                yield (
-                    f"Unpack {names} at {line.at}",
-                    [line.edit(target, names)],
-                    f"{ast.unparse(item.value)} returns more than {said.wanted} values.",
-                )
-            elif len(kept) < len(target.elts) and kept == target.elts[: len(kept)]:
-                names = ", ".join(map(ast.unparse, kept)) + ("," if len(kept) == 1 else "")
-                yield (
-                    f"Unpack {names} at {line.at}",
-                    [line.edit(target, names)],
-                    f"{ast.unparse(item.value)} returns fewer than {said.wanted} values.",
-                )
+            names = [line.source.of(one) for one in (target.elts if fact.many else kept)]
+            if not fact.many and (len(kept) == len(target.elts) or kept != target.elts[: len(kept)]):
+                continue
+            new = ", ".join([*names, *(["*_"] if fact.many else [])]) + ("," if len(names) == 1 and not fact.many else "")
+            yield (
+                f"Unpack {new} at {line.at}",
+                [line.edit(target, new)],
+                f"{ast.unparse(item.value)} returns {'more' if fact.many else 'fewer'} than {fact.wanted} values.",
+            )
 
 
 @of(ListsApart)
@@ -129,39 +123,42 @@ def padded_rows(evidence: Evidence, finding: Finding, fact: ListsApart) -> Made:
             )
 
 
-def wider_array(evidence: Evidence, finding: Finding) -> Made:
-    """The size of the array that a loop fills: what a row has, and as many rows as there are."""
-    fact = finding.fact
-    beyond = hear(fact.said, HeardBeyond) if isinstance(fact, DataRaised) else None
+@of(ArraysApart)
+def rows_as_wide(evidence: Evidence, finding: Finding, fact: ArraysApart) -> Made:
+    """The size of a row in an array that is filled row by row: that of the rows which are written."""
+    off = [(axis + 1, *pair) for axis, pair in enumerate(zip(fact.first, fact.second, strict=False)) if pair[0] != pair[1]]
+    if fact.how != "put" or len(fact.first) != len(fact.second) or len(off) != 1:
+        return
+    axis, wide, room = off[0]
+    for line, sizes in _filled(evidence):
+        if len(sizes) == len(fact.second) + 1 and line.number(sizes[axis]) == room:
+            yield (
+                f"Use rows of {wide} values at line {sizes[axis].lineno}",
+                [line.edit(sizes[axis], str(wide))],
+                "The array then has room for each row.",
+            )
+
+
+@of(RowBeyond)
+def as_many_rows(evidence: Evidence, finding: Finding, fact: RowBeyond) -> Made:
+    """The number of rows of an array that a loop fills: as many as there are entries to go through."""
+    for line, sizes in _filled(evidence):
+        for loop in line.around(ast.For) if line.number(sizes[0]) == fact.size else ():
+            entries = loop.iter.args[0] if called(loop.iter) == "enumerate" and loop.iter.args else None
+            if isinstance(entries, ast.Name):
+                yield (
+                    f"Use len({entries.id}) rows at line {sizes[0].lineno}",
+                    [line.edit(sizes[0], f"len({entries.id})")],
+                    f"The loop fills one row for each entry of {entries.id}.",
+                )
+
+
+def _filled(evidence: Evidence) -> Iterator[tuple[Line, list[ast.expr]]]:
+    """The line that writes into an array, and the sizes that the array was made with."""
     for line in lines_of(evidence)[:1]:
         for item in line.around(ast.Assign):
             target = item.targets[0]
-            made = given_to(line.scope, target.value, item.lineno) if isinstance(target, ast.Subscript) else []
-            call = made[-1] if made else None
-            sizes = (
-                listed(call.args[0])
-                if isinstance(call, ast.Call) and called(call) in ("zeros", "empty", "ones", "full") and call.args
-                else []
-            )
-            if (
-                isinstance(fact, ArraysApart)
-                and fact.how == "put"
-                and len(fact.first) == len(fact.second)
-                and len(sizes) == len(fact.second) + 1
-            ):
-                off = [(i, size) for i, (size, room) in enumerate(zip(fact.first, fact.second, strict=True)) if size != room]
-                if len(off) == 1 and line.number(sizes[off[0][0] + 1]) == fact.second[off[0][0]]:
-                    size = sizes[off[0][0] + 1]
-                    yield (
-                        f"Use rows of {off[0][1]} values at line {size.lineno}",
-                        [line.edit(size, str(off[0][1]))],
-                        "The array then has room for each row.",
-                    )
-            for loop in line.around(ast.For) if beyond is not None and sizes and line.number(sizes[0]) == beyond.size else ():
-                counted = isinstance(loop.iter, ast.Call) and called(loop.iter) == "enumerate" and loop.iter.args
-                if counted and isinstance(counted[0], ast.Name):
-                    yield (
-                        f"Use len({counted[0].id}) rows at line {sizes[0].lineno}",
-                        [line.edit(sizes[0], f"len({counted[0].id})")],
-                        f"The loop fills one row for each entry of {counted[0].id}.",
-                    )
+            for made in given_to(line.scope, target.value, item.lineno)[-1:] if isinstance(target, ast.Subscript) else ():
+                sizes = listed(made.args[0]) if isinstance(made, ast.Call) and made.args else []
+                if sizes:
+                    yield line, sizes

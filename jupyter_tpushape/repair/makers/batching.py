@@ -8,11 +8,12 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
 from ...rules.words import count
 from ..edits import AddBatch, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, transform
 from .entry import declaration
 from .line import lines_at

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
+from ...flow.syntax import called
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, class_of, method_of, nodes
+from ..text.source import class_of, method_of, nodes
 from .edits import Made
 from .line import lines_at, reshaped, short
 

@@ -6,6 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
+from ...flow.syntax import called
 from ...rules.facts.calls import ByPlace, Misdeclared, NotCalled, NumberTooLarge
 from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
@@ -15,7 +16,7 @@ from ...trace.locations import file_of
 from ..edits import OneParameter, Removed
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import Source, called, class_of, given_to, method_of, nodes, parents
+from ..text.source import Source, class_of, given_to, method_of, nodes, parents
 from .edits import Made, configure, of
 from .line import Line, lines_at, lines_of, makers_of, own_layer, short, span_of
 

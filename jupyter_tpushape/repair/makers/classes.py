@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
@@ -21,7 +22,7 @@ from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
 from ..text.arguments import argument
-from ..text.source import called, given_to, nodes, parents
+from ..text.source import given_to, nodes, parents
 from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
 from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.mixing import EveryPair
 from ..edits.statements import Statement
-from ..text.source import called, nodes, parents
+from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, span_of
 

@@ -9,11 +9,12 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
+from ...flow.syntax import called
 from ...rules.entry import batched_twice, matched
 from ...rules.facts.data import ClassesAsWeights, RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
 from ...rules.facts.loss import GridApart
 from ..edits import YieldArrays, data_code
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of, transform
 from .entry import declaration
 from .line import lines_of

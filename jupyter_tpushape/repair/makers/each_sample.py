@@ -7,6 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Fact, Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import RowsLost
@@ -15,7 +16,7 @@ from ...rules.facts.mixing import EveryPair
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
 from ..text.arguments import argument
-from ..text.source import called, given_to, nodes
+from ..text.source import given_to, nodes
 from .edits import Made, of
 from .line import calls_at, lines_at, lines_of, whole_number
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.moved import turned_around
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, assigned_to, lines_of, short
 

@@ -6,6 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import IndexInRow, LossVector
@@ -15,7 +16,7 @@ from ...rules.words import STACKS
 from ..edits import Loss
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
 from .line import calls_of, lines_at, lines_of, short

@@ -7,10 +7,11 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.mixing import EveryPair
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_before, given_to, nodes, words_of
+from ..text.source import given_before, given_to, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, listed, short, size_of
 

@@ -14,6 +14,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Finding
+from ...flow.syntax import Function, called
 from ...rules.facts.contracts import CallMisfit, SymbolicFunction
 from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import NoAttribute, UnknownArguments
@@ -23,7 +24,7 @@ from ..edits import Edit, KerasOps, Statement
 from ..edits.expression import MODULE
 from ..text import keras_ops
 from ..text.names import Names
-from ..text.source import Function, called, enclosing, nodes, parents
+from ..text.source import enclosing, nodes, parents
 from .edits import Made, of
 from .line import Line, lines_of, span_of
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.in_order import SamplesInOrder, SharedByAll
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import NoAxis
 from ..edits import Edit, Statement
 from ..edits.expression import IT
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, assigned_to, lines_at, lines_of, span_of, whole_number
 

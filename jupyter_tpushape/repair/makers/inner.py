@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
+from ...flow.syntax import called
 from ...rules.facts.contracts import Disconnected, InnerDoor
 from ...rules.facts.layers import WrongWidth
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, configure, insert, of
 from .line import Line, assigned_to, lines_at, lines_of
 

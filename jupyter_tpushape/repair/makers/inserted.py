@@ -9,10 +9,11 @@ import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.words import axes_of
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, configure, failing, given, of, way_to
 from .line import assigned_to, lines_of, own_layer, short, whole_number
 

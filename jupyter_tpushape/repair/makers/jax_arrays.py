@@ -6,11 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
 from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, parents, statement_of, words_of
+from ..text.source import nodes, parents, statement_of, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
 from .selected import compared_around

@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.transforms import CompiledApart, PassedAsTensor
 from ..edits import Undecorated
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import lines_at, lines_of, span_of
 

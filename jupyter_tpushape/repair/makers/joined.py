@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements
+from ...flow.syntax import called
 from ...rules.facts.branches import DotAxes, UnlikeBranches
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import SurplusAxes
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.words import MERGES, listed
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, append, at, configure, failing, of, received, setting, width_of
 from .ends import ends_of, head_of
 from .line import lines_at, lines_of, own_layer, short

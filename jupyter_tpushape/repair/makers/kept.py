@@ -6,11 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.mesh import StateLost
 from ...rules.words import listed
 from ...trace.locations import file_of
 from ..edits import SeedState, StateVariables
-from ..text.source import called, given_to, nodes, parents, statement_of
+from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
 from .line import lines_at
 

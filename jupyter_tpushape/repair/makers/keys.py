@@ -6,9 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.keys import KeyReused, NoiseShared
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import lines_at
 

@@ -11,12 +11,13 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
 from ...flow import Location, Node, Shape, Spec
+from ...flow.syntax import Function, called
 from ...trace.locations import file_of
 from ...trace.raised import Raised
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
-from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_before, given_to, nodes, parents, words_of
+from ..text.source import N, NoPlace, Source, at_line, class_of, given_before, given_to, nodes, parents, words_of
 
 _SHORT = 32
 _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {

@@ -6,7 +6,8 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ..text.source import Function, called, given_to, nodes
+from ...flow.syntax import Function, called
+from ..text.source import given_to, nodes
 from .edits import Made
 from .line import Line, lines_at, lines_of, listed, running
 

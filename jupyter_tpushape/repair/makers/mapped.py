@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
+from ...flow.syntax import Function, called
 from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
@@ -16,7 +17,7 @@ from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.names import Names
-from ..text.source import Function, Source, called, enclosing, nodes, parents, words_of
+from ..text.source import Source, enclosing, nodes, parents, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, reshaped, short, span_of
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
+from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.reasons import one_step
 from ...rules.upstream import maker_of
 from ...rules.words import MERGES
 from ...trace.axes import RECURRENT
 from ..edits import InsertLayer
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import (
     Fix,
     Made,

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layouts import MeshAxes, MeshCount
 from ..edits.expression import MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, Spec
+from ...flow.syntax import called
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
 from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, listed, short
 

@@ -6,11 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
+from ...flow.syntax import called
 from ...rules.facts.lines import LossOfModel
 from ...rules.words import listed
 from ..edits import Edit, Statement
 from ..edits.expression import MODULE
-from ..text.source import called, class_of, nodes
+from ..text.source import class_of, nodes
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, span_of
 

@@ -6,9 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, parents
+from ..text.source import nodes, parents
 from .edits import Made
 from .line import Line, assigned_to, lines_at, lines_of, listed, short
 from .written import summed_axes

@@ -7,6 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
+from ...flow.syntax import called
 from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
@@ -14,7 +15,7 @@ from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, Variable
 from ...rules.facts.reasons import NoAxis
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes, words_of
+from ..text.source import nodes, words_of
 from .edits import Made, created, of
 from .entry import declare_known
 from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, own_layer, reshaped, short

@@ -35,10 +35,7 @@ def one_order(evidence: Evidence, finding: Finding) -> Made:
             own = list(line_in(evidence, mine.at.file, mine.node))
             edits = [edit for there in own for edit in _instead(there, mine, index)]
         else:
-            edits = [
-                there.edit(node, f"{IT}[{index}]")
-                for _, there, node in places_behind(evidence, [orders.other], draw.at.scope, draw.node.lineno)
-            ]
+            edits = _ordered(evidence, orders.other, draw, index)
         if edits:
             yield (
                 f"Use one order for {show(orders.one.path)} and {show(orders.other.path)}: [{index}]",

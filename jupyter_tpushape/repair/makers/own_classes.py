@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
-from ..text.source import called, method_of, nodes, words_of
+from ..text.source import method_of, nodes, words_of
 from .edits import Made, of, samples_alone
 from .line import lines_at, lines_of, listed, makers_of, own_layer, short
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Fact, Finding, elements, show_shape
+from ...flow.syntax import called
 from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
@@ -27,7 +28,7 @@ from ...rules.mixing import above
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, given, of
 from .line import Line, calls_at, lines_at, lines_of, short, size_of, span_of, whole_number
 

@@ -9,10 +9,11 @@ import msgspec
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
+from ...flow.syntax import called
 from ...rules.facts.entry import CutIntoPatches
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.loss import GridApart
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .entry import misfits
 from .labels import are_whole

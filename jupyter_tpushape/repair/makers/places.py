@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
@@ -18,7 +19,7 @@ from ...trace.locations import location
 from ..edits import Edit, Removed, Seeded
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes, parents, statement_of
+from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
 from .in_order import turned_back

@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
+from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit
 from ..edits.expression import MODULE
-from ..text.source import called, nodes, words_of
+from ..text.source import nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_of
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
+from ...flow.syntax import called
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
-from ..text.source import called, method_of, nodes, words_of
+from ..text.source import method_of, nodes, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
 from .operations import through

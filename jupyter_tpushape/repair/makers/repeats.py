@@ -6,12 +6,13 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongParts
 from ...rules.facts.loss import GridApart
 from ...rules.reasons import one_sample, one_step
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .ends import ends_of
 from .line import calls_at, lines_of, short

@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
 from ...flow import Finding, Node, Shape, elements
 from ...flow.observed import passes
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
 from ...rules.facts.mixing import RowsJoined, Straddling
@@ -17,7 +18,7 @@ from ...rules.facts.reasons import Pieces, Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
-from ..text.source import called, nodes, words_of
+from ..text.source import nodes, words_of
 from .edits import (
     Made,
     configure,

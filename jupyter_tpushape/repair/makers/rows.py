@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
 from ..edits.expression import MODULE
-from ..text.source import called, nodes, words_of
+from ..text.source import nodes, words_of
 from .edits import Made
 from .line import Line, lines_of, short
 from .numbers import where_of

@@ -13,6 +13,7 @@ from ...examine.given_names import names_given_in, values_given
 from ...examine.row_steps import Array, Step, first_index, odd_steps
 from ...flow import Finding
 from ...flow.paths import show
+from ...flow.syntax import loaded
 from ...trace.raised import Raised
 from ..edits import Removed, Statement
 from ..edits.expression import IT, MODULE
@@ -123,7 +124,7 @@ def same_index(evidence: Evidence, finding: Finding) -> Made:
     arrays = sorted(_arrays(evidence), key=lambda one: -one.rows)
     for one, other in itertools.permutations(arrays, 2):
         mine, theirs = ([step for step in array.steps if step.kind == "cut"][:1] for array in (one, other))
-        if one.rows == other.rows or not mine or not theirs or mine[0].index == theirs[0].index or theirs[0].scope is not other.scope:
+        if one.rows == other.rows or not mine or not theirs or mine[0].index == theirs[0].index or theirs[0].scope is not other.at.scope:
             continue
         index = first_index(theirs[0].node) if isinstance(theirs[0].node, ast.Subscript) else None
         for line in line_in(evidence, theirs[0].file, theirs[0].node) if isinstance(index, (ast.Name, ast.Slice)) else ():
@@ -156,7 +157,7 @@ def filtered_alike(evidence: Evidence, finding: Finding) -> Made:
         together = f"({target})" if isinstance(part.target, ast.Tuple) and not target.startswith("(") else target
         kept = f"{MODULE}.array([kept for {together}, kept in zip({ast.unparse(part.iter)}, {IT}) if {conditions}])"
         edits = [line.edit(node, kept, "numpy") for _, line, node in _places(evidence, rest, [step])]
-        if edits and "kept" not in {item.id for item in ast.walk(step.node) if isinstance(item, ast.Name)}:
+        if edits and "kept" not in loaded(step.node):
             yield (
                 f"Select the same rows of {' and '.join(show(other.path) for other in rest)}: those where {conditions}",
                 edits,
@@ -183,7 +184,7 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
                 if function.endswith(".vstack"):  # which makes rows of vectors
                     function = f"{function.removesuffix('vstack')}concatenate"
                 new = f"{function}({', '.join([inner, *words])})"
-                edits += [line.edit(other.node, new) for line in line_in(evidence, other.file, other.node)]
+                edits += [line.edit(other.node, new) for line in line_in(evidence, other.at.file, other.node)]
         if len(edits) == len(rest):
             yield (
                 f"Put {' and '.join(show(other.path) for other in rest)} together in the same way: {edits[0].replace}",
@@ -209,9 +210,9 @@ def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
 def _made_of(step: Step, part: ast.expr) -> bool:
     """Whether a part is computed from the first one, row by row, as far as the text shows."""
     root = ast.unparse(step.inner)
-    named = {item.id for item in ast.walk(part) if isinstance(item, ast.Name)}
+    named = loaded(part)
     given = [value for name in named for value in values_given(step.file, name)]
-    return root in named or any(root in {item.id for item in ast.walk(value) if isinstance(item, ast.Name)} for value in given)
+    return root in named or any(root in loaded(value) for value in given)
 
 
 def values_behind(evidence: Evidence, finding: Finding) -> Made:
@@ -273,9 +274,9 @@ def of_one_set(evidence: Evidence, finding: Finding) -> Made:
     for one, other in itertools.permutations(arrays, 2):
         if one.rows == other.rows or not (isinstance(one.node, ast.Name) and isinstance(other.node, ast.Name)):
             continue
-        for new in names_given_in(other.file):
+        for new in names_given_in(other.at.file):
             if _same_set(one.node.id, other.node.id, new):
-                for line in line_in(evidence, other.file, other.node):
+                for line in line_in(evidence, other.at.file, other.node):
                     yield (
                         f"Use {new} instead of {other.node.id} at line {other.node.lineno}",
                         [line.edit(other.node, new)],
@@ -288,12 +289,10 @@ _SETS = _TRAIN | {"test", "testing", "te", "val", "valid", "validation", "dev", 
 
 
 def _same_set(one: str, other: str, new: str) -> bool:
-    """Whether a name differs from ``other`` by the part alone that it shares with ``one``; of two such pairs, the training set's."""
+    """Whether a name differs from ``other`` by its set alone, which is that of ``one``; the training set's name stays."""
     first, second, third = _words(one), _words(other), _words(new)
     lost, got = second - third, third - second
-    return (
-        len(lost) == len(got) == 1 and got <= first and not lost & first and len(second) > 1 and (bool(got & _TRAIN) or not lost & _TRAIN)
-    )
+    return len(lost) == len(got) == 1 and got <= first & _SETS and lost <= _SETS and not lost & _TRAIN
 
 
 def _words(name: str) -> frozenset[str]:
@@ -312,7 +311,7 @@ def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
         mine = next(item for item in targets if item.id == name)
         for target in targets if len(targets) > 3 else ():
             if target.id not in (kept, name):
-                for line in line_in(evidence, other.file, statement):
+                for line in line_in(evidence, other.at.file, statement):
                     names = [name if item is target else target.id if item is mine else item.id for item in targets]
                     yield (
                         f"Unpack {', '.join(names)} at line {statement.lineno}",

@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
+from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
-from ..text.source import called, nodes, parents
+from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, lines_of, short, span_of
 

@@ -6,6 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, elements
+from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import WrongCount
@@ -14,7 +15,7 @@ from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
-from ..text.source import called, class_of, method_of, nodes
+from ..text.source import class_of, method_of, nodes
 from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, upstream, way_to
 from .ends import ends_of
 from .line import lines_at, listed

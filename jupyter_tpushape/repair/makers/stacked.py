@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.words import STACKS
 from ..edits.expression import MODULE
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of, received
 from .line import calls_at, lines_at, lines_of
 from .operands import JOINS

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements
+from ...flow.syntax import called
 from ...rules.facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
-from ..text.source import called, given_before, nodes, words_of
+from ..text.source import given_before, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, makers_of, reshaped, short
 from .numbers import where_of

@@ -6,12 +6,13 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
 from ...rules.facts.stateless import OptimizerBeside, StateDropped
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
-from ..text.source import called, free_name, nodes, parents, statement_of
+from ..text.source import free_name, nodes, parents, statement_of
 from .edits import Made, of
 from .line import Line, lines_at, span_of
 from .steps import groups

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.calls import MetricInCall, NeverUpdated, OverrideLacks, ReadOutside
 from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
@@ -14,7 +15,7 @@ from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateDropped
 from ..edits.expression import MODULE
 from ..edits.statements import Statement
 from ..text.arguments import Change
-from ..text.source import Source, called, class_of, method_of, nodes
+from ..text.source import Source, class_of, method_of, nodes
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, span_of
 

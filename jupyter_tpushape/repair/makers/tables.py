@@ -7,13 +7,14 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
+from ...flow.syntax import called
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import ClassesSummed, Lengths
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of, setting
 from .line import Line, assigned_to, lines_of, listed, short, whole_number
 from .operands import JOINS

@@ -6,9 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.loss_tracker import LossTracked, MetricState
 from ..edits import Statement
-from ..text.source import called, method_of, nodes
+from ..text.source import method_of, nodes
 from .edits import Made, of
 from .line import lines_at, lines_of, span_of
 

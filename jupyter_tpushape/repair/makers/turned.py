@@ -8,6 +8,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
@@ -15,7 +16,7 @@ from ...rules.moved import takes_block, turned_around
 from ...rules.regrouped import groups_apart
 from ..edits import Edit, Statement
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, parents, statement_of
+from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, of
 from .line import calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
 

@@ -7,10 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...examine.taken_apart import function_of
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.stateless import ResultsExchanged, StatefulPair, StateMisplaced
 from ...rules.facts.transforms import GROUPS, AxisUnbound, BatchUnpacked
 from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, short
 

@@ -6,11 +6,12 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import LayerRaised
 from ...rules.facts.loss import GridApart
 from ..edits.expression import IT
 from ..text.arguments import defaults_of
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, append, failing, of, received
 from .ends import ends_of
 from .line import Line, constants, lines_at, listed, short, size_of

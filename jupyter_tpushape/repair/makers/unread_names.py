@@ -7,8 +7,9 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import Function
 from ...rules.facts.scores import NoWeights
-from ..text.source import Function, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, assigned_to, lines_at, running
 

@@ -6,9 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.calls import LeakedOut
 from ..edits import Edit, Statement
-from ..text.source import called, nodes, parents, statement_of
+from ..text.source import nodes, parents, statement_of
 from .edits import Made, of
 from .line import Line, lines_at, span_of
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.updates import UpdateRefused
 from ..edits.statements import Statement
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, lines_at, short, span_of
 

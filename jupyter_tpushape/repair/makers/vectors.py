@@ -6,9 +6,9 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ..edits.expression import IT, MODULE
-from ..text.source import called
 from .edits import Made, of
 from .line import lines_of, short
 

@@ -9,10 +9,11 @@ from collections.abc import Collection
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
 from ...flow import Finding, show_shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
 from .operands import JOINS

@@ -9,11 +9,12 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths, Uneven
 from ..edits import HeldLayer
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, configure, created, known, of, setting, way_to, width_of
 from .ends import compared, ends_of, head_of, of_classes
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of

@@ -8,6 +8,7 @@ import math
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
+from ...flow.syntax import called
 from ...graph import Cause, chain, padded, unpadded, value
 from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
@@ -15,7 +16,7 @@ from ...rules.facts.reasons import Uneven, cut_blocks
 from ...rules.upstream import ancestors
 from ...rules.words import listed
 from ..text.arguments import argument
-from ..text.source import called, nodes
+from ..text.source import nodes
 from .edits import Made, append, configure, created, failing, insert, of
 from .ends import ends_of
 from .line import defaults, lines_at, lines_of, own_layer

@@ -12,9 +12,10 @@ from typing import Any
 
 from ...examine.handed_data import TRACING
 from ...flow import Spec, syntax
+from ...flow.syntax import called
 from .arguments import argument, with_argument, without
 from .place import Place
-from .source import NoPlace, called, is_atom, nodes
+from .source import NoPlace, is_atom, nodes
 
 Expression = Callable[..., str]
 _ROLES = {"x": 0, "y": 1, "weight": 2}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from ...examine.handed_data import FITTING, TRACING
-from ...sources.kinds import is_pydataset, is_sequence
+from ...examine.handed_data import FITTING, TRACING, batches
+from ...flow.syntax import called
 from ...trace.locations import Span
 from .arguments import Change
 from .names import Names
 from .program import Text
-from .source import NoPlace, Source, called, enclosing, nodes, parents
+from .source import NoPlace, Source, enclosing, nodes, parents
 
 
 class Place:
@@ -37,9 +36,9 @@ class Place:
     def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
         """The expressions that the data function returns, or those of each batch, or the call that the data is handed to."""
         program = self.text.seen.program
-        batches = _batches(self.text.seen.data)
-        if batches is not None:
-            self.source, self.scope = self.text.definition(batches)
+        each = batches(self.text.seen.data)
+        if each is not None:
+            self.source, self.scope = self.text.definition(SimpleNamespace(__code__=each))
             self.names, above = self.text.names(self.source.file), parents(self.source.tree)
             given = [node for node in nodes(self.scope, (ast.Return, ast.Yield)) if enclosing(above, node) is self.scope]
             return [node.value for node in given if node.value is not None], None
@@ -132,10 +131,3 @@ def _renamed(text: str, short: str, name: str) -> str:
     import re
 
     return re.sub(rf"(?<![\w.]){short}\.", f"{name}.", text)
-
-
-def _batches(data: Any) -> Any:
-    """What returns or yields the batches, where data is a generator's or a ``PyDataset`` of the program's own; else ``None``."""
-    if inspect.isgenerator(data):
-        return SimpleNamespace(__code__=data.gi_code)
-    return type(data).__getitem__ if is_pydataset(data) or is_sequence(data) else None

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...flow.syntax import Function, called
 from ...trace.locations import Place, is_user_file
 from ...trace.recorder import line_of
 from .names import Names
-from .source import Function, NoPlace, Source, at_line, called, enclosing, nodes, parents
+from .source import NoPlace, Source, at_line, enclosing, nodes, parents
 
 Where = tuple[str, int]
 

@@ -7,36 +7,31 @@ import bisect
 import linecache
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from ...flow import CannotRebuild, syntax
-from ...flow.text import MOST_SOURCE
+from ...flow.syntax import Function
 from ...trace.locations import Span
 
 N = TypeVar("N", bound=ast.AST)
 _PARENTS = "_tpushape_parents"
 Change = tuple[int, int, str]
-Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class NoPlace(CannotRebuild):
     """The source does not show where an edit belongs."""
 
 
-@lru_cache(maxsize=32)
 def parsed(text: str) -> ast.Module:
     """The tree of a source; several fixes change the same one.
 
     Raises:
         NoPlace: where it is no Python, or too long to be searched.
     """
-    if len(text) > MOST_SOURCE:
+    tree = syntax.parsed(text)
+    if tree is None:
         raise NoPlace
-    try:
-        return syntax.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise NoPlace from error
+    return tree
 
 
 class Source:
@@ -207,12 +202,6 @@ def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...], lines: tuple[int, 
 def at_line(tree: ast.AST, kind: type[N] | tuple[type[N], ...], line: int) -> Iterator[Any]:
     """The nodes of a kind that stand on a line, or around it."""
     return (node for node in nodes(tree, kind) if node.lineno <= line <= (node.end_lineno or node.lineno))
-
-
-def called(call: ast.AST | None) -> str:
-    """The last part of the name of what is called; ``""`` where nothing is."""
-    func = call.func if isinstance(call, ast.Call) else None
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def words_of(call: ast.Call) -> list[ast.expr]:

@@ -52,6 +52,40 @@ class ClassBeyond(Fact, frozen=True):
         return Side(f"classes 0 to {self.count - 1}"), Side(f"classes {self.lowest} to {self.highest}")
 
 
+class ResultsApart(Fact, frozen=True):
+    """An expression, ``code``, unpacks ``wanted`` results of a call that returns more of them, if ``many``, or fewer."""
+
+    code: str
+    wanted: int
+    many: bool
+
+    def message(self) -> str:
+        return f"{f'`{self.code}`' if self.code else 'The data code'} unpacks {self.wanted} values, but there are {'more' if self.many else 'fewer'}."
+
+    def why(self) -> str:
+        return "Unpack as many values as the call returns."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.wanted} values"), Side("more" if self.many else "fewer")
+
+
+class RowBeyond(Fact, frozen=True):
+    """An expression, ``code``, uses ``index`` on an axis with ``size`` entries."""
+
+    code: str
+    index: int
+    size: int
+
+    def message(self) -> str:
+        return f"{f'`{self.code}`' if self.code else 'The data code'} uses index {self.index}, but the axis has {self.size} entries."
+
+    def why(self) -> str:
+        return f"The last index is {self.size - 1}."
+
+    def sides(self) -> Sides:
+        return Side(f"an index up to {self.size - 1}"), Side(str(self.index))
+
+
 class ListsApart(Fact, frozen=True):
     """Lists of ids ``name`` of ``shortest`` to ``longest`` entries, of which a line makes one array."""
 
