@@ -15,6 +15,13 @@ export class MissingPackage extends Error {}
 /** The trace was taken back. */
 export class Cancelled extends Error {}
 
+/** The kernel that was asked is another one now: before it had begun to answer, or after. */
+export class Restarted extends Error {
+  constructor(readonly begun: boolean) {
+    super("The kernel restarted.");
+  }
+}
+
 interface Answer {
   id: string;
   op: "list" | "progress" | "report" | "ported" | "error";
@@ -69,9 +76,15 @@ export class KernelClient {
   /** Opens the comm; waits for its turn where the kernel is busy. */
   async connect(hints: boolean): Promise<void> {
     this._dropped = false;
-    await this._call("connect", hints ? "True" : "False", () => !this._dropped);
-    this._aside = await this._open();
-    this._comm = await this._open();
+    const wanted = (): boolean => !this._dropped;
+    try {
+      await this._call("connect", hints ? "True" : "False", wanted);
+      this._aside = await this._open();
+      this._comm = await this._open();
+    } catch (error) {
+      // Of what waited, the services only say that it was cancelled.
+      throw wanted() ? error : new Restarted(false);
+    }
   }
 
   private async _open(): Promise<Kernel.IComm> {
@@ -181,7 +194,7 @@ export class KernelClient {
     this._dropped = true;
     this._comm = this._aside = null;
     for (const id of [...this._pending.keys()]) {
-      this._fail(id, new Error("The kernel restarted."));
+      this._fail(id, new Restarted(id === this._tracing && this._started));
     }
   }
 

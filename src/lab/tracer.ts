@@ -6,7 +6,7 @@ import { Signal } from "@lumino/signaling";
 
 import type { WireReport } from "../view";
 import { Connection } from "./connection";
-import { Cancelled } from "./kernel";
+import { Cancelled, Restarted } from "./kernel";
 import type { KernelClient, Ported, Traced } from "./kernel";
 import { inView, keys, listed, madeBy, NOTHING } from "./inventory";
 import type { Alarm, ILocator, Inventory, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
@@ -136,7 +136,9 @@ export class Tracer implements ITracer {
         this._take(await client.list());
       }
     } catch (error) {
-      this._say(error);
+      if (!(error instanceof Restarted)) {
+        this._say(error);
+      }
     }
     this.changed.emit();
   }
@@ -320,6 +322,11 @@ export class Tracer implements ITracer {
         this.message = "";
       }
     } catch (error) {
+      if (error instanceof Restarted && !error.begun && !name && session === this._session) {
+        // What no model is needed for, the new kernel can answer.
+        this.running = false;
+        return this._run(before, name, ask);
+      }
       this._say(error);
       say(this._due && error instanceof Cancelled ? this._trans.__("Watching: traces again after the cell has run") : this.message);
     }

@@ -83,6 +83,16 @@ def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: W
     expect(window.panel.get_by_role("status")).to_have_text("")
 
 
+def test_what_waits_for_a_kernel_that_restarts_is_asked_of_the_new_one(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("waits.ipynb", "import time\ntime.sleep(600)"))
+    window.run()
+    expect(window.page.locator(".jp-InputPrompt").first).to_contain_text("*")
+    window.command("tpushape:explain-last-error")
+    expect(window.panel.get_by_role("status")).to_contain_text("Waiting for the kernel")
+    window.restart()
+    expect(window.panel.get_by_role("status")).to_contain_text("run the cell again")
+
+
 def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("explain.ipynb", SETUP, BROKEN))
     panel = window.panel
