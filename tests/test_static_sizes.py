@@ -120,6 +120,18 @@ class Gate(L.Layer):
         return {inside}
 
 
+class Table(L.Layer):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=(shape[-1] / self.parts, self.parts), name="table")
+
+    def call(self, x):
+        return x * tf.reshape(self.table, (-1,))
+
+
 def build():
     i = keras.Input((WIDTH,))
     {line}
@@ -145,6 +157,7 @@ FLOATS = {
     "of a reshape": ("x", "x = L.Reshape((2, WIDTH / 2))(i)", "L.Reshape((2, WIDTH // 2))"),
     "kept by a layer": ("x[:, : self.half] * tf.sigmoid(x[:, self.half :])", "x = Gate(16)(i)", "self.half = units // 2"),
     "of a shape": ("x[:, : x.shape[-1] / 2]", "x = Gate(16)(i)", "x.shape[-1] // 2]"),
+    "of the shape that build receives": ("x", "x = Table(2)(i)", "(shape[-1] // self.parts, self.parts)"),
     "of a range": ("x", "x = i\n    for _ in range(WIDTH / 8):\n        x = L.Dense(4)(x)", "range(WIDTH // 8)"),
 }
 

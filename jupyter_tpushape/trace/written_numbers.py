@@ -267,7 +267,10 @@ class _Quotients(_Reader[Quotient]):
                 return None
         if isinstance(node, ast.Subscript):
             known, axis = self.shape_of(node.value), _whole(node.slice)
-            return known[1][axis] if known is not None and axis is not None and -len(known[1]) <= axis < len(known[1]) else None
+            # A shape that build was handed is a tuple of numbers.
+            held = known[1] if known is not None else self.values.of(node.value)
+            value = held[axis] if type(held) in (list, tuple) and axis is not None and -len(held) <= axis < len(held) else None
+            return value if type(value) in (int, float) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
             held = self.values.of(node.args[0])
             return len(held) if type(held) in (list, tuple, str, dict, set) else None

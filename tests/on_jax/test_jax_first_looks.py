@@ -384,3 +384,57 @@ def data():
 
 def test_a_break_is_told_where_a_tensor_leaks_as_well(tmp_path):
     assert serious(traced(tmp_path, AUDIO))[0].rule == "layer-rank"
+
+
+PER_SAMPLE = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = layers.Dense(3)
+    def call(self, x, training=None):
+        return self.head(x)
+    def loss_of(self, tv, ntv, x, y):
+        p, ntv = self.stateless_call(tv, ntv, x, training=True)
+        {returned}
+    def train_step(self, state, data):
+        tv, ntv, ov, mv = state
+        x, y = data
+        {taken}
+        tv, ov = self.optimizer.stateless_apply(ov, grads, tv)
+        return {{}}, (tv, ntv, ov, mv)
+
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+
+def data():
+    return np.ones((32, 8), "float32"), np.ones((32, 3), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "taken", "line"),
+    [
+        (
+            "return jnp.mean((p - y) ** 2, axis=-1), ntv",
+            "(loss, ntv), grads = jax.value_and_grad(self.loss_of, has_aux=True)(tv, ntv, x, y)",
+            "        return ops.mean(jnp.mean((p - y) ** 2, axis=-1)), ntv",
+        ),
+        (
+            "losses = keras.losses.mean_squared_error(y, p)\n        return losses, ntv",
+            "grads, ntv = jax.grad(self.loss_of, has_aux=True)(tv, ntv, x, y)",
+            "        return ops.mean(losses), ntv",
+        ),
+        (
+            "return (p - y) ** 2",
+            "grads = jax.grad(self.loss_of)(tv, ntv, x, y)",
+            "        return ops.mean((p - y) ** 2)",
+        ),
+    ],
+    ids=["beside the state", "by a name", "of every value"],
+)
+def test_a_loss_to_differentiate_is_the_mean_over_the_samples(tmp_path, returned, taken, line):
+    finding, patch = first(tmp_path, PER_SAMPLE.format(returned=returned, taken=taken))
+    assert finding.rule == "op-shapes"
+    assert f"+{line}" in patch

@@ -262,10 +262,10 @@ def _taken(line: Line, call: ast.Call) -> tuple[ast.expr, ast.Tuple] | None:
 
 @of(GradientOf)
 def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
-    """The gradient of the sum, where a function of the batch gives one value for each sample, and is derived by that batch."""
-    if fact.several or not fact.shape or any(size != 1 for size in fact.shape[1:]):
+    """One number of the values that a function returns: their sum where it is derived by its batch, and their mean for a loss."""
+    if fact.several or not fact.shape:
         return
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if all(size == 1 for size in fact.shape[1:]) else ():
         outer = line.node
         if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Call) or called(outer.func) != "grad" or len(outer.args) != 1:
             continue
@@ -280,6 +280,29 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
             [line.edit(inner[0], f"lambda values: {MODULE}.sum({applied})", "keras.ops")],
             "A sample's value depends on that sample alone, so the gradient of the sum has the derivative of each.",
         )
+        return
+    for line in lines_of(evidence):
+        for call in _calls(line, _GRADIENTS):
+            loss = _returned_loss(line, call) if call.args else None
+            if loss is not None:
+                yield (
+                    f"Take the mean over the samples at line {loss.lineno}",
+                    [line.edit(loss, f"{MODULE}.mean({IT})", line.module())],
+                    "The gradient is that of a single number.",
+                )
+
+
+def _returned_loss(line: Line, call: ast.Call) -> ast.expr | None:
+    """What the function to differentiate returns as its loss, if it returns in one place."""
+    given = call.args[0]
+    name = ast.unparse(given).rpartition(".")[2]
+    made = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == name]
+    if isinstance(given, ast.Lambda):
+        value: ast.expr | None = given.body
+    else:
+        returned = [item.value for item in nodes(made[0], ast.Return)] if len(made) == 1 else []
+        value = returned[0] if len(returned) == 1 else None
+    return value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
 
 
 @of(GradientOfOther)
