@@ -69,6 +69,25 @@ model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))
             ),
         ),
     ),
+    "a metric of so many labels": (
+        "metric-raises",
+        Own(
+            model_of(
+                """
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(4, activation="sigmoid")(i))
+""",
+                f"{rows(8, 6)}, (np.arange(32).reshape(8, 4) % 3 == 0).astype('float32')",
+                "'binary_crossentropy', metrics=[keras.metrics.AUC(multi_label=True, num_labels=3)]",
+            ),
+            (
+                (
+                    "    model.compile('sgd', 'binary_crossentropy', metrics=[keras.metrics.AUC(multi_label=True, num_labels=3)])",
+                    "    model.compile('sgd', 'binary_crossentropy', metrics=[keras.metrics.AUC(multi_label=True, num_labels=4)])",
+                ),
+            ),
+        ),
+    ),
     "more words in a vocabulary than rows in a table": (
         "embedding-range",
         Own(

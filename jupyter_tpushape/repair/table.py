@@ -548,6 +548,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "metric-raises": (
+        labels.values_for_metric,
         tables.summed_metric,
         tables.summed_samples,
         own_classes.made_for_as_many,

@@ -275,7 +275,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     said = hear(node.failure, HeardCompared) or hear(node.failure, HeardIncompatible)
     if said is not None and (y is None or p is None):
         y, p = said.labels, said.predictions
-    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
+    made = evidence.arguments(loss.id) if metric and p else {}
+    told = next(
+        ((key, made[key]) for key in ("num_labels", "num_classes") if type(made.get(key)) is int and p and made[key] != p[-1]), ("", 0)
+    )
+    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said, False, *told), ()
 
 
 def _reducer(evidence: Evidence, predictions: Edge) -> Node:

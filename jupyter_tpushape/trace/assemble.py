@@ -95,8 +95,8 @@ class Assembler:
             node.family = op_family(call.op)
         elif layer is not None:
             node.family = layer_family(layer)
-        if layer is not None:
-            self._layers[node.id] = layer
+        if layer is not None or call.kind == "metric":
+            self._layers[node.id] = layer if layer is not None else call.obj
         # A model made of layers would write all of them down.
         if layer is not None and not isinstance(layer, (adapter.Functional, adapter.Sequential)):
             node.config.update(adapter.config(layer))

@@ -16,7 +16,7 @@ from ...rules.compared import class_labels, kind_of, labels_seen, texts_of, writ
 from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
+from ...rules.facts.loss import GridApart, LabelRank, LossRaised, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale, WordOutOfRange
 from ..edits import Edit, Listed, MetricArgument, Rebatch
 from ..text.names import arguments_of
@@ -153,6 +153,18 @@ def classes_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) 
             f"Set sparse_y_pred=False on {node.op}",
             [MetricArgument(node.name, node.op, "sparse_y_pred", False)],
             "The metric then takes the argmax of the predictions.",
+        )
+
+
+@of(LossRaised)
+def values_for_metric(evidence: Evidence, finding: Finding, fact: LossRaised) -> Made:
+    """The number of values that each prediction has, for a metric that was told another."""
+    node, size = named(evidence, fact.name), (fact.predictions or (None,))[-1]
+    if node is not None and fact.argument and size is not None:
+        yield (
+            f"Set {fact.argument}={size} on {node.op}",
+            [MetricArgument(node.name, node.op, fact.argument, size)],
+            f"Each prediction has {size} values.",
         )
 
 

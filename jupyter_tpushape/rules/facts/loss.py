@@ -378,7 +378,10 @@ class WrongWeights(Fact, frozen=True):
 
 
 class LossRaised(Fact, frozen=True):
-    """A loss or a ``metric`` raises on labels and predictions; ``None`` if their shapes are unknown. ``computed``: it makes these labels itself."""
+    """A loss or a ``metric`` raises on labels and predictions; ``None`` if their shapes are unknown.
+
+    ``computed``: it makes these labels itself. ``argument``: with what a metric was told the number of values, ``told``.
+    """
 
     name: str
     metric: bool
@@ -386,6 +389,8 @@ class LossRaised(Fact, frozen=True):
     predictions: Shape | None
     said: str
     computed: bool = False
+    argument: str = ""
+    told: int = 0
 
     def message(self) -> str:
         what = "these labels and predictions"
@@ -399,6 +404,8 @@ class LossRaised(Fact, frozen=True):
             return f"{self.name} computes labels of {y[-1]} values, but each prediction has {p[-1]}."
         if y and p and None not in (y[0], p[0]) and y[0] != p[0]:
             return f"The labels have {y[0]} rows, but the predictions have {p[0]}: each prediction needs one label."
+        if p and self.argument:
+            return f"{self.name} is created with {self.argument}={self.told}, but each prediction has {p[-1]} values."
         return f"The error: {self.said}"
 
     def sides(self) -> Sides:
