@@ -69,6 +69,25 @@ model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))
             ),
         ),
     ),
+    "rows of different lengths": (
+        "layer-raises",
+        Own(
+            model_of(
+                """
+i = keras.Input((None,), dtype="int32")
+model = keras.Model(i, L.Dense(1)(L.LSTM(4)(L.Embedding(20, 4)(i))))
+""",
+                f"tf.ragged.constant([[1, 2, 3], [4, 5], [6], [7, 8]] * 2), {rows(8, 1)}",
+            ),
+            (
+                (
+                    f"    return tf.ragged.constant([[1, 2, 3], [4, 5], [6], [7, 8]] * 2), {rows(8, 1)}",
+                    f"    return tf.ragged.constant([[1, 2, 3], [4, 5], [6], [7, 8]] * 2).to_tensor(), {rows(8, 1)}",
+                ),
+            ),
+            keras=True,
+        ),
+    ),
     "a metric of so many labels": (
         "metric-raises",
         Own(

@@ -306,6 +306,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        inputs.padded,
         reshapes.divided,
         merging.joined,
         transposed.initial_matrix,

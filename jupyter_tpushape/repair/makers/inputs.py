@@ -12,6 +12,7 @@ from ...flow import Finding, KeyPath, Shape, Spec
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched, pair_swapped
 from ...rules.facts.data import InputsStacked, LabelsAsWeights, ThirdPart
+from ...rules.facts.layers import NotDense
 from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
 from ..edits import ExchangeInputs
@@ -96,6 +97,14 @@ def dense(evidence: Evidence, finding: Finding) -> Made:
     edits = [transform(path, "to_dense", sparse=leaf.kind == "sparse") for path, leaf in leaves if leaf.kind in kinds]
     if edits:
         yield "Convert the tensors to dense tensors in the pipeline, on the host", edits, "TPUs support only dense tensors."
+
+
+@of(NotDense)
+def padded(evidence: Evidence, finding: Finding, fact: NotDense) -> Made:
+    """The same for a layer that reads dense tensors alone."""
+    why = "Shorter rows end with zeros." if fact.kind == "ragged" else "Values that are not stored are zeros."
+    for _, edits, _ in dense(evidence, finding):
+        yield f"Convert {show(fact.path)} to a dense tensor in the pipeline", edits, why
 
 
 def without_text(evidence: Evidence, finding: Finding) -> Made:

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from ...examine.heard import Bound
-from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
+from ...flow.paths import show
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
@@ -332,6 +333,25 @@ class LayerRaised(Fact, frozen=True):
         if self.alone:
             inner = f"{inner} A tuple arrives where a number is expected. A comma at the end of a line makes one, as in `self.units = units,`.".strip()
         return inner if len(self.said) <= 120 else f"{inner} The error: {self.said}".strip()
+
+
+class NotDense(Fact, frozen=True):
+    """``layer`` raises an error for the ragged or sparse tensor at ``path`` of the data."""
+
+    layer: Who
+    path: KeyPath
+    kind: Literal["ragged", "sparse"]
+
+    def message(self) -> str:
+        return f"{named(self.layer)} does not accept {show(self.path)}: it is a {self.kind} tensor."
+
+    def why(self) -> str:
+        if self.kind == "ragged":
+            return "Its rows have different lengths. Pad them to one length in the pipeline, with to_tensor()."
+        return "Convert it to a dense tensor in the pipeline, with tf.sparse.to_dense."
+
+    def sides(self) -> Sides:
+        return Side("a dense tensor"), Side(f"a {self.kind} tensor")
 
 
 class ArraysApart(Fact, frozen=True):
