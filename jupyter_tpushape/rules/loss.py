@@ -275,10 +275,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     said = hear(node.failure, HeardCompared) or hear(node.failure, HeardIncompatible)
     if said is not None and (y is None or p is None):
         y, p = said.labels, said.predictions
-    made = evidence.arguments(loss.id) if metric and p else {}
-    told = next(
-        ((key, made[key]) for key in ("num_labels", "num_classes") if type(made.get(key)) is int and p and made[key] != p[-1]), ("", 0)
-    )
+    size = p[-1] if p and len(p) > 1 else None
+    made = evidence.arguments(loss.id) if metric and size not in (None, 1) else {}
+    told = next(((key, made[key]) for key in ("num_labels", "num_classes") if type(made.get(key)) is int and made[key] != size), ("", 0))
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said, False, *told), ()
 
 

@@ -438,3 +438,11 @@ def test_a_loss_to_differentiate_is_the_mean_over_the_samples(tmp_path, returned
     finding, patch = first(tmp_path, PER_SAMPLE.format(returned=returned, taken=taken))
     assert finding.rule == "op-shapes"
     assert f"+{line}" in patch
+
+
+def test_a_derivative_by_the_samples_is_no_loss_to_take_the_mean_of(tmp_path):
+    taken = "grads = jax.grad(lambda points: self.stateless_call(tv, ntv, points)[0])(x)"
+    step = PER_SAMPLE.format(returned="return jnp.mean((p - y) ** 2), ntv", taken=taken)
+    finding = serious(traced(tmp_path, step))[0]
+    assert "returns shape (32, 3) instead of a scalar" in finding.message
+    assert not any("mean" in fix.title for fix in finding.fixes)

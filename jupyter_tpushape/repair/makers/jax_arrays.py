@@ -282,6 +282,9 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
         )
         return
     for line in lines_of(evidence):
+        by = line.spec(line.node.args[0]) if isinstance(line.node, ast.Call) and line.node.args else None
+        if by is not None and by.shape and by.shape[0] == fact.shape[0]:
+            return  # a derivative by the samples: a mean would divide it by their number
         for call in _calls(line, _GRADIENTS):
             loss = _returned_loss(line, call) if call.args else None
             if loss is not None:
