@@ -18,6 +18,7 @@ from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
+from .rules.half_built import half_built
 from .sources.belongings import Belongings
 from .sources.state import in_graph
 from .trace.axes import name_axes
@@ -174,6 +175,7 @@ def _looked(
     if not _TRYING.get() and not is_step(program.model) and not timed_out(seen.error):
         with contained(seen.limits, "faults that the first one hides"):
             findings += _at_home(behind(seen, findings), seen.evidence.flow)
+        findings = half_built(seen.evidence, findings)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask

@@ -156,6 +156,7 @@ def _look(program: Program) -> Examined:
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
         with contextlib.suppress(Exception):
             look_back(model)
+    left = adapter.left_by_fit(model) if adapter is not None and error is None and adapter.is_model(model) else ""
     data_error: BaseException | None = None
     if is_builder(data):
         try:
@@ -167,7 +168,7 @@ def _look(program: Program) -> Examined:
         data = program.edits.data(data)
     framework = adapter.name if adapter is not None else "keras"
     evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework, backend=_backend(adapter))
-    evidence.facts["batch_size"] = program.batch_size
+    evidence.facts["batch_size"], evidence.facts["left"] = program.batch_size, left
     seen = Examined(evidence, program, recorder, adapter, model, data, error=error)
     if data_error is not None:
         data_failed(seen, data_error)

@@ -163,6 +163,8 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
 
     Layers get the names that they had in the failed run.
     """
+    from .hint import raises
+
     shell = extension.shell
     source, _, counters_then = extension.earlier.get(execution) or (extension.source, 0, extension.failed_counters)
     # Loading us once more changes nothing.
@@ -180,7 +182,7 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
     finally:
         for adapter, counters in now:
             adapter.restore_globals(counters)
-    return None if report.ok else report
+    return report if report is not None and raises(report) else None
 
 
 def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset()) -> bool:

@@ -69,6 +69,9 @@ def hint_for(error: BaseException) -> str:
         return ""
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
+    if finding is not None and report is not None and not finding.nodes and finding.rule == "code-raises":
+        # A line of the user's own that raises in a call of fit, such as a callback's, says what it wants to say.
+        return f"Shapes and dtypes match, but this call raises an error. ({finding.location})" if _by_framework(error) else ""
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
@@ -92,10 +95,23 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
             report = trace(attempt.model, attempt.data, tpu=None, batch_size=attempt.batch_size, fixes=fixes)
         finally:
             HANDED.reset(token)
-        if not report.ok:
+        if raises(report):
             return report
     recorder = kept(error)
-    return report_of(recorder, unmasked(error)) if recorder is not None else None
+    if recorder is not None:
+        return report_of(recorder, unmasked(error))
+    if attempt is None:
+        return None
+    # What raised comes first, also where the program has another fault that raises nothing.
+    raised = next(one for one in report_of_code(error).findings if one.serious)
+    raised.nodes = raised.edges = ()
+    report.findings.insert(0, raised)
+    return report
+
+
+def raises(report: Report) -> bool:
+    """Whether a report has a problem that raises an error, on any device."""
+    return any(one.severity in ("error", "tpu") for one in report.findings)
 
 
 def report_of_code(error: BaseException) -> Report:

@@ -138,6 +138,17 @@ class Backend(ABC):
         """The error that ``fit`` raises where the backend gives no gradient of a loss of this shape or dtype."""
         return None
 
+    def is_spoiled(self, step: Any, built: bool) -> bool:
+        """Whether the first call of a compiled function raised, the only one that may create variables, and no later call can succeed.
+
+        ``built``: whether a later call has no variables to create.
+        """
+        return False
+
+    def is_lost(self, variable: Any) -> bool:
+        """Whether a variable of a built model has no value, which a compiled step that raised has taken or never given."""
+        return False
+
     def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any], trained: Sequence[Any] = ()) -> list[tuple[str, Any]] | None:
         """Where every way back from a loss to something trained stops: types of operations, each with the recorder's call that it is in.
 

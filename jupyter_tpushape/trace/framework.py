@@ -322,6 +322,17 @@ class Framework(ABC):
         """Whether a variable is among what a metric returns, on a backend where a step returns its logs as tensors."""
         return not self.backend.replicated and any(map(self.is_variable, self.flatten(result)))
 
+    def left_by_fit(self, model: Any) -> str:
+        """What a ``fit`` that raised left of a live model: a ``"step"`` that cannot run, a model without the values of its ``"weights"``; else ``""``."""
+        if any(map(self.backend.is_lost, self.variables(model))):
+            return "weights"
+        step = getattr(model, "train_function", None)
+        return "step" if step is not None and self.backend.is_spoiled(step, self._all_built(model)) else ""
+
+    @abstractmethod
+    def _all_built(self, model: Any) -> bool:
+        """Whether neither the optimizer nor a compiled metric has variables to create."""
+
     @abstractmethod
     def compiled(self, model: Any) -> bool:
         """Whether ``compile`` was called."""

@@ -163,6 +163,10 @@ class Jax(Backend):
                 return error
         return None
 
+    def is_lost(self, variable: Any) -> bool:
+        """A variable of Keras whose value a step has taken, as ``fit`` hands them over, and not given back."""
+        return getattr(variable, "_value", variable) is None and getattr(variable, "_initializer", variable) is None
+
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """Asks Shardy, which follows layouts through a program."""
         from .mesh_jax import layouts

@@ -211,6 +211,10 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
     def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         model._compile_metrics.update_state(y, y_pred, weight)
 
+    def _all_built(self, model: Any) -> bool:
+        parts = (getattr(model, name, None) for name in ("optimizer", "_compile_metrics"))
+        return all(getattr(part, "built", True) for part in parts if part is not None)
+
     def compiled(self, model: Any) -> bool:
         return bool(getattr(model, "compiled", False))
 

@@ -288,8 +288,38 @@ class TensorFlow(Backend):
         """The graph's operations."""
         return GraphValues(graph, ends, [*variables, *recorder.variables], recorder.weights)
 
+    def is_spoiled(self, step: Any, built: bool) -> bool:
+        """By the two programs that a ``tf.function`` makes in its first call: where that raised, it has begun the first and lacks the second.
+
+        It needs the second if it has created variables, and the first cannot create them any more.
+        """
+        begun = [one for one in _functions(step) if getattr(one, "_variable_creation_config", None) is not None]
+        return any(
+            getattr(one, "_no_variable_creation_config", None) is None and (not built or getattr(one, "_created_variables", None))
+            for one in begun
+        )
+
+    def is_lost(self, variable: Any) -> bool:
+        """A variable that a ``tf.function`` created, where its first call raised before it gave the value."""
+        handle = getattr(getattr(variable, "_value", variable), "_handle", None)
+        if not isinstance(handle, tf.__internal__.EagerTensor):
+            return False
+        try:
+            return not bool(tf.raw_ops.VarIsInitializedOp(resource=handle))
+        except tf.errors.OpError:  # a device that runs nothing, as that of a planned slice
+            return False
+
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""
+
+
+def _functions(step: Any, depth: int = 4) -> Iterator[Any]:
+    """The ``tf.function`` objects that a training step calls, itself included: Keras 3 has them in the closure of a plain function."""
+    if hasattr(step, "get_concrete_function"):
+        yield step
+    for cell in getattr(step, "__closure__", None) or () if depth else ():
+        with contextlib.suppress(ValueError):  # an empty cell
+            yield from _functions(cell.cell_contents, depth - 1)
 
 
 def _handles(variables: Sequence[Any]) -> set[int]:

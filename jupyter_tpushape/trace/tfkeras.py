@@ -119,6 +119,12 @@ class TfKeras(Framework):
     def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         model.compiled_metrics.update_state(y, y_pred, weight)
 
+    def _all_built(self, model: Any) -> bool:
+        optimizer, metrics = model.optimizer, getattr(model, "compiled_metrics", None)
+        # An optimizer of the older kind has a list of what it created.
+        made = getattr(optimizer, "_built", False) or bool(getattr(optimizer, "_weights", ()))
+        return made and bool(getattr(metrics, "built", True))
+
     def compiled(self, model: Any) -> bool:
         return bool(getattr(model, "_is_compiled", False))
 

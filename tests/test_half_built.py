@@ -1,0 +1,161 @@
+"""A model that a failed ``fit`` left behind: its code is right, and the next ``fit`` raises all the same."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from IPython.core.interactiveshell import InteractiveShell
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.rules.facts.half_built import HalfBuilt, WeightsLost
+
+BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+X, Y = np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
+NARROW, DEEP = (X[:, :5], Y), (X[:, None, None], Y)
+
+
+def declared(keras):
+    return keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(1)])
+
+
+def open_(keras):
+    return keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
+
+
+def same_columns(keras):
+    """A loss that raises where labels and predictions have other widths: behind the model, which is built by then."""
+
+    def loss(y, p):
+        if y.shape[-1] != p.shape[-1]:
+            raise ValueError("other widths")
+        return keras.losses.mean_squared_error(y, p)
+
+    return loss
+
+
+def fails(model, data):
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        model.fit(*data, verbose=0)
+
+
+def found(model, data=(X, Y)):
+    return [(one.rule, one.severity) for one in tpushape.trace(model, data).findings if one.rule == "half-built"]
+
+
+@BOTH
+@pytest.mark.parametrize("make", [declared, open_])
+def test_the_next_fit_raises_and_that_is_said(lib, make):
+    keras = importlib.import_module(lib)
+    model = make(keras)
+    model.compile("adam", same_columns(keras), metrics=["mae"])
+    fails(model, (X, np.zeros((64, 3), "float32")))
+    assert found(model) == [("half-built", "error")]
+    fails(model, (X, Y))
+    # What the second try created is no better.
+    assert found(model) == [("half-built", "error")]
+    fails(model, (X, Y))
+
+
+@BOTH
+def test_the_kind_says_whether_compiling_is_enough(lib):
+    keras = importlib.import_module(lib)
+    # tf_keras gives the variables of a step their values as it creates them.
+    for make, lost in ((declared, False), (open_, lib == "keras")):
+        model = make(keras)
+        model.compile("sgd", same_columns(keras))
+        fails(model, (X, np.zeros((64, 3), "float32")))
+        (fact,) = [one.fact for one in tpushape.trace(model, (X, Y)).findings if one.rule == "half-built"]
+        assert isinstance(fact, WeightsLost if lost else HalfBuilt)
+        model.compile("sgd", "mse")
+        if not lost:
+            assert not found(model)
+            model.fit(X, Y, verbose=0)
+        else:
+            assert found(model)
+            fails(model, (X, Y))
+
+
+@BOTH
+def test_a_model_that_can_be_trained_is_none(lib):
+    keras = importlib.import_module(lib)
+    never, trained, made, eager, late = (declared(keras) for _ in range(5))
+    for model in (never, trained, made, late):
+        model.compile("adam", "mse", metrics=["mae"])
+    eager.compile("adam", "mse", run_eagerly=True)
+    trained.fit(X, Y, verbose=0)
+    made.make_train_function()
+    fails(eager, NARROW)
+    # The step's first call succeeded, so that a later one may raise.
+    late.fit(X, Y, verbose=0)
+    fails(late, NARROW)
+    for model in (never, trained, made, eager, late):
+        assert not found(model)
+        model.fit(X, Y, verbose=0)
+
+
+@BOTH
+def test_a_note_follows_a_fix_of_the_data_alone(lib):
+    keras = importlib.import_module(lib)
+    for data, severity in ((DEEP, "note"), (NARROW, None)):
+        model = declared(keras)
+        model.compile("adam", "mse")
+        fails(model, data)
+        report = tpushape.trace(model, data, tpu=None)
+        said = [one.severity for one in report.findings if one.rule == "half-built"]
+        first = next(fix for fix in report.findings[0].fixes if fix.verified)
+        assert said == ([severity] if severity and first.edits[0].kind == "data-transform" else []), first.title
+
+
+@BOTH
+def test_the_hint_names_it_where_the_message_speaks_of_something_else(lib):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(colors="nocolor")
+
+    def run(cell):
+        err = io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+            result = shell.run_cell(cell, store_history=True)
+        return result, err.getvalue()
+
+    try:
+        run(f"%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np")
+        run("model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')")
+        run("model.fit(np.zeros((64, 5)), np.zeros((64, 1)), verbose=0)")
+        result, said = run("model.fit(np.zeros((64, 8)), np.zeros((64, 1)), verbose=0)")
+        assert not result.success
+        run("%tpushape")
+        report = shell.user_ns["_tpushape_report"]
+        assert report.findings[0].rule == "half-built"
+        assert report.findings[0].message in said
+    finally:
+        tpushape.unload_ipython_extension(shell)
+        shell.run_line_magic("reset", "-f")
+        InteractiveShell.clear_instance()
+
+
+@BOTH
+def test_what_raised_comes_before_a_fault_that_raises_nothing(lib):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(colors="nocolor")
+    cells = (
+        f"%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np",
+        "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'binary_crossentropy')",
+        "def stop(epoch, logs):\n    raise LookupError('no such key')",
+        "model.fit(np.zeros((64, 8)), np.arange(64.0)[:, None], verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=stop)])",
+        "%tpushape",
+    )
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            for cell in cells:
+                shell.run_cell(cell, store_history=True)
+        rules = [one.rule for one in shell.user_ns["_tpushape_report"].findings if one.serious]
+        assert rules == ["code-raises", "label-scale"]
+    finally:
+        tpushape.unload_ipython_extension(shell)
+        shell.run_line_magic("reset", "-f")
+        InteractiveShell.clear_instance()
