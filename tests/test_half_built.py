@@ -12,6 +12,7 @@ import tensorflow as tf
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.notebook.left import left
 from jupyter_tpushape.rules.facts.half_built import HalfBuilt, WeightsLost
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
@@ -159,3 +160,27 @@ def test_what_raised_comes_before_a_fault_that_raises_nothing(lib):
         tpushape.unload_ipython_extension(shell)
         shell.run_line_magic("reset", "-f")
         InteractiveShell.clear_instance()
+
+
+@BOTH
+def test_the_cells_that_create_it_again_are_known(lib):
+    keras = importlib.import_module(lib)
+    space = {name: declared(keras) for name in ("model", "whole", "other")}
+    for name, model in space.items():
+        model.compile("adam", "mse")
+        if name != "whole":
+            fails(model, DEEP)
+    runs = [
+        "",
+        "model = 1",
+        "model = make()",
+        "other = make()\nother.fit(x)",
+        "print(model)",
+        "model.compile('adam', 'mse')",
+        "model.fit(x)",
+    ]
+    cells = {number: f"id-{number}" for number in range(1, 7)}
+    # That cell of the other trains, too: running it would do what failed.
+    assert left(space, list(space), runs, cells) == {"model": ["id-2", "id-5"]}
+    assert left(space, ["model"], runs, {2: "id-2"}) == {}
+    assert left(space, ["model"], [], {}) == {}

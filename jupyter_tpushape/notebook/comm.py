@@ -92,9 +92,14 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
         case "list":
             from ..replicas import SLICES
             from .inventory import inventory
+            from .left import left
 
             cells = [text for text in shell.user_ns.get("In", ()) if isinstance(text, str)]
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None), sources=cells)
+            alive = [one["name"] for one in found["models"] if one["kind"] == "model"]
+            spoiled = left(shell.user_ns, alive, cells, getattr(shell, "_tpushape_cells", {}))
+            for one in found["models"]:
+                one["left"] = spoiled.get(one["name"], [])
             comm.send(
                 {"id": request.id, "op": "list", **found, "targets": list(SLICES), "seen": _seen(shell, found), "failed": _failed(shell)}
             )

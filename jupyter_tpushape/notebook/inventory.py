@@ -33,7 +33,7 @@ def inventory(
     Counting parameters walks a model, so it stops after ``seconds`` and the rest stays uncounted until the next call.
 
     Returns:
-        ``models`` (``name kind class params inputs outputs key``),
+        ``models`` (``name kind class params inputs outputs key``; see :mod:`.left` for one that a failed ``fit`` spoiled),
         ``data`` (``name class spec key``) and ``pairs``, which names for
         each model the data that fits it best, and ``""`` where none does.
     """

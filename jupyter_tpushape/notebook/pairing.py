@@ -17,7 +17,7 @@ _HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"}
 
 _FEATURES = frozenset({"x", "image", "images", "feature", "features", "input", "inputs", "text", "texts", "data", "samples"})
 _LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes", "mask", "masks"})
-_TRAINING = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})
+TRAINING = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})
 # In the magic's own line data of several arrays stands in parentheses.
 _TUPLE = re.compile(r"\(.*\)")
 
@@ -100,12 +100,12 @@ def assigned(sources: Sequence[str]) -> dict[str, int]:
 def used_together(source: str) -> frozenset[tuple[str, str]]:
     """Features and labels that a cell trains on or traces: ``fit(table, clicks)``, ``fit([left, right], y)``, ``%tpushape net (table, clicks)``."""
     found: set[tuple[str, str]] = set()
-    for node in ast.walk(_parsed(source)):
+    for node in ast.walk(parsed(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         given = dict(zip("xy", node.args, strict=False)) | {part.arg: part.value for part in node.keywords}
         features, labels = given.get("x"), given.get("y")
-        if node.func.attr in _TRAINING and features and labels and only_names(features) and only_names(labels):
+        if node.func.attr in TRAINING and features and labels and only_names(features) and only_names(labels):
             found.add((ast.unparse(features), ast.unparse(labels)))
         # A magic's line, as IPython hands it on.
         texts = [part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
@@ -126,12 +126,12 @@ def _typed(line: str) -> list[tuple[str, str]]:
 @functools.lru_cache(maxsize=1024)
 def assigned_in(source: str) -> frozenset[str]:
     """The names that a cell assigns or defines."""
-    tree = _parsed(source)
+    tree = parsed(source)
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(stored | {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))})
 
 
-def _parsed(source: str) -> ast.Module:
+def parsed(source: str) -> ast.Module:
     """A cell without the lines that are no Python; an empty one where the rest is none either."""
     try:
         return syntax.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))

@@ -110,13 +110,25 @@ export class Locator implements ILocator {
       );
     } else if (button.actions.includes("rerun")) {
       await this._openPanel();
+      let last: Cell = cell;
+      const run = (one: Cell): Promise<boolean> => {
+        last = one;
+        panel.content.activeCellIndex = panel.content.widgets.indexOf(one);
+        panel.content.deselectAll();
+        return NotebookActions.run(panel.content, panel.sessionContext);
+      };
       await this._tracer.again(report, {
-        run: () => {
-          panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
-          panel.content.deselectAll();
-          return NotebookActions.run(panel.content, panel.sessionContext);
+        failed: cell.model.id === report.about?.cell,
+        run: () => run(cell),
+        runCells: async (ids) => {
+          for (const one of ids.map((id) => panel.content.widgets.find((other) => other.model.id === id))) {
+            if (!one || !(await run(one))) {
+              return false;
+            }
+          }
+          return true;
         },
-        raised: () => this._raised(panel, cell),
+        raised: () => this._raised(panel, last, last === cell),
         undo: () => {
           if (place.source.getSource() === patched.text) {
             place.source.setSource(before);
@@ -130,11 +142,12 @@ export class Locator implements ILocator {
   }
 
   /** What a cell that did not run to its end says, or why it could not run. */
-  private _raised(panel: NotebookPanel, cell: Cell): string {
+  private _raised(panel: NotebookPanel, cell: Cell, fixed: boolean): string {
     const outputs = cell instanceof CodeCell ? cell.model.outputs.toJSON() : [];
     const error = outputs.filter((one): one is IError => one.output_type === "error").at(-1);
     if (error) {
-      return this._trans.__("The fixed cell raises %1: %2", error.ename, error.evalue.split("\n")[0] ?? "");
+      const which = fixed ? this._trans.__("The fixed cell") : this._trans.__("The model's cell");
+      return this._trans.__("%1 raises %2: %3", which, error.ename, error.evalue.split("\n")[0] ?? "");
     }
     return panel.sessionContext.session?.kernel
       ? this._trans.__("The fixed cell did not finish.")

@@ -207,6 +207,11 @@ class Controls extends Widget {
       undo.addEventListener("click", alarm.undo);
       this._alarm.append(undo);
     }
+    if (alarm?.anew) {
+      const anew = element("button", "Panel-anew jp-mod-styled jp-mod-accept", this._trans.__("Create it again"));
+      anew.addEventListener("click", alarm.anew);
+      this._alarm.append(anew);
+    }
   }
 
   private _drawHint(state: ITracer["state"]): void {

@@ -17,6 +17,8 @@ export interface ModelEntry {
   outputs: string;
   /** Changes when the object behind the name does. */
   key: string;
+  /** The cells that create it, by their ids in order, where a fit that raised left it half built. */
+  left?: string[];
 }
 
 /** Something that `fit` takes, as the kernel lists it. */
@@ -52,15 +54,20 @@ export interface TraceRequest {
 /** What the followed kernel is to the sidebar. */
 export type KernelState = "none" | "connecting" | "waiting" | "silent" | "refused" | "other-language" | "missing" | "ready" | "dead";
 
-/** What went wrong with a fix, and what takes it back. */
+/** What went wrong with a fix, and the way on: what takes it back, or makes the model anew. */
 export interface Alarm {
   text: string;
   undo?: () => void;
+  anew?: () => void;
 }
 
 /** A fix that stands in a cell: how the cell is run, what it raised when it did, and what takes the fix back. */
 export interface Mended {
+  /** Whether the cell is the one that failed, and not one that made what it uses. */
+  failed: boolean;
   run(): Promise<boolean>;
+  /** Runs other cells of the notebook, by their ids in order, up to the first that raises. */
+  runCells(ids: string[]): Promise<boolean>;
   raised(): string;
   undo(): void;
 }

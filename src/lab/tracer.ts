@@ -9,6 +9,7 @@ import { Connection } from "./connection";
 import { Cancelled, Restarted } from "./kernel";
 import type { KernelClient, Ported, Traced } from "./kernel";
 import { inView, keys, listed, madeBy, NOTHING } from "./inventory";
+import { Mending } from "./mending";
 import type { Alarm, ILocator, Inventory, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
 
 /** What the sidebar remembers of each notebook and console. */
@@ -62,7 +63,25 @@ export class Tracer implements ITracer {
   private _stopAge = (): void => undefined;
   private _age: ILocator["age"] | null = null;
 
-  constructor(private readonly _trans: TranslationBundle) {}
+  private readonly _mending: Mending;
+
+  constructor(private readonly _trans: TranslationBundle) {
+    this._mending = new Mending(this, {
+      trans: _trans,
+      say: (message) => {
+        this.message = message;
+        this.changed.emit();
+      },
+      warn: (alarm) => {
+        this.alarm = alarm;
+        this.changed.emit();
+      },
+      forget: () => {
+        this._set(null, false);
+      },
+      trace: (before) => this._run(before, this.request.model, (client, progress) => client.trace(this.request, progress)),
+    });
+  }
 
   get state(): KernelState {
     return this._kernel.state;
@@ -246,46 +265,8 @@ export class Tracer implements ITracer {
     }
   }
 
-  async again(before: WireReport, mended: Mended): Promise<void> {
-    const known = new Set(this.inventory.models.map((entry) => entry.key));
-    const given = new Set(this.inventory.data.map((entry) => entry.key));
-    this.alarm = null;
-    const ran = await mended.run().catch(() => false);
-    if (!ran) {
-      this.alarm = {
-        text: mended.raised(),
-        undo: () => {
-          this.alarm = null;
-          mended.undo();
-          this.changed.emit();
-        },
-      };
-      await this.refresh();
-      if (this.inventory.failed) {
-        await this.explain();
-      }
-      return;
-    }
-    await this.refresh();
-    const chosen = madeBy(this.inventory, known, this.request.model);
-    // The cell of the data makes no model anew.
-    const names = [listed(before.about?.data), this.request.data];
-    const data = this.inventory.data.find((entry) => !given.has(entry.key) && names.includes(entry.name));
-    if (!chosen && !data) {
-      this.message = this._trans.__(
-        "The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.",
-        this.request.model,
-      );
-      this.changed.emit();
-      return;
-    }
-    if (chosen && chosen.name !== this.request.model) {
-      this.choose({ model: chosen.name });
-    }
-    if (data && data.name !== this.request.data) {
-      this.choose({ data: data.name });
-    }
-    await this._run(before, this.request.model, (client, progress) => client.trace(this.request, progress));
+  again(before: WireReport, mended: Mended): Promise<void> {
+    return this._mending.again(before, mended);
   }
 
   /** `name`: the model that is asked about, `""` for what failed last. */

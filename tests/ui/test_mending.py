@@ -206,3 +206,26 @@ def test_a_cell_that_raises_later_makes_no_report_old(window: Window, lab: Lab) 
     window.ended()
     expect(window.cell(4).locator(".jp-InputPrompt")).to_contain_text("[5]")
     expect(shown.get_by_role("note").filter(has_text="Outdated")).to_have_count(0)
+
+
+def test_a_model_that_the_failed_fit_left_half_built_is_created_again_before_the_fixed_cell(window: Window, lab: Lab) -> None:
+    data = "x, y = np.ones((64, 1, 1, 4), 'float32'), np.ones((64, 1), 'float32')"
+    model = "model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])"
+    cells = (SETUP + "\nimport numpy as np", data, model, "model.compile('adam', 'mse')", "model.fit(x, y, verbose=0)")
+    window.open(lab.notebook("spoiled.ipynb", *cells))
+    window.run()
+    window.cell(4).locator(".tpushape-Hint").get_by_role("button", name="Apply the first fix").click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
+    alert = window.panel.get_by_role("alert")
+    expect(alert).to_contain_text("left model half built")
+    expect(alert.get_by_role("button")).to_have_text(["Create it again"])
+    button = alert.get_by_role("button")
+    assert button.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    button.click()
+    expect(window.panel).to_contain_text("The fixed cell ran without an error.")
+    expect(alert).to_be_hidden()
+    # Both cells of the model, and then the fixed one.
+    for place, number in ((2, 7), (3, 8), (4, 9)):
+        expect(window.cell(place).locator(".jp-InputPrompt")).to_have_text(f"[{number}]:")
+    expect(window.cell(1).locator(".jp-InputPrompt")).to_have_text("[2]:")
+    expect(window.cell(4).locator(".jp-OutputArea")).to_contain_text("History")
