@@ -12,11 +12,13 @@ import contextlib
 import inspect
 import io
 import linecache
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..flow import syntax
+from .begun import begun
+from .earlier import earlier, quiet
 
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
@@ -30,13 +32,16 @@ class _Caught(Exception):
 
 
 class CellProgram:
-    """Builds what a cell builds. ``data`` is known after a run that reached a training call."""
+    """Builds what a cell builds, behind the cells in ``front`` of it. ``data`` is known after a run that reached a training call."""
 
-    def __init__(self, shell: Any, source: str, count: int | None = None) -> None:
+    def __init__(self, shell: Any, source: str, count: int | None = None, front: Sequence[tuple[int, str]] = ()) -> None:
         self._start(shell, source)
         plain = shell.transform_cell(source)
         self.name = shell.compile.cache(plain, shell._tpushape.running if count is None else count, raw_code=source)
-        self.code = compile(plain, self.name, "exec")
+        names = {number: name for name, number in shell.compile._filename_map.items()}
+        texts = {names[number]: quiet(shell, text) for number, text in front} | {self.name: quiet(shell, source)}
+        #: The code of each cell by the name of its text, in order.
+        self.codes = {name: compile(text, name, "exec") for name, text in texts.items()}
 
     def _start(self, shell: Any, source: str) -> None:
         self.shell, self.source = shell, source
@@ -46,17 +51,25 @@ class CellProgram:
         self.handed: tuple[str, int] | None = None
         self.batch_size: int | None = None
 
-    def again(self, text: str | None, name: str | None, names: dict[str, Any] | None) -> CellProgram:
-        """The same cell with another text, which is looked up under ``name``, or in another namespace."""
+    @property
+    def code(self) -> CodeType:
+        """The code of the cell itself."""
+        return self.codes[self.name]
+
+    def again(self, texts: dict[str, tuple[str, str]], names: dict[str, Any] | None) -> CellProgram:
+        """The same cells, some with another text and the name that it is looked up under, or in another namespace."""
         made = object.__new__(CellProgram)
         made._start(self.shell, self.source)
         made.names = self.names if names is None else names
-        made.name = name or self.name
-        made.code = compile(text, made.name, "exec") if text is not None else self.code
+        made.name = texts[self.name][1] if self.name in texts else self.name
+        made.codes = {}
+        for name, code in self.codes.items():
+            text, alias = texts.get(name, ("", name))
+            made.codes[alias] = compile(quiet(self.shell, text), alias, "exec") if name in texts else code
         return made
 
     def build(self) -> Any:
-        """The model that the cell trains, or else the last one that it leaves behind."""
+        """The model that the cell trains, or else the last one that it leaves behind, or what it has begun of one."""
         from ..trace.frameworks import adapter_for, loaded
 
         names = dict(self.names)
@@ -64,13 +77,14 @@ class CellProgram:
         caught: list[Attempt] = []
         self.made = names
         with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
-            exec(self.code, names)
+            for code in self.codes.values():
+                exec(code, names)
         if caught:
             self.data, self.handed, self.batch_size = caught[-1].data, caught[-1].where, caught[-1].batch_size
             return caught[-1].model
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
         models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
-        return models[-1] if models else None
+        return models[-1] if models else begun(made)
 
 
 @contextlib.contextmanager
@@ -128,14 +142,16 @@ def _numbered(shell: Any, count: int) -> Iterator[None]:
         shell.execution_count = next_count
 
 
-def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | None = None) -> tuple[Any, CellProgram]:
+def _trace_cell(
+    shell: Any, source: str, chosen: dict[str, Any], count: int | None = None, front: Sequence[tuple[int, str]] = ()
+) -> tuple[Any, CellProgram]:
     from ..diagnose import trace
     from ..examine import HANDED, BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
     from .hint import has_part, is_ours
 
-    program, recorder = CellProgram(shell, source, count), Recorder()
+    program, recorder = CellProgram(shell, source, count, front), Recorder()
     model, error = build(program.build, recorder)
     if error is None and model is None:
         raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
@@ -155,9 +171,6 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
     return report, program
 
 
-_LOADING = re.compile(r"^%load_ext[ \t]+jupyter_tpushape[ \t]*$", re.MULTILINE)
-
-
 def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> Any:
     """The report of a cell that failed, the last one or that with a number, where it may safely be run again; ``None`` for any other cell.
 
@@ -167,15 +180,19 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
 
     shell = extension.shell
     source, _, counters_then = extension.earlier.get(execution) or (extension.source, 0, extension.failed_counters)
-    # Loading us once more changes nothing.
-    if not source.strip() or not is_pure(_LOADING.sub("", source), shell.user_ns):
+    if not source.strip() or not is_pure(quiet(shell, source), shell.user_ns):
         return None
+    front = earlier(shell, quiet(shell, source), execution or extension.count)
+    if all(is_pure(quiet(shell, text), shell.user_ns) for _, text in front):
+        counters_then = extension.started.get(front[0][0], counters_then) if front else counters_then
+    else:
+        front = []
     now = [(adapter, adapter.globals()) for adapter, _ in counters_then]
     try:
         for adapter, counters in counters_then:
             adapter.restore_globals(counters)
         report, _ = _trace_cell(
-            shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, execution or extension.count
+            shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, execution or extension.count, front
         )
     except Exception:
         return None

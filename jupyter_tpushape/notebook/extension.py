@@ -20,6 +20,8 @@ from .tell import tell
 _NAME = "_tpushape"
 # What a wrapper of ours shows tracebacks with, on the wrapper.
 _SHOWN = "_tpushape_before"
+# How many runs' counters are kept.
+_RUNS = 200
 
 
 class Extension:
@@ -46,6 +48,8 @@ class Extension:
         self.seen: dict[str, str] = {}
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
+        #: The counters at the start of each of the last runs.
+        self.started: dict[int, list[tuple[Any, Any]]] = {}
         #: Of each cell that failed before the last one its text, the line that raised and its counters: no exception, which keeps data alive.
         self.earlier: dict[int, tuple[str, int, list[tuple[Any, Any]]]] = {}
         self.arrivals = Arrivals(self.hook)
@@ -70,6 +74,9 @@ class Extension:
             with _reported(), contextlib.suppress(MissingBackend):
                 self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
                 listen("notebook", remember)
+            self.started[self.running] = self.counters
+            for number in sorted(self.started)[:-_RUNS]:
+                del self.started[number]
 
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""

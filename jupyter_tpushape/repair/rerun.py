@@ -127,12 +127,13 @@ class Rerun:
 
     def _cell(self, owner: Any) -> Callable[[], Any]:
         names = None
-        others = [file for file in self.changed if file != owner.name]
+        others = [file for file in self.changed if file not in owner.codes]
         if others:
-            overlay = Overlay(self, others[0], owner.shell.user_ns)
-            names = overlay.all()
-        source = self.changed.get(owner.name)
-        again = owner.again(source.text if source is not None else None, self.aliases.get(owner.name), names)
+            # What the cells use of others is made again with all that leads to it, such as a function that calls a changed class.
+            wanted = {name for code in owner.codes.values() for name in _globals_of(code)}
+            names = Slice(self, others[0], self.changed[others[0]]).plan(*wanted)()
+        texts = {file: (source.text, self.aliases[file]) for file, source in self.changed.items() if file in owner.codes}
+        again = owner.again(texts, names)
         self._cell_program = again
         return again.build  # type: ignore[no-any-return]
 

@@ -24,9 +24,9 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
     call = recorder.failed
     if call is None or call.kind != "layer" or call.opaque or call.given is None or adapter.builtin(call.obj):
         return
-    # On arrays, where no trace has seen the operations; the layers inside are recorded, and give way to the same calls with what is between them.
+    # Where no trace has seen the operations, the layers inside are recorded, and give way to the same calls with what is between them.
     arrays = not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(*call.given))
-    if recorder.graph is not None if arrays else call.children:
+    if recorder.graph is not None and (arrays or call.children):
         return
     mark = len(recorder.calls)
     fresh, broke = _called_again(adapter, recorder, call)

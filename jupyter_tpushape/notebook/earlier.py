@@ -1,0 +1,112 @@
+"""The cells in front of one that failed: those that a model was begun in, which run again with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import syntax
+from .pairing import TRAINING, assigned_in
+
+# Up to how many runs, how deep in a list, and among how many of its items.
+_MOST, _DEEP, _ITEMS = 40, 3, 200
+
+
+def quiet(shell: Any, source: str) -> str:
+    """A cell's text as it runs, its magics and system commands that stand alone left out, so that the lines stay where they are.
+
+    Running a part of a model once more installs and shows nothing.
+    """
+    text = shell.transform_cell(source)
+    try:
+        tree = syntax.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return str(text)
+    lines = text.split("\n")
+    for item in tree.body:
+        if (
+            isinstance(item, ast.Expr)
+            and item.lineno == item.end_lineno
+            and ast.unparse(item).startswith("get_ipython().")
+            and _alone(tree, item)
+        ):
+            lines[item.lineno - 1] = "pass"
+    return "\n".join(lines)
+
+
+def _alone(tree: ast.Module, item: ast.stmt) -> bool:
+    return all(other is item or other.end_lineno != item.lineno for other in tree.body)
+
+
+def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
+    """The runs whose layers and symbolic tensors a cell builds on, in order, each with its text; none where the cell trains, which has a live model.
+
+    Args:
+        source: the text of the cell.
+        count: its run, or a later one.
+    """
+    texts = [text if isinstance(text, str) else "" for text in shell.user_ns.get("In", ())][:count]
+    found: set[int] = set()
+    if TRAINING & _attributes(source):
+        return []
+    pending = [source]
+    while pending and len(found) <= _MOST:
+        for name in _names(pending.pop()):
+            if not _is_begun(shell.user_ns.get(name)):
+                continue
+            made = next((number for number in reversed(range(len(texts))) if name in assigned_in(texts[number])), None)
+            if made is None:
+                return []
+            later = [number for number in range(made + 1, len(texts)) if name in _names(texts[number]) and _changes(texts[number], name)]
+            for number in {made, *later} - found:
+                found.add(number)
+                pending.append(texts[number])
+    if len(found) > _MOST or any(TRAINING & _attributes(texts[number]) for number in found):
+        return []
+    return [(number, texts[number]) for number in sorted(found)]
+
+
+def _is_begun(value: Any, depth: int = _DEEP) -> bool:
+    """Whether this is, or holds, a layer or a symbolic tensor."""
+    from ..trace.frameworks import loaded
+
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return depth > 0 and any(_is_begun(item, depth - 1) for item in value[:_ITEMS])
+    if type(value) is dict:
+        return depth > 0 and any(_is_begun(item, depth - 1) for item in list(value.values())[:_ITEMS])
+    return not isinstance(value, type) and any(adapter.is_layer(value) or adapter.is_symbolic(value) for adapter in loaded())
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return syntax.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _names(source: str) -> set[str]:
+    return {node.id for node in ast.walk(_parsed(source)) if isinstance(node, ast.Name)}
+
+
+def _attributes(source: str) -> frozenset[str]:
+    return frozenset(node.func.attr for node in _calls(source))
+
+
+def _changes(source: str, name: str) -> bool:
+    """Whether a cell calls a method of a name's object as a statement of its own, as ``model.add(...)`` is."""
+    return any(
+        isinstance(item, ast.Expr)
+        and isinstance(item.value, ast.Call)
+        and isinstance(item.value.func, ast.Attribute)
+        and isinstance(item.value.func.value, ast.Name)
+        and item.value.func.value.id == name
+        and item.value.func.attr != "summary"
+        for item in ast.walk(_parsed(source))
+    )
+
+
+def _calls(source: str) -> Iterator[Any]:
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node
