@@ -1,0 +1,49 @@
+"""What users of both Kerases reported: labels of several outputs in one array, masks that do not fit, weights that only a loop reads."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("framework", [keras, tf_keras], ids=["keras", "tf_keras"])
+
+
+def serious(build, data):
+    return [finding for finding in tpushape.trace(build, data, tpu=None, fixes=False).findings if finding.serious]
+
+
+def floats(*shape):
+    return np.random.default_rng(0).random(shape).astype("float32")
+
+
+def ids(*shape):
+    return np.ones(shape, "int32")
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["GRU", "LSTM", "map_fn", "cond"])
+def test_a_weight_that_only_a_loop_or_a_branch_reads_is_trained(framework, kind):
+    class Alone(framework.Model):
+        def __init__(self):
+            super().__init__()
+            made = framework.layers.Dense(4) if kind in ("map_fn", "cond") else getattr(framework.layers, kind)(4, return_sequences=True)
+            self.inner = made
+
+        def call(self, x):
+            if kind == "map_fn":
+                return tf.map_fn(self.inner, x, fn_output_signature="float32")
+            if kind == "cond":
+                return tf.cond(tf.reduce_sum(x) > 0, lambda: self.inner(x), lambda: -self.inner(x))
+            return self.inner(x)
+
+    def build():
+        model = Alone()
+        model.compile("sgd", "mse")
+        return model
+
+    assert not serious(build, lambda: (floats(8, 5, 3), floats(8, 5, 4)))
