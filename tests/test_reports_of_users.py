@@ -25,6 +25,28 @@ def ids(*shape):
     return np.ones(shape, "int32")
 
 
+def _two_outputs(framework, units):
+    def build():
+        i = framework.Input((3,))
+        model = framework.Model(i, [framework.layers.Dense(units, name=name)(i) for name in ("low", "high")])
+        model.compile("sgd", "mse")
+        return model
+
+    return build
+
+
+@BOTH
+@pytest.mark.parametrize("labels", [(8, 2, 1), (8, 2)])
+def test_one_array_with_the_labels_of_all_outputs_is_told_as_such(framework, labels):
+    (found,) = serious(_two_outputs(framework, 1), lambda: (floats(8, 3), floats(*labels)))
+    assert (found.rule, found.fact.given, found.fact.shared) == ("output-names", 1, framework is tf_keras)
+    assert found.severity == ("silent" if framework is tf_keras else "error")
+
+
+def test_outputs_that_share_their_labels_are_left_alone():
+    assert not serious(_two_outputs(tf_keras, 2), lambda: (floats(8, 3), floats(8, 2)))
+
+
 @BOTH
 @pytest.mark.parametrize("kind", ["GRU", "LSTM", "map_fn", "cond"])
 def test_a_weight_that_only_a_loop_or_a_branch_reads_is_trained(framework, kind):
