@@ -69,3 +69,59 @@ def test_a_weight_that_only_a_loop_or_a_branch_reads_is_trained(framework, kind)
         return model
 
     assert not serious(build, lambda: (floats(8, 5, 3), floats(8, 5, 4)))
+
+
+def _masked(framework, returned):
+    class Half(framework.layers.Layer):
+        supports_masking = True
+
+        def call(self, x, mask=None):
+            return x[:, ::2]
+
+        def compute_mask(self, x, mask=None):
+            return returned(mask)
+
+    def build():
+        i = framework.Input((8,), dtype="int32")
+        x = Half()(framework.layers.Embedding(9, 4, mask_zero=True)(i))
+        model = framework.Model(i, framework.layers.Dense(1)(framework.layers.LSTM(3)(x)))
+        model.compile("sgd", "mse")
+        return model
+
+    return build
+
+
+@BOTH
+def test_a_recurrent_layer_that_reads_the_mask_of_other_steps(framework):
+    (found,) = serious(_masked(framework, lambda mask: mask), lambda: (ids(8, 8), floats(8, 1)))
+    assert (found.rule, found.severity, found.fact.shape[1], found.fact.mask[1]) == ("mask-shapes", "silent", 4, 8)
+    assert found.fact.passes.op == "Half" and found.fact.makers
+
+
+@BOTH
+def test_a_mask_that_fits_is_left_alone(framework):
+    assert not serious(_masked(framework, lambda mask: mask[:, ::2]), lambda: (ids(8, 8), floats(8, 1)))
+    assert not serious(_masked(framework, lambda mask: None), lambda: (ids(8, 8), floats(8, 1)))
+
+
+def test_an_attention_of_tf_keras_reads_the_masks_off_its_inputs():
+    class Encoder(tf_keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.attend = (
+                tf_keras.layers.Embedding(9, 4, mask_zero=True),
+                tf_keras.layers.MultiHeadAttention(2, 4, attention_axes=2),
+            )
+
+        def call(self, x):
+            x = self.embed(x)
+            return self.attend(query=x, value=x)
+
+    def build():
+        i = tf_keras.Input((3, 5), dtype="int32")
+        model = tf_keras.Model(i, Encoder()(i))
+        model.compile("sgd", "mse")
+        return model
+
+    (found,) = serious(build, lambda: (ids(8, 3, 5), floats(8, 3, 5, 4)))
+    assert (found.rule, found.severity, found.fact.mask[1:], found.fact.makers) == ("mask-shapes", "error", (3, 5), (found.fact.makers[0],))

@@ -29,4 +29,22 @@ def data():
     x, y = {rows(8, 3)}, {rows(8, 2, 1)}
     return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
 """, (("    return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)", "    return tf.data.Dataset.from_tensor_slices((x, y)).batch(4).map(lambda x, y: (x, tuple(y[:, i] for i in range(2))))"),))),
+    "a mask that a layer passes on though it takes every second step": ("mask-shapes", Own(model_of(_MASKED.format(layer="Half()"), _IDS, head="""
+class Half(L.Layer):
+    supports_masking = True
+    def call(self, x, mask=None):
+        return x[:, ::2]
+    def compute_mask(self, x, mask=None):
+        return mask
+"""), (("        return mask", "        return mask[:, ::2]"),))),
+    "a mask that a layer passes on though it leaves no steps": ("mask-shapes", Own(model_of(_MASKED.format(layer="Pool()"), _IDS, head="""
+class Pool(L.Layer):
+    supports_masking = True
+    def call(self, x, mask=None):
+        return keras.ops.mean(x, axis=1)
+class Copies(L.Layer):
+    supports_masking = True
+    def call(self, x):
+        return keras.ops.stack([x, x, x], axis=1)
+""").replace("L.LSTM(3)(x)", "L.LSTM(3)(Copies()(x))"), (("    def call(self, x, mask=None):", "    def compute_mask(self, x, mask=None):"),))),
 }  # fmt: skip

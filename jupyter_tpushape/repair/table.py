@@ -36,6 +36,7 @@ from .makers import (
     layers,
     loops,
     mapped,
+    masks,
     merging,
     meshes,
     names,
@@ -371,6 +372,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         causes.all_padded,
         operands.resized,
     ),
+    "mask-shapes": (masks.ended,),
     "rnn-states": (
         states.as_many_states,
         states.declared_states,
