@@ -19,6 +19,18 @@ model = keras.Model(i, L.Dense(1)(L.LSTM(3)(x)))
 _IDS = f'np.ones((8, 8), "int32"), {rows(8, 1)}'
 
 REPORTED: dict[str, tuple[str, Own]] = {
+    "an encoder whose output no step of the decoder gets": ("layer-rank", Own(model_of("""
+i = keras.Input((14, 3))
+x = L.LSTM(8)(i)
+x = L.LSTM(8, return_sequences=True)(x)
+model = keras.Model(i, L.TimeDistributed(L.Dense(1))(x))
+""", f"{rows(8, 14, 3)}, {rows(8, 5, 1)}"), (("    x = L.LSTM(8, return_sequences=True)(x)", "    x = L.LSTM(8, return_sequences=True)(L.RepeatVector(5)(x))"),))),
+    "an encoder with as many steps as the decoder": ("layer-rank", Own(model_of("""
+i = keras.Input((5, 3))
+x = L.LSTM(8)(i)
+x = L.LSTM(8, return_sequences=True)(x)
+model = keras.Model(i, L.TimeDistributed(L.Dense(1))(x))
+""", f"{rows(8, 5, 3)}, {rows(8, 5, 1)}"), (("    x = L.LSTM(8)(i)", "    x = L.LSTM(8, return_sequences=True)(i)"),))),
     "labels of several outputs that a dataset made one tensor": ("output-names", Own(f"""
 def build():
     i = keras.Input((3,))
@@ -47,4 +59,19 @@ class Copies(L.Layer):
     def call(self, x):
         return keras.ops.stack([x, x, x], axis=1)
 """).replace("L.LSTM(3)(x)", "L.LSTM(3)(Copies()(x))"), (("    def call(self, x, mask=None):", "    def compute_mask(self, x, mask=None):"),))),
+    "the outputs of an encoder in place of its state": ("rnn-states", Own(model_of("""
+a, b = keras.Input((9, 4)), keras.Input((5, 3))
+x = L.GRU(6, return_sequences=True)(a)
+y = L.GRU(6, return_sequences=True)(b, initial_state=x)
+model = keras.Model([a, b], L.Dense(3)(y))
+""", _SEQUENCES), (("    x = L.GRU(6, return_sequences=True)(a)", "    x, *states = L.GRU(6, return_sequences=True, return_state=True)(a)"),
+        ("    y = L.GRU(6, return_sequences=True)(b, initial_state=x)", "    y = L.GRU(6, return_sequences=True)(b, initial_state=states)")))),
+    "the outputs of both directions in place of their states": ("rnn-states", Own(model_of("""
+a, b = keras.Input((9, 4)), keras.Input((5, 3))
+x = L.Bidirectional(L.LSTM(3, return_sequences=True))(a)
+y = L.LSTM(6, return_sequences=True)(b, initial_state=[x, x])
+model = keras.Model([a, b], L.Dense(3)(y))
+""", _SEQUENCES), (("    x = L.Bidirectional(L.LSTM(3, return_sequences=True))(a)", "    x, *states = L.Bidirectional(L.LSTM(3, return_sequences=True, return_state=True))(a)"),
+        ("    y = L.LSTM(6, return_sequences=True)(b, initial_state=[x, x])",
+         "    y = L.LSTM(6, return_sequences=True)(b, initial_state=[L.Concatenate()([states[0], states[2]]), L.Concatenate()([states[1], states[3]])])")))),
 }  # fmt: skip

@@ -378,6 +378,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.declared_states,
         states.first_state,
         states.joined_states,
+        states.states_for_sequence,
         states.own_output,
         layers.state_units,
     ),
