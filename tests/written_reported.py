@@ -41,6 +41,24 @@ def data():
     x, y = {rows(8, 3)}, {rows(8, 2, 1)}
     return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
 """, (("    return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)", "    return tf.data.Dataset.from_tensor_slices((x, y)).batch(4).map(lambda x, y: (x, tuple(y[:, i] for i in range(2))))"),))),
+    "labels that a loss reads by their one column elsewhere": ("loss-raises", Own(model_of(_COLUMNS, f"{rows(8, 4)}, {rows(8, 3)}", loss="contrastive", head="""
+def contrastive(y, p):
+    return tf.reduce_mean((1 - y[:, 0]) * tf.square(p[:, 0]) + y * tf.square(tf.maximum(1 - p[:, 0], 0)))
+"""), (("    return tf.reduce_mean((1 - y[:, 0]) * tf.square(p[:, 0]) + y * tf.square(tf.maximum(1 - p[:, 0], 0)))",
+         "    return tf.reduce_mean((1 - y[:, 0]) * tf.square(p[:, 0]) + y[:, 0] * tf.square(tf.maximum(1 - p[:, 0], 0)))"),))),
+    "the column of labels that a loss does not read elsewhere": ("loss-raises", Own(model_of(_COLUMNS, f"{rows(8, 4)}, {rows(8, 3)}", loss="weighted", head="""
+def weighted(y, p):
+    return tf.reduce_mean(tf.square(p[:, 0] - y) * y[:, 1] * y[:, 2])
+"""), (("    return tf.reduce_mean(tf.square(p[:, 0] - y) * y[:, 1] * y[:, 2])", "    return tf.reduce_mean(tf.square(p[:, 0] - y[:, 0]) * y[:, 1] * y[:, 2])"),))),
+    "one-hot masks that a metric flattens with all their classes": ("metric-raises", Own(model_of("""
+i = keras.Input((8, 8, 3))
+model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))
+""", f"{rows(8, 8, 8, 3)}, {_ONE_HOT}", loss="'categorical_crossentropy', metrics=[same]", head="""
+def same(y, p):
+    p = tf.reshape(tf.argmax(p, axis=-1), [-1])
+    y = tf.cast(tf.reshape(y, [-1]), "int64")
+    return tf.reduce_mean(tf.cast(tf.equal(y, p), "float32"))
+"""), (("    p = tf.reshape(tf.argmax(p, axis=-1), [-1])", "    y = tf.cast(tf.argmax(y, axis=-1), y.dtype)"),))),
     "a mask that a layer passes on though it takes every second step": ("mask-shapes", Own(model_of(_MASKED.format(layer="Half()"), _IDS, head="""
 class Half(L.Layer):
     supports_masking = True
