@@ -77,6 +77,29 @@ class Copies(L.Layer):
     def call(self, x):
         return keras.ops.stack([x, x, x], axis=1)
 """).replace("L.LSTM(3)(x)", "L.LSTM(3)(Copies()(x))"), (("    def call(self, x, mask=None):", "    def compute_mask(self, x, mask=None):"),))),
+    "a model that its first layer declares for fewer values": ("input-axis", Own(model_of("""
+z, c = keras.Input((8,)), keras.Input((3,))
+maker = keras.Sequential()
+maker.add(L.Dense(4, input_shape=(8,)))
+maker.add(L.Dense(2))
+model = keras.Model([z, c], maker(L.Concatenate()([z, c])))
+""", f"[{rows(8, 8)}, {rows(8, 3)}], {rows(8, 2)}"), (("    maker.add(L.Dense(4, input_shape=(8,)))", "    maker.add(L.Dense(4, input_shape=(11,)))"),))),
+    "an argument of the call that the constructor is given": ("code-raises", Own(model_of("""
+i = keras.Input((5, 8))
+x, scores = L.MultiHeadAttention(2, 4, return_attention_scores=True)(i, i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 5, 8)}, {rows(8, 1)}"), (("    x, scores = L.MultiHeadAttention(2, 4, return_attention_scores=True)(i, i)", "    x, scores = L.MultiHeadAttention(2, 4)(i, i, return_attention_scores=True)"),))),
+    "a tensor from which an older version made states": ("op-shapes", Own(model_of("""
+model = Teller()
+""", f"{rows(8, 5, 3)}, {rows(8, 5, 4)}", head="""
+class Teller(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.gru = L.GRU(4, return_sequences=True)
+    def call(self, x):
+        states = self.gru.get_initial_state(x)
+        return self.gru(x, initial_state=states)
+"""), (("        states = self.gru.get_initial_state(x)", "        states = self.gru.get_initial_state(keras.ops.shape(x)[0])"),))),
     "the outputs of an encoder in place of its state": ("rnn-states", Own(model_of("""
 a, b = keras.Input((9, 4)), keras.Input((5, 3))
 x = L.GRU(6, return_sequences=True)(a)

@@ -313,6 +313,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         transposed.initial_matrix,
         jax_arrays.one_row,
         steps.accepted,
+        older.moved_to_call,
         older.weight_by_name,
         older.shape_of_today,
         calls.by_name,
@@ -648,6 +649,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.by_weights,
         tapes.watched,
         tapes.watched_whole,
+        older.moved_to_call,
         older.weight_by_name,
         older.shape_of_today,
         foreign.arguments_of_today,
@@ -717,6 +719,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 }
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
+    older.rows_for_states,
     unread_names.name_unread,
     loops.column,
     loops.as_before,
