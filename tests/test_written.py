@@ -22,6 +22,7 @@ from written_parts import PARTS
 from written_posted import POSTED
 from written_programs import WRITTEN
 from written_published import PUBLISHED
+from written_reported import REPORTED
 from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
@@ -60,6 +61,7 @@ PROGRAMS = {
     **PUBLISHED,
     **ROWS,
     **ARRAYS,
+    **REPORTED,
 }
 
 

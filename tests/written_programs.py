@@ -284,7 +284,7 @@ def data():
 i = keras.Input((4,))
 model = keras.Model(i, [L.Dense(1, name='price')(i), L.Dense(1, name='size')(i)])
 """, f"{rows(8, 4)}, {rows(8, 2)}", loss="['mse', 'mse']"), (
-        (f"    return {rows(8, 4)}, {rows(8, 2)}", f"    return {rows(8, 4)}, [{rows(8, 2)}[:, i] for i in range(2)]"),))),
+        (f"    return {rows(8, 4)}, {rows(8, 2)}", f"    return {rows(8, 4)}, list(np.moveaxis({rows(8, 2)}, 1, 0))"),))),
     "shapes of several inputs": ("layer-raises", Own("""
 class Bilinear(L.Layer):
     def build(self, input_shape):

@@ -32,7 +32,7 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
-from ..trace.signature import by_place, overridden, refused_call
+from ..trace.signature import by_place, of_call, overridden, refused_call
 from .breaks import (
     along,
     anew,
@@ -97,6 +97,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
+            seen.evidence.facts["of_call"] = of_call(error, adapter)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)

@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Flow, Node, Shape, show_shape
 from ..flow.observed import around, keeps, passes
 from ..rules.words import axes_of
+from ..trace.axes import recurs
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
 Question = str
@@ -132,6 +133,21 @@ def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
                 return
 
 
+def _unit_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """The units of a recurrent layer's last step, made a sequence."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or edit.position != "before":
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+    if node is None or not recurs(node) or edit.config.get("target_shape", (1,))[0] == 1:
+        return
+    for edge in before.flow.into(node.id)[:1]:
+        giver = before.flow.node(edge.source)
+        while keeps(before.flow, giver) and not giver.weights:
+            giver = before.flow.node(before.flow.into(giver.id)[0].source)
+        if recurs(giver) and edge.spec.shape and len(edge.spec.shape) == 2:
+            yield f"Are the {edge.spec.shape[-1]} values of {giver.name} steps in time? They are its units after the last step."
+
+
 def _one_position(target: tuple[int, ...], shape: Shape) -> bool:
     """Whether a target keeps the channels last, at one position."""
     return set(target[:-1]) == {1} and target[-1] == shape[-1]
@@ -169,4 +185,4 @@ def crosses(shape: Shape, target: Shape) -> bool:
     return bool(have) and bool(want) and not (have <= want or want <= have)
 
 
-ROLES: tuple[Check, ...] = (_merges, _scrambled, _projected, _folded, _stretched, _imaged, _pooled)
+ROLES: tuple[Check, ...] = (_merges, _scrambled, _projected, _folded, _stretched, _imaged, _unit_steps, _pooled)

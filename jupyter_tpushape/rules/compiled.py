@@ -140,18 +140,32 @@ def fewer_losses(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=39)
 def surplus_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Arrays of labels behind the first one, which tf_keras leaves out where a model has one output; Keras 3 raises."""
-    if unread_labels(evidence):
+    """Other numbers of arrays of labels than of outputs, with which tf_keras trains; Keras 3 raises."""
+    shared = labels_in_one(evidence)
+    if shared or unread_labels(evidence):
         names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
-        yield Finding.of(OUTPUTS.id, "silent", WrongNumber("labels", len(evidence.y), names))
+        yield Finding.of(OUTPUTS.id, "silent", WrongNumber("labels", len(evidence.y), names, shared=shared))
 
 
 def unread_labels(evidence: Evidence) -> bool:
     """Whether only the first of several arrays of labels reaches the loss."""
-    own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ()))
     listed = all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y)
-    plain = evidence.framework == "tf_keras" and not evidence.where and "step" not in evidence.facts and not own
-    return plain and listed and len(evidence.y) > len(evidence.outputs) == 1 and bool(evidence.losses())
+    return _lenient(evidence) and listed and len(evidence.y) > len(evidence.outputs) == 1 and bool(evidence.losses())
+
+
+def labels_in_one(evidence: Evidence) -> bool:
+    """Whether one array has the labels of all outputs on its axis 1, and each loss compares all of them with its own output."""
+    if not _lenient(evidence) or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1 or len(evidence.outputs) < 2:
+        return False
+    y = evidence.y[0][1].shape or ()
+    rows = [spec.shape[1:] for _, spec in evidence.outputs if spec.shape]
+    return y[1:2] == (len(rows),) and len(rows) == len(evidence.outputs) and all(row in (y[2:], (*y[2:], 1)) for row in rows)
+
+
+def _lenient(evidence: Evidence) -> bool:
+    """Whether what fit of tf_keras makes of the labels is the program's loss."""
+    own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ()))
+    return evidence.framework == "tf_keras" and not evidence.where and "step" not in evidence.facts and not own
 
 
 def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fact | None:

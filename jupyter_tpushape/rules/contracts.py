@@ -57,6 +57,7 @@ from .facts.states import CellState, CellStates, CellUnpacks, StatefulRows, Stat
 from .grids import loss_called
 from .handed_over import handed_over
 from .loss_tracker import metric_state, misled
+from .masks import mask_apart
 from .ragged import not_dense
 from .registry import rule
 from .shapeless import no_rank
@@ -198,7 +199,7 @@ def _handed(given: list[Given]) -> list[Given]:
         return named
     first = given[0].spec.shape if given else None
     rest = [one for one in given[1:] if one.label == ""]
-    return rest if first is not None and len(first) >= 3 and all(len(one.spec.shape or ()) == 2 for one in rest) else []
+    return rest if first is not None and len(first) >= 3 and all(len(one.spec.shape or ()) in (2, 3) for one in rest) else []
 
 
 def _stateful(at: Break) -> Explained:
@@ -391,7 +392,8 @@ def _line(at: Break) -> Explained:
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
-    lambda at: not_dense(at.evidence, at.node), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
+    lambda at: not_dense(at.evidence, at.node), lambda at: mask_apart(at.evidence, at.node),
+    _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip

@@ -57,7 +57,7 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     if raised is not None and hear(node.failure, HeardNotRecurrent) is not None and (wrapped := _wrapped(raised.text)) is not None:
         return NotRecurrent(*wrapped)
     if older is not None and older.names:
-        return UnknownArguments(older.names, short)
+        return UnknownArguments(older.names, short, evidence.facts.get("of_call", ()))
     if absent is not None:
         return NoAttribute(absent.module, absent.name)
     if hear(node.failure, HeardDepth) is not None:

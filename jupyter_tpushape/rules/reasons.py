@@ -29,6 +29,7 @@ from .facts.reasons import (
     Pieces,
     Reason,
     Reversed,
+    RowsWanted,
     ScanRows,
     SumsOverBatch,
     Uneven,
@@ -77,7 +78,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return ScanRows(over[0])
     if node.op.startswith("Assign"):
         return None
-    turned = _turned(evidence)
+    turned = _rows_wanted(evidence) or _turned(evidence)
     if turned is not None:
         return turned
     size = halved(evidence, node)
@@ -161,6 +162,21 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
     )
+
+
+def _rows_wanted(evidence: Evidence) -> RowsWanted | None:
+    """A tensor that the line which raised hands over as the size of a batch, from which Keras 3 makes states; tf_keras takes the tensor."""
+    raised = evidence.raised
+    try:
+        tree = syntax.parse(raised.text.strip()) if raised is not None and evidence.framework == "keras" else None
+    except SyntaxError:
+        return None
+    shapes = {name: spec.shape for name, spec in raised.tensors} if raised is not None else {}
+    for call in ast.walk(tree) if tree is not None else ():
+        given = [ast.unparse(item) for item in (*call.args, *(word.value for word in call.keywords))] if isinstance(call, ast.Call) else []
+        if syntax.called(call) == "get_initial_state" and len(given) == 1 and shapes.get(given[0]):
+            return RowsWanted("get_initial_state", given[0], shapes[given[0]] or ())
+    return None
 
 
 def _turned(evidence: Evidence) -> Reversed | None:

@@ -10,7 +10,7 @@ from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .balanced import softmax_axis
 from .compared import as_it_came, class_labels, cut_sequence, ends, kind_of
-from .compiled import METRIC_LABELS, unread_labels
+from .compiled import METRIC_LABELS, labels_in_one, unread_labels
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
@@ -96,7 +96,7 @@ def aligned(y: Shape, p: Shape) -> tuple[Shape, Shape]:
 @check(order=40)
 def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Labels and predictions of a built-in loss that match only by broadcasting."""
-    if evidence.where or unread_labels(evidence):
+    if evidence.where or unread_labels(evidence) or labels_in_one(evidence):
         return
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)

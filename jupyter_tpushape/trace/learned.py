@@ -12,6 +12,9 @@ from tensorflow.python.framework import ops
 # Their gradients are registered, and are ``None``.
 _NONE = frozenset({"Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv"})
 
+# Under these names TensorFlow keeps the graphs of a loop and of a branch at their operation.
+_GRAPHS = ("_body_graph", "_true_graph", "_false_graph")
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -41,6 +44,8 @@ def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: 
         if _weight(tensor, weights, fixed, held):
             return None
         operation = tensor.op
+        if _inside(operation, weights):
+            return None
         if not _passes(operation):
             found.append(Cut(operation, call))
             continue
@@ -50,6 +55,15 @@ def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: 
             elif operation.type == "Cast":
                 found.append(Cut(operation, call))
     return [cut for cut in found if _behind(cut.operation, weights, fixed, held)]
+
+
+def _inside(operation: Any, weights: Collection[int]) -> bool:
+    """Whether a loop or a branch reads a weight in its own graph: one without a value yet is made where it is read, and not handed in."""
+    for graph in filter(None, (getattr(operation, name, None) for name in _GRAPHS)):
+        for one in graph.get_operations():
+            if any(id(tensor) in weights for tensor in one.outputs) or _inside(one, weights):
+                return True
+    return False
 
 
 def _carries(tensor: Any) -> bool:
@@ -74,7 +88,7 @@ def _behind(operation: Any, weights: Collection[int], fixed: Collection[int], he
     pending, seen = list(operation.inputs), set()
     while pending:
         tensor = pending.pop()
-        if _weight(tensor, weights, fixed, held):
+        if _weight(tensor, weights, fixed, held) or _inside(tensor.op, weights):
             return True
         if id(tensor.op) not in seen:
             seen.add(id(tensor.op))

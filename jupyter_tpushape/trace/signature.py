@@ -50,6 +50,21 @@ def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
     return next((one for one in refused if one is not None), None)
 
 
+def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
+    """The arguments that the user's own line gives to the constructor of a layer, and that only the layer's call takes."""
+    found = innermost(error)
+    try:
+        tree = syntax.parse(found[2].strip()) if found is not None else None
+    except (SyntaxError, ValueError):
+        return ()
+    for call in ast.walk(tree) if tree is not None and found is not None else ():
+        kind = values_of(found[0]).function(call.func) if isinstance(call, ast.Call) and found is not None else None
+        if isinstance(call, ast.Call) and isinstance(kind, type) and issubclass(kind, adapter.Layer):
+            taken, made = (inspect.signature(getattr(kind, name)).parameters for name in ("call", "__init__"))
+            return tuple(word.arg for word in call.keywords if word.arg and word.arg in taken and word.arg not in made)
+    return ()
+
+
 def _refused(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | None:
     if any(isinstance(item, ast.Starred) for item in call.args) or any(word.arg is None for word in call.keywords):
         return None

@@ -66,7 +66,8 @@ class TfKeras(Framework):
         return bool(getattr(obj, "_expects_training_arg", False))
 
     def takes_mask(self, obj: Any) -> bool:
-        return bool(getattr(obj, "_expects_mask_arg", False))
+        # An attention reads the masks off its inputs.
+        return bool(getattr(obj, "_expects_mask_arg", False)) or hasattr(obj, "_compute_attention_mask")
 
     def install_more(self) -> None:
         """Operations between layers are layers; a recurrent layer's program for GPUs is made once."""

@@ -77,6 +77,11 @@ def _tensor_split(x: str, _: Spec | None, widths: list[int], backward: bool = Fa
     return f"tuple(tf.split({x}, {list(widths)}, axis=-1){'[::-1]' if backward else ''})"
 
 
+def _parts(x: str, _: Spec | None, count: int) -> str:
+    # An expression that draws or reads would do so again for each part.
+    return f"[{x}[:, i] for i in range({count})]" if x.isidentifier() else f"list(np.moveaxis({x}, 1, 0))"
+
+
 def _one_hot(x: str, spec: Spec | None, depth: int) -> str:
     integers = f"{atom(x)}[..., 0]" if _column(spec) else x
     if spec is not None and not spec.dtype.startswith(("int", "uint")):
@@ -193,7 +198,7 @@ operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all(
           _colored("{a}[..., None, :] == tf.cast({colors}, {a}.dtype)", 'tf.cast(tf.reduce_all({same}, axis=-1), "float32")'))  # fmt: skip
 operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
 operation("split_last", _split, _tensor_split)
-operation("unstack", "[{a}[:, i] for i in range({count})]", "tuple({a}[:, i] for i in range({count}))")
+operation("unstack", _parts, "tuple({a}[:, i] for i in range({count}))")
 operation("stack_last", "np.stack({x}, axis=-1)", "tf.stack({x}, axis=-1)")
 operation("join_last", "np.concatenate({x}, axis=-1)", "tf.concat({x}, axis=-1)")
 operation("apart", "list({x})", "tuple({x})")

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, elements
 from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
@@ -169,6 +169,38 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
             [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
             f"{short(other)} contains class indices, but {name} is one-hot.",
         )
+
+
+def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
+    """The class of each one-hot label, where a function flattens the labels with all their classes and of the predictions only the best class."""
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    line = next(iter(lines_of(evidence)), None)
+    y = evidence.y[0][1].shape or () if len(evidence.y) == 1 else ()
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot or len(y) < 2:
+        return
+    labels = next((one.arg for one in line.scope.args.args if one.arg != "self"), "")
+    picked = [call for call in nodes(line.scope, ast.Call) if called(call) == "argmax"]
+    sizes = {elements(edge.spec.shape) for edge in evidence.given if edge.spec.shape and len(edge.spec.shape) == 1}
+    whole = elements(y)
+    if len(picked) != 1 or not labels or not whole or sizes != {whole, whole // (y[-1] or 1)}:
+        return
+    if any(one.id == labels for one in nodes(picked[0], ast.Name)) or (_calculates(evidence) and not _compared(line)):
+        return
+    body = line.scope.body[1:] if ast.get_docstring(line.scope) is not None else line.scope.body
+    text = f"{labels} = {MODULE}.cast({MODULE}.argmax({labels}, axis=-1), {labels}.dtype)"
+    yield (
+        f"Use the class of each label from line {body[0].lineno}: argmax of {labels}",
+        [Statement("model", line.raised.file, span_of(body[0]), text, line.module())],
+        f"{labels} is one-hot with {y[-1]} values for each label, but of the predictions only the class is flattened.",
+    )
+
+
+def _compared(line: Line) -> bool:
+    """Whether both operands are comparisons: whether each value is of one class."""
+    made = [assigned_to(line, operand) for operand in line.operands()]
+    return len(made) == 2 and all(
+        any(isinstance(item, ast.Compare) or called(item) == "equal" for item in nodes(one, (ast.Compare, ast.Call))) for one in made
+    )
 
 
 def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -19,7 +20,7 @@ from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
-from .line import calls_of, lines_at, lines_of, short
+from .line import calls_of, columns_read, lines_at, lines_of, short
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -38,6 +39,26 @@ def columns(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
                 [line.apply(node, "squeeze", -1) for node in given],
                 "The function then receives one number for each sample.",
             )
+
+
+@of(OperationRaised)
+def own_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One column of labels, where a function reads columns of them everywhere but at one place: the one that it reads, or that nothing reads."""
+    for line in lines_of(evidence)[:1] if evidence.where in ("loss", "metric") else ():
+        for node, other in itertools.permutations(line.operands(), 2):
+            shape, read = line.shape(node), columns_read(line, node)
+            if not shape or len(shape) != 2 or not shape[1] or not read or line.shape(other) != shape[:1]:
+                continue
+            unread = {*range(shape[1])} - read
+            meant = sorted((read if len(read) == 1 else set()) | (unread if len(unread) == 1 else set()))
+            for column in meant:
+                new, name = f"{ast.unparse(node)}[:, {column}]", ast.unparse(node)
+                why = f"The function reads {name} by its columns elsewhere, and {short(other)} has one value for each sample."
+                yield (
+                    f"Use {new} instead of {name} at line {node.lineno}",
+                    [line.edit(node, new, choice="column" if len(meant) > 1 else "")],
+                    why,
+                )
 
 
 @of(IndexInRow)
@@ -78,7 +99,7 @@ def positions_as_steps(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.failed
     if node is None or node.family != "attention":
         return
-    shapes = [edge.spec.shape for edge in evidence.failed_inputs()]
+    shapes = [edge.spec.shape for edge in evidence.operands()]
     for line in lines_at(evidence, node.called or node.location):
         # Where it is made alone is known, it may be called there too.
         calls = isinstance(line.node, ast.Call) and (node.called is not None or isinstance(line.node.func, ast.Call))

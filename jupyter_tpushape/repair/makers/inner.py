@@ -85,9 +85,14 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     made = [call for call in line.around(ast.Call) if called(call) in ("Sequential", "Model", "Functional")]
     door = argument(made[-1], "inputs", ["inputs"]) if made and called(made[-1]) != "Sequential" else None
     scope: ast.AST = assigned_to(line, door) if door is not None else made[-1] if made else line.scope
-    inputs = [call for call in nodes(scope, ast.Call) if called(call) in ("Input", "InputLayer")]
+    calls = [*nodes(scope, ast.Call), *(_added(line, made[-1]) if made and called(made[-1]) == "Sequential" else ())]
+    inputs = [call for call in calls if called(call) in ("Input", "InputLayer")]
     given = [argument(call, "shape", ["shape"]) for call in inputs]
+    given += [word.value for call in calls for word in call.keywords if word.arg in ("input_shape", "batch_input_shape")]
     sizes = [shape.elts[axis] for shape in given if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= -axis]
+    sizes += [
+        word.value for call in calls for word in call.keywords if word.arg == "input_dim" and axis == -1 and called(call) != "Embedding"
+    ]
     fit = [one for one in sizes if _number(line, one) == old]
     if len(fit) == 1:
         new = _changed(line, fit[0], size - old)
@@ -98,11 +103,25 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
         )
 
 
+def _added(line: Line, model: ast.Call) -> list[ast.Call]:
+    """The layers that are added to a model one by one, by the name that it is given."""
+    held = [item for item in nodes(line.scope, ast.Assign) if item.value is model]
+    names = {ast.unparse(target) for item in held for target in item.targets}
+    adds = [call for call in nodes(line.scope, ast.Call) if called(call) == "add" and isinstance(call.func, ast.Attribute)]
+    return [one for call in adds if ast.unparse(call.func.value) in names for one in call.args if isinstance(one, ast.Call)]
+
+
 def _changed(line: Line, node: ast.expr, more: int) -> str:
     """A size as it is written, with so much more; a number that is added already changes or goes."""
     if isinstance(node, ast.Constant):
         return str((line.number(node) or 0) + more)
-    written = line.source.of(node)
+    written, size = line.source.of(node), (line.number(node) or 0) + more
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            times = line.number(other)
+            if isinstance(one, ast.Constant) and times and size % times == 0:
+                parts = [str(size // times) if part is one else line.source.of(part) for part in (node.left, node.right)]
+                return " * ".join(parts)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
         number = line.number(node.right) or 0
         written, more = line.source.of(node.left), more + (number if isinstance(node.op, ast.Add) else -number)

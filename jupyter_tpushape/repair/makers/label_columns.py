@@ -13,7 +13,7 @@ from .edits import Made, named, of, transform
 
 @of(WrongNumber)
 def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """One array whose columns are the labels of several outputs, taken apart."""
+    """One array that has the labels of several outputs on its axis 1, such as in its columns, taken apart."""
     if fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
         return
     shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
@@ -24,14 +24,22 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
             "Keras matches a list of labels to the outputs in order.",
         )
         return
+    rows = [(spec.shape or ())[1:] for _, spec in evidence.outputs]
+    if shape is not None and len(shape) > 2 and shape[1] == wanted and all(row in (shape[2:], (*shape[2:], 1)) for row in rows):
+        yield (
+            f"Split the labels along axis 1, one for each output: {', '.join(fact.outputs)}",
+            [transform(("y",), "unstack", count=wanted)],
+            "A list of labels became one array, for example in a dataset; a tuple does not.",
+        )
+        return
     heads = [named(evidence, name) for name in fact.outputs]
     sizes = [(spec.shape or ())[-1] if len(spec.shape or ()) == 2 else None for _, spec in evidence.outputs]
     if shape is None or len(shape) != 2 or len(heads) != len(sizes) or None in (*heads, *sizes):
         return
     kinds = [str(node.config.get("activation")) if node is not None else "" for node in heads]
     outputs = [(name, kind, size or 0) for name, kind, size in zip(fact.outputs, kinds, sizes, strict=True)]
-    rows = [values for _, y, _ in getattr(evidence.sample, "sampled", ()) for _, values in flatten(y, "y") if values.ndim == 2]
-    held = [parts for order in (outputs, outputs[::-1]) if (parts := _parts(order, rows, shape[1] or 0))]
+    seen = [values for _, y, _ in getattr(evidence.sample, "sampled", ()) for _, values in flatten(y, "y") if values.ndim == 2]
+    held = [parts for order in (outputs, outputs[::-1]) if (parts := _parts(order, seen, shape[1] or 0))]
     if len(held) == 1 and wanted == 2:
         names, widths = zip(*held[0], strict=True)
         yield (

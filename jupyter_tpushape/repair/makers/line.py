@@ -304,6 +304,17 @@ def listed(node: ast.AST | None) -> list[ast.expr]:
     return node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
 
 
+def columns_read(line: Line, node: ast.expr) -> set[int]:
+    """The columns of a name that its function reads one by one, as in ``y[:, 0]``."""
+    found = set()
+    for item in nodes(line.scope, ast.Subscript) if isinstance(node, ast.Name) else ():
+        index = listed(item.slice)
+        column = size_of(index[1]) if len(index) == 2 and ast.unparse(index[0]) == ":" else None
+        if ast.unparse(item.value) == ast.unparse(node) and column is not None:
+            found.add(column)
+    return found
+
+
 def whole_number(node: ast.AST | None) -> int | None:
     """The whole number that is written there, also with a minus."""
     try:

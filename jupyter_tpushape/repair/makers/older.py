@@ -7,11 +7,13 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
 from ...flow.syntax import called
-from ...rules.facts.lines import LossOfModel
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lines import LossOfModel, UnknownArguments
+from ...rules.facts.reasons import RowsWanted
 from ...rules.words import listed
 from ..edits import Edit, Statement
 from ..edits.expression import MODULE
-from ..text.source import class_of, nodes
+from ..text.source import class_of, nodes, parents
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, span_of
 
@@ -110,3 +112,44 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
             edits,
             "Inside call, add_loss accepts tensors of the graph.",
         )
+
+
+@of(UnknownArguments)
+def moved_to_call(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
+    """Arguments of a layer's call where the layer is called, and not where it is made."""
+    if not fact.of_call or {*fact.of_call} != {*fact.names}:
+        return
+    for line in lines_of(evidence)[:1]:
+        made = line.node
+        if not isinstance(made, ast.Call) or not {*fact.names} <= {word.arg for word in made.keywords}:
+            continue
+        kept = [*map(ast.unparse, made.args), *(ast.unparse(word) for word in made.keywords if word.arg not in fact.names)]
+        new = f"{line.source.of(made.func)}({', '.join(kept)})"
+        moved = ", ".join(ast.unparse(word) for word in made.keywords if word.arg in fact.names)
+        holder = parents(line.source.tree).get(made)
+        edits: list[Edit] = []
+        if isinstance(holder, ast.Call) and holder.func is made:
+            given = [*map(line.source.of, holder.args), *(ast.unparse(word) for word in holder.keywords)]
+            edits = [line.edit(holder, f"{new}({', '.join([*given, moved])})")]
+        elif isinstance(holder, ast.Assign):
+            name = ast.unparse(holder.targets[0])
+            within = line.source.tree if name.startswith("self.") else line.scope
+            calls = [call for call in nodes(within, ast.Call) if ast.unparse(call.func) == name]
+            edits = [line.edit(made, new), *(line.more(call, moved) for call in calls)] if calls else []
+        if edits:
+            yield f"Pass {moved} where the layer is called", edits, "The constructor does not have this argument."
+
+
+@of(OperationRaised)
+def rows_for_states(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The number of samples, where a recurrent layer took the tensor itself in an older Keras."""
+    if isinstance(fact.reason, RowsWanted):
+        for line in lines_of(evidence)[:1]:
+            call = line.node
+            if isinstance(call, ast.Call) and len([*call.args, *call.keywords]) == 1:
+                given = next(iter([*call.args, *(word.value for word in call.keywords)]))
+                yield (
+                    f"Pass the number of samples at {line.at}: the first size of {ast.unparse(given)}",
+                    [line.edit(call, f"{line.source.of(call.func)}({MODULE}.shape({line.source.of(given)})[0])", line.module())],
+                    "In Keras 3, the states are made from the batch size.",
+                )

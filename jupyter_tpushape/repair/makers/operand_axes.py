@@ -11,7 +11,7 @@ from ...rules.facts.layers import OperationRaised, WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
 from .edits import Made
-from .line import Line, assigned_to, lines_at, lines_of, listed, short
+from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, short
 from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
@@ -57,6 +57,8 @@ def _axes(line: Line, turn: bool) -> Made:
                 [line.edit(one, f"{IT}[{between}]") for one in (node, *alike)],
                 f"The other operand has rank {most}.",
             )
+        if len(shape) == 1 and any(columns_read(line, other) for other, row in operands if len(row) == most == 2):
+            continue  # columns of several meanings are not all compared with one value
         if 0 < len(shape) == most - 1:
             if _hides(line, node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.

@@ -87,7 +87,7 @@ def horizon(evidence: Evidence, finding: Finding) -> Made:
 
 
 def repeated_code(evidence: Evidence, finding: Finding) -> Made:
-    """An encoder and a decoder with a code between them, which the decoder reads at each step of the labels."""
+    """An encoder and a decoder, which reads the code, or the encoder's last output, at each step of the labels."""
     node, shape = failing(evidence)
     labels = [spec.shape for _, spec in evidence.y if spec.shape and len(spec.shape) in (2, 3)]
     steps = labels[0][1] if len(labels) == 1 and len(labels[0]) == 3 else None
@@ -96,8 +96,10 @@ def repeated_code(evidence: Evidence, finding: Finding) -> Made:
     coded = False
     for above in upstream(evidence, node):
         if recurs(above):
-            if coded:
-                title = f"Repeat the code for each of the {steps} steps: RepeatVector({steps}) before {node.name}"
+            # As many steps as the encoder has need no repeating: it can return each of them.
+            read = given(evidence, above)
+            if coded or (read and len(read) == 3 and read[1] not in (steps, None)):
+                title = f"Repeat the {'code' if coded else f'output of {above.name}'} for each of the {steps} steps: RepeatVector({steps}) before {node.name}"
                 yield title, [insert(node.name, "RepeatVector", n=steps)], f"{node.name} then returns one step for each label."
             return
         coded = coded or bool(above.weights) or above.family == "own"

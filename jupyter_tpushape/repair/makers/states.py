@@ -6,10 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...flow.syntax import called, loaded
 from ...rules.facts.contracts import Unpacked
 from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
 from ...rules.words import ATTENTIONS
-from ...trace.axes import RECURRENT
+from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
 from ..edits.expression import IT, MODULE
 from ..text.source import method_of, nodes
@@ -44,6 +45,44 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
             f"Concatenate the states of both directions{f', and set units={units} on {node.name}' if wider else ''}",
             [*edits, *wider],
             f"The forward and backward states have {units // 2} values each.",
+        )
+
+
+@of(States)
+def states_for_sequence(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """The states of an encoder in place of its sequence of outputs; those of both directions are joined."""
+    node, rows = evidence.failed, [len(shape or ()) for shape in fact.given]
+    encoder = next((one for one in evidence.flow.nodes if fact.encoders == (one.name,)), None)
+    widths = {shape[-1] for shape in fact.given if shape}
+    if node is None or encoder is None or not fact.counted or fact.both or {*rows} != {3} or widths != {*fact.keeps} or not recurs(encoder):
+        return
+    line = next((one for one in lines_at(evidence, node.called or node.location) if one.keyword("initial_state") is not None), None)
+    given = line.keyword("initial_state") if line is not None else None
+    names = {ast.unparse(item) for item in (listed(given) or [given])} if given is not None else set()
+    if line is None or given is None or len(names) != 1:
+        return
+    for made in lines_at(evidence, encoder.called or encoder.location)[:1]:
+        held = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= made.raised.line <= (item.end_lineno or 0)]
+        inner = [
+            call
+            for item in held
+            for call in nodes(item.value, ast.Call)
+            if called(call) in RECURRENT and called(call) != "Bidirectional" and all(word.arg != "return_state" for word in call.keywords)
+        ]
+        if len(held) != 1 or len(inner) != 1 or {*map(ast.unparse, held[0].targets)} != names:
+            continue
+        count = len(fact.keeps)
+        name = "states" if "states" not in loaded(line.scope) else f"states_of_{names.copy().pop()}"
+        joined = [f"{MODULE}.Concatenate()([{name}[{i}], {name}[{i + count}]])" for i in range(count)]
+        both = encoder.op == "Bidirectional"
+        yield (
+            f"Return the states of {encoder.name} too, and pass them{' joined' if both else ''} as the initial state of {node.name}",
+            [
+                line.more(inner[0], "return_state=True"),
+                line.edit(held[0].targets[0], f"{IT}, *{name}"),
+                line.edit(given, f"[{', '.join(joined)}]" if both else name, f"{evidence.framework}.layers" if both else ""),
+            ],
+            "An initial state is the last state of the encoder, not its outputs at all steps.",
         )
 
 

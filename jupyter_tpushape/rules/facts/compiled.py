@@ -80,12 +80,16 @@ class NamelessOutputs(Fact, frozen=True):
 
 
 class WrongNumber(Fact, frozen=True):
-    """``given`` losses, metrics, labels or weights in a list, for the outputs ``outputs``; ``untrained``: the other outputs are left out."""
+    """``given`` losses, metrics, labels or weights in a list, for the outputs ``outputs``.
+
+    ``untrained``: the other outputs are left out. ``shared``: one array has the labels of all, and each output is compared with all of it.
+    """
 
     what: What
     given: int
     outputs: tuple[str, ...]
     untrained: bool = False
+    shared: bool = False
 
     def message(self) -> str:
         have = count(len(self.outputs), "output")
@@ -96,6 +100,8 @@ class WrongNumber(Fact, frozen=True):
     def why(self) -> str:
         if self.what == "metrics":
             return "With several outputs, pass one entry per output, [['mae'], ['accuracy']], or a dict keyed by output name."
+        if self.shared:
+            return "No error is raised: the array has the labels of all outputs on axis 1, and each output is compared with all of them."
         if self.untrained:
             return f"Keras matches them in order, so nothing trains {listed(self.outputs[self.given :])}. Pass one loss for each output, or None on purpose."
         return "Keras matches a list with the outputs in order, and a dict by output name."

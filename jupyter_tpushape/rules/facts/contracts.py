@@ -367,7 +367,8 @@ class InnerDoor(Fact, frozen=True):
         if self.source is None:
             return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source
-        return f"{who} has {argument} {now}, which the layers after it turn into {becomes}. Use {instead} instead of {now}."
+        turned = "" if now == becomes else f", which the layers after it turn into {becomes}"
+        return f"{who} has {argument} {now}{turned}. Use {instead} instead of {now}."
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.shape)

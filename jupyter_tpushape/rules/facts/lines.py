@@ -115,16 +115,22 @@ class NeverCalled(Fact, frozen=True):
 
 
 class UnknownArguments(Fact, frozen=True):
-    """A line gives ``names`` to a constructor that has no such arguments. ``text``: the line, or ``""``."""
+    """A line gives ``names`` to a constructor that has no such arguments. ``text``: the line, or ``""``. ``of_call``: those that the layer's call takes."""
 
     names: tuple[str, ...]
     text: str
+    of_call: tuple[str, ...] = ()
 
     def message(self) -> str:
         which = f"argument {self.names[0]}" if len(self.names) == 1 else f"arguments {listed(self.names)}"
-        return f"{f'`{self.text}`' if self.text else 'A line'} passes the {which}, which this version of Keras does not have."
+        line = f"`{self.text}`" if self.text else "A line"
+        if {*self.of_call} == {*self.names}:
+            return f"{line} passes the {which} to the constructor of a layer, but it belongs in the call of the layer."
+        return f"{line} passes the {which}, which this version of Keras does not have."
 
     def why(self) -> str:
+        if {*self.of_call} == {*self.names}:
+            return f"The layer takes it each time it is called: layer(x, {self.names[0]}=...)."
         return "Its name may have changed between versions of Keras, or be misspelled."
 
 

@@ -44,6 +44,17 @@ class NoAxis(Reason, frozen=True):
         return f"There is no axis {self.axis} in {show_shape(self.shape)}: {which}."
 
 
+class RowsWanted(Reason, frozen=True):
+    """``function`` takes the number of samples, but gets ``name``, a tensor of shape ``shape``."""
+
+    function: str
+    name: str
+    shape: Shape
+
+    def words(self) -> str:
+        return f"{self.function} expects the batch size, a number, in Keras 3. It receives {self.name}, a tensor of shape {show_shape(self.shape)}."
+
+
 class Reversed(Reason, frozen=True):
     """``name`` of ``shape``, of more than two axes, is turned around by ``text``: all its axes are."""
 

@@ -37,6 +37,10 @@ class States(Fact, frozen=True):
                 f"Each direction has {'its own h and c' if half == 2 else 'one state'}, so the layer expects {len(self.keeps)} states: those of the "
                 f"forward layer, then those of the backward layer. It receives {count(len(self.given), 'state')}."
             )
+        if self.counted and any(shape is not None and len(shape) != 2 for shape in self.given):
+            ask = f" With return_state=True, {listed(self.encoders)} returns its states after its outputs." if self.encoders else ""
+            both = " It is bidirectional: concatenate the forward and the backward state." if self.joined and not self.both else ""
+            return f"A state is (batch, units): one vector per sample, without a time axis.{ask}{both}"
         if self.joined and not self.both:
             size = next((shape[-1] for shape in self.given if shape), None)
             wide = f" ({size} + {size} = {2 * size} values)" if size else ""
@@ -50,8 +54,6 @@ class States(Fact, frozen=True):
                 f"The layer receives {count(len(self.given), 'state')}, but {has}. "
                 "A layer with return_state=True returns its output first; that is not a state."
             )
-        if any(shape is not None and len(shape) != 2 for shape in self.given):
-            return "A state is (batch, units): one vector per sample, without a time axis."
         return "A state has one value per unit, so encoder and decoder need the same number of units, or a Dense layer in between."
 
     def sides(self) -> Sides:

@@ -1,0 +1,39 @@
+"""Facts about the masks that Keras passes from layer to layer."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ..words import named
+
+
+class MaskApart(Fact, frozen=True):
+    """A tensor of ``shape`` carries a mask of the shape ``mask`` that does not fit it, and ``layer`` reads both.
+
+    ``makers``: the layers that make the mask; ``passes``: a layer of the program's own that returns the mask of its input with an output of
+    other steps; ``steps``: the layer reads one mask value for each step of a sequence.
+    """
+
+    layer: Who
+    shape: Shape
+    mask: Shape
+    makers: tuple[str, ...] = ()
+    passes: Who | None = None
+    steps: bool = True
+
+    def message(self) -> str:
+        return f"{named(self.layer)} receives {show_shape(self.shape)} with a mask of shape {show_shape(self.mask)}, but expects the mask {self._wanted()}."
+
+    def why(self) -> str:
+        source = f" The mask comes from {' and '.join(self.makers)}." if self.makers else ""
+        if self.passes is not None:
+            return (
+                f"{named(self.passes)} changes the steps, but passes the mask of its input on. Its compute_mask must return a mask for its "
+                f"output, or None.{source}"
+            )
+        return f"Keras passes a mask from layer to layer, together with the tensor. The mask says which steps count.{source}"
+
+    def sides(self) -> Sides:
+        return Side(self._wanted()), Side(show_shape(self.mask))
+
+    def _wanted(self) -> str:
+        return show_shape(self.shape[:2]) if len(self.shape) == 3 or not self.steps else "(batch, steps)"
