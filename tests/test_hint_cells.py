@@ -10,6 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.rules.facts.held_back import HeldBack
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 START = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np\nfrom {lib}.layers import *"
@@ -113,3 +114,43 @@ def test_a_cell_that_does_more_than_build_is_not_run_again(run, lib, front, tmp_
     report = run.shell.user_ns["_tpushape_report"]
     assert report.findings[0].rule == "merge-shapes"
     assert len(run.shell.user_ns["seen"]) <= 1 and (not path.exists() or Path(path).read_text() == "again")
+
+
+# Cells of data and of the call, and the line that the first fix writes; none where only the program's author knows.
+HELD = {
+    "labels as numbers": (
+        "x, y = np.zeros((64, 6)), np.eye(4)[np.arange(64) % 4]\nx_val, y_val = np.zeros((32, 6)), np.arange(32) % 4",
+        "model.fit(x, y, validation_data=(x_val, y_val), verbose=0)",
+        '+y_val = np.eye(4, dtype="float32")[y_val]',
+    ),
+    "a dataset that is not batched": (
+        "import tensorflow as tf\nds = tf.data.Dataset.from_tensor_slices((np.zeros((96, 6)), np.eye(4)[np.arange(96) % 4]))\nval = ds.take(32)\ntrain = ds.skip(32).batch(16)",
+        "model.fit(train, validation_data=val, verbose=0)",
+        "+val = ds.take(32).batch(32)",
+    ),
+    "fewer columns": (
+        "x, y = np.zeros((64, 6)), np.eye(4)[np.arange(64) % 4]\nx_val, y_val = x[:, :5], y",
+        "model.fit(x, y, validation_data=(x_val, y_val), verbose=0)",
+        "",
+    ),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", HELD)
+def test_the_data_that_fit_validates_on_is_looked_at(run, name, lib):
+    data, call, line = HELD[name]
+    model = (
+        "model = keras.Sequential([keras.Input((6,)), Dense(4, activation='softmax')])\nmodel.compile('adam', 'categorical_crossentropy')"
+    )
+    for number, cell in enumerate((START.format(lib=lib), data, model)):
+        assert run(cell, number).success
+    assert not run(call, 3).success
+    run("%tpushape", "ask")
+    finding = run.shell.user_ns["_tpushape_report"].findings[0]
+    assert finding.severity == "error" and any(isinstance(fact, HeldBack) for fact in finding.beside)
+    assert (
+        [line]
+        if line
+        else [one for fix in finding.fixes[:1] for one in fix.patch.splitlines() if one.startswith("+") and one[:3] != "+++"] == []
+    )

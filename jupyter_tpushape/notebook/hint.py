@@ -87,6 +87,7 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     from ..trace.aftermath import attempted, kept
     from ..trace.recorder import unmasked
     from ..watch import report_of
+    from .held import report_of_held
 
     attempt = attempted(error)
     if attempt is not None:
@@ -97,6 +98,9 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
             HANDED.reset(token)
         if raises(report):
             return report
+        held = report_of_held(attempt, fixes=fixes)
+        if held is not None and raises(held):
+            return held
     recorder = kept(error)
     if recorder is not None:
         return report_of(recorder, unmasked(error))

@@ -21,13 +21,14 @@ _FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_b
 
 @dataclass
 class Attempt:
-    """A ``fit``, ``evaluate`` or ``predict`` that raised: the model and its arguments."""
+    """A ``fit``, ``evaluate`` or ``predict`` that raised: the model and its arguments. ``held``: the data that it was to be validated on."""
 
     method: str
     model: Any
     data: Any
     batch_size: int | None = None
     where: tuple[str, int] | None = None
+    held: Any = None
 
 
 def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseException, kind: str = "") -> None:
@@ -148,4 +149,4 @@ def _attempt(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> 
         data = x
     else:
         data = (x, y) if weight is None else (x, y, weight)
-    return Attempt(method, model, data, given.get("batch_size"))
+    return Attempt(method, model, data, given.get("batch_size"), held=given.get("validation_data") if method == "fit" else None)
