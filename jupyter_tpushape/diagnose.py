@@ -162,13 +162,13 @@ def _looked(
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
     if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):
-        from .repair import mend, propose, suggest
+        from .repair import mend, propose
 
         token = _TRYING.set(True)
         try:
             with contained(seen.limits, "fixes"):
                 if any(finding.serious for finding in findings):
-                    (suggest if is_step(program.model) else propose)(seen, findings)
+                    propose(seen, findings)
                 mend(seen, findings)
         finally:
             _TRYING.reset(token)

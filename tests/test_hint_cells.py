@@ -151,3 +151,87 @@ def test_the_data_that_fit_validates_on_is_looked_at(run, name, lib):
     assert finding.severity == "error" and any(isinstance(fact, HeldBack) for fact in finding.beside)
     written = [one for fix in finding.fixes[:1] for one in fix.patch.splitlines() if one.startswith("+") and not one.startswith("+++")]
     assert written == ([line] if line else [])
+
+
+LOOP = """@tf.function
+def train_step(a, b):
+    with tf.GradientTape() as tape:
+        loss = {loss}
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss"""
+BEGIN = "model = keras.Sequential([keras.Input((12,)), Dense(6, name='hidden'), Dense(3, name='head')])\nopt = keras.optimizers.Adam()"
+ROWS = "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, {0}), 'float32'), {1})).batch(16)"
+NUMBERS, ONE_HOT = "np.arange(64) % 3", "np.eye(3, dtype='float32')[np.arange(64) % 3]"
+
+# Cells of a loop of one's own, the cell that the first fix changes, and what it writes there.
+LOOPS = {
+    "labels for another loss": (
+        (
+            BEGIN,
+            ROWS.format(12, NUMBERS),
+            LOOP.format(loss="keras.losses.CategoricalCrossentropy(from_logits=True)(b, model(a))"),
+            "for a, b in ds:\n    train_step(a, b)",
+        ),
+        (2, ".map(lambda x, y: (x, tf.one_hot(tf.cast(y, tf.int32), 3)))"),
+    ),
+    "a product without its transposition": (
+        (
+            BEGIN,
+            ROWS.format(12, ONE_HOT),
+            LOOP.format(loss="tf.reduce_mean(tf.matmul(model(a), model(a)))"),
+            "for number, (a, b) in enumerate(ds.take(2)):\n    train_step(a, b)",
+        ),
+        (3, "transpose"),
+    ),
+    "a loop without a function": (
+        (
+            BEGIN,
+            ROWS.format(12, ONE_HOT).replace("(64, 12)", "(64, 3, 4)"),
+            "for a, b in ds:\n    with tf.GradientTape() as tape:\n        out = model(a, training=True)",
+        ),
+        (2, ".map(lambda x, y: (tf.reshape(x, (-1, 12)), y))"),
+    ),
+    "a layer of the model": (
+        (
+            """class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = Dense(8)
+        self.second = Dense(16)
+    def call(self, x):
+        h = self.first(x)
+        return h + self.second(h)""",
+            "model = Net()\nopt = keras.optimizers.Adam()",
+            ROWS.format(12, ONE_HOT),
+            LOOP.format(loss="tf.reduce_mean(model(a))"),
+            "def epoch(data):\n    for a, b in data:\n        train_step(a, b)\nepoch(ds)",
+        ),
+        (1, "self.second = Dense(8)"),
+    ),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_of_ones_own_is_mended_where_its_fault_is(run, name, lib):
+    cells, (place, text) = LOOPS[name]
+    cells = [START.format(lib=lib) + "\nimport tensorflow as tf", *cells]
+    held = {number: run(cell, number).success for number, cell in enumerate(cells)}
+    assert [number for number, ran in held.items() if not ran] == [len(cells) - 1]
+    run("%tpushape", "ask")
+    finding = run.shell.user_ns["_tpushape_report"].findings[0]
+    fix = finding.fixes[0]
+    assert fix.verified and fix.proof == "source" and fix.cell == f"cell-{place}"
+    added, removed = ([one[1:] for one in fix.patch.splitlines() if one.startswith(sign) and not one.startswith(sign * 3)] for sign in "+-")
+    assert text in added[0] and cells[place].count(removed[0]) == 1
+    cells[place] = cells[place].replace(removed[0], added[0])
+    run.shell.run_line_magic("reset", "-f")
+    assert all(run(cell, number).success for number, cell in enumerate(cells))
+
+
+@BOTH
+def test_a_loop_that_runs_has_no_finding_of_another_backend(run, lib):
+    cells = (BEGIN, ROWS.format(12, NUMBERS), LOOP.format(loss="tf.reduce_mean(tf.square(model(a)))"), "%tpushape train_step ds --tpu none")
+    for number, cell in enumerate((START.format(lib=lib) + "\nimport tensorflow as tf", *cells)):
+        assert run(cell, number).success
+    assert run.shell.user_ns["_tpushape_report"].ok

@@ -32,7 +32,9 @@ _INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible
 _COMPARED = re.compile(
     r"must have (?:the same shape|rank \(ndim\) `target\.ndim - 1`)(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
+    r"|`labels\.shape\.rank` must equal `logits\.shape\.rank - 1`\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
 )
+_LOGITS = re.compile(r"`logits` and `labels` must have the same shape, received \(\(([^)]*)\) vs \(([^)]*)\)\)")
 
 
 @reads
@@ -40,7 +42,9 @@ def _compared(text: str) -> Iterator[Heard]:
     if found := _COMPARED.search(" ".join(text.split())):
         whole = (found["all"] or "").endswith("Received:") and "target.ndim - 1" not in found[0]
         kind = HeardCompared if whole else HeardPositions
-        yield kind(sizes_of(either_of(found, 2, 4)), sizes_of(either_of(found, 3, 5)))
+        yield kind(sizes_of(either_of(found, 2, 4, 6)), sizes_of(either_of(found, 3, 5, 7)))
+    if logits := _LOGITS.search(text):
+        yield HeardCompared(sizes_of(logits[2]), sizes_of(logits[1]))
     if alike := _INCOMPATIBLE.search(text):
         yield HeardIncompatible(sizes_of(alike[1]), sizes_of(alike[2]))
 

@@ -43,7 +43,7 @@ def examine_step(program: Program) -> Examined:
     step, data = program.model, program.data
     recorder, reached = Recorder(), reach(step)
     adapter = _adapter(reached)
-    evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name)
+    evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name, backend=adapter.backend.name)
     if data is None:
         raise BadProgram(f"A training step needs its data: use trace({_name(step)}, data), where data yields the step's batches.")
     seen = Examined(evidence, program, recorder, adapter, None, data)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..flow.text import in_short
 from ..report import Report
+from .stepped import Stepped, stepped
 
 # Messages of Keras, TensorFlow and NumPy about shapes or dtypes.
 _OURS = re.compile(
@@ -101,6 +102,11 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
         held = report_of_held(attempt, fixes=fixes)
         if held is not None and raises(held):
             return held
+    loop = stepped(unmasked(error)) if attempt is None else None
+    if loop is not None:
+        of_loop = _of_loop(loop, fixes)
+        if of_loop is not None and raises(of_loop):
+            return of_loop
     recorder = kept(error)
     if recorder is not None:
         return report_of(recorder, unmasked(error))
@@ -111,6 +117,21 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     raised.nodes = raised.edges = ()
     report.findings.insert(0, raised)
     return report
+
+
+def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
+    """The step of a loop of the user's own, traced on its batches; ``None`` where it cannot be."""
+    from ..diagnose import trace
+    from ..examine import HANDED, BadProgram
+    from ..trace.locations import Variables
+
+    token = HANDED.set(Variables.typed(loop.file, loop.typed) if loop.typed else None)
+    try:
+        return trace(loop.step, loop.data, tpu=None, fixes=fixes)
+    except BadProgram:
+        return None
+    finally:
+        HANDED.reset(token)
 
 
 def raises(report: Report) -> bool:

@@ -1,6 +1,6 @@
 """Findings -> candidate edits -> verified fixes, ranked."""
 
 from .layouts import mend
-from .search import propose, suggest
+from .search import propose
 
-__all__ = ["mend", "propose", "suggest"]
+__all__ = ["mend", "propose"]

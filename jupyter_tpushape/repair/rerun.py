@@ -8,6 +8,7 @@ of the module's globals; calls that train are not made.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
 import linecache
@@ -18,6 +19,7 @@ from typing import Any
 
 from ..replicas import unset_distribution
 from ..trace.locations import STANDS_FOR, Variables
+from ..trace.reach import is_step, plain
 from .slices import Slice
 from .text.cells import added, bound, execute, is_main, trains, used
 from .text.program import Text
@@ -96,6 +98,8 @@ class Rerun:
         owner = getattr(entry, "__self__", None)
         if hasattr(owner, "again"):
             return self._cell(owner)
+        if is_step(entry):
+            return self._step(entry)
         function = entry.func if hasattr(entry, "func") and not hasattr(entry, "layers") else entry
         if inspect.isfunction(inspect.unwrap(function)) if callable(function) else False:
             return self._function(entry, inspect.unwrap(function))
@@ -122,6 +126,28 @@ class Rerun:
         build.__name__ = function.__name__
         build.stands_for = function  # type: ignore[attr-defined]
         return build
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def _step(self, entry: Any) -> Callable[..., Any] | None:
+        """The step as the changed text has it, with what it uses of that; ``None`` where the change does not reach it.
+
+        Raises:
+            NoPlace: where it is no function at the top of a file or cell.
+        """
+        function, bound_to = plain(entry), entry if isinstance(entry, functools.partial) else None
+        held = bound_to.func if bound_to is not None else entry
+        if not inspect.isfunction(function) or function.__closure__ or inspect.ismethod(held) or isinstance(held, functools.partial):
+            raise NoPlace
+        home = function.__code__.co_filename
+        source = self.changed.get(home)
+        code = code_of(function.__code__, source, self.aliases[home]) if source is not None else function.__code__
+        piece = Slice(self, home, source or Source.read(home))
+        wanted = set(_globals_of(code)) & piece.dirty
+        if not wanted and _constants(code) == _constants(function.__code__):
+            return None
+        again = rebound(function, code, piece.plan(*wanted)())
+        return functools.partial(again, *bound_to.args, **bound_to.keywords) if bound_to is not None else again
 
     # -- cells -------------------------------------------------------------------------------------
 

@@ -67,13 +67,6 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
         search.end()
 
 
-def suggest(seen: Examined, findings: list[Finding]) -> None:
-    """Adds ideas to the serious findings of a training step, whose text is not changed for trials."""
-    for finding in findings:
-        if finding.serious:
-            finding.fixes = [Fix(title, reason=why) for title, why in ideas(seen.evidence, finding)][:MOST_SHOWN]
-
-
 class Search:
     """One search over the findings of one program."""
 

@@ -15,6 +15,7 @@ from ..rules import run_rules
 from ..trace.assemble import clean_message
 from ..trace.build import build, kept_counters
 from ..trace.frameworks import adapter_for
+from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
 from .live import builder_of, carry_weights
@@ -67,6 +68,9 @@ def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
                     # What they change has not run again, so that both are edits of the original text.
                     return _in_text(first(start.root), (*start.edits, *edits))
                 return _in_whole_text(start, edits)
+            if is_step(start.seen.program.model):
+                # A step is its text: there is no object to build once more.
+                return Trial(None, edits, failed="tpushape found no place for it in the source", absent=True)
     return _live(start, edits)
 
 
