@@ -60,7 +60,7 @@ from .facts.loss import (
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost
-from .facts.reasons import Flattened
+from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
@@ -221,6 +221,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if (
             len(y) != len(p)
             and not own
+            and not (node.kind == "op" and isinstance(reason(evidence, node), AxisDropped))
             and not (kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p)))
         ):
             folded = folder(evidence, y, p, predictions)
