@@ -74,9 +74,12 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
-    over = evidence.facts.get("scanned")
-    if over is not None and len(over[0]) > 2 and _one_step(over[0], operands):
-        return ScanRows(over[0])
+    shapes: tuple[Shape, ...] = (evidence.facts.get("scanned") or ((),))[0]
+    for scanned in shapes:
+        # Beside a tensor with one value for each of its steps, it has the batch where that one has the steps.
+        beside = node.op.lower() == "scan" and any(one[:1] == scanned[1:2] != scanned[:1] for one in shapes)
+        if len(scanned) > 2 and (beside or _one_step(scanned, operands)):
+            return ScanRows(scanned)
     if node.op.startswith("Assign"):
         return None
     turned = _turned(evidence)
