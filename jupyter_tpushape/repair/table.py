@@ -337,6 +337,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        known_sizes.segments_of_other,
         inserted.other_branch,
         joined.exchange_query,
         joined.exchange_listed,

@@ -336,6 +336,8 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
         parts = [size for one in evidence.flow.into(node.id) for size in (one.spec.shape or ())[axis : axis + 1] if size is not None]
         rest = size - sum(parts)  # a weight comes from no node
         return f"{_summed([*([rest] if rest > 0 else []), *parts])}, concatenated{placed(node)}"
+    if node.kind == "op" and node.op.lower().startswith("segment"):
+        return f"the number of segments of {node.op}{placed(node)}"
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
     if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":
