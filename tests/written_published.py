@@ -202,4 +202,52 @@ rest = L.LSTM(4)(L.Lambda(lambda t: t[:, :, 1:])(i))
 model = keras.Model(i, L.Dense(1)(L.concatenate([first, rest])))
 """, f"{rows(8, 9, 3)}, {rows(8, 1)}"), (
         ("    first = L.LSTM(4)(L.Lambda(lambda t: t[:, 0])(i))", "    first = L.LSTM(4)(L.Lambda(lambda t: t[:, :, 0:1])(i))"),))),
+    "a metric for vectors in a training step that receives class indices": ("metric-labels", Own(model_of("""
+model = Stepped()
+""", f"{rows(16, 6)}, (np.arange(16) % 3)[:, None]", head="""
+class Stepped(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = L.Dense(3, activation="softmax")
+        self.criterion = keras.losses.SparseCategoricalCrossentropy()
+        self.hits = keras.metrics.CategoricalAccuracy(name="hits")
+    @property
+    def metrics(self):
+        return [self.hits]
+    def call(self, x):
+        return self.head(x)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.criterion(y, y_pred)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        self.hits.update_state(y, y_pred)
+        return {"loss": loss, "hits": self.hits.result()}
+"""), ((
+        '        self.hits = keras.metrics.CategoricalAccuracy(name="hits")',
+        '        self.hits = keras.metrics.SparseCategoricalAccuracy(name="hits")',
+    ),))),
+    "a gate of channels with its axes of size 1 behind them": ("op-shapes", Own(model_of("""
+i = keras.Input((10, 10, 3))
+x = Gate()(L.Conv2D(6, 3)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 10, 10, 3)}, {rows(8, 1)}", head="""
+class Gate(L.Layer):
+    def build(self, shape):
+        self.up = L.Dense(shape[-1], activation="sigmoid")
+        self.up.build((None, shape[-1]))
+    def call(self, x):
+        gate = self.up(tf.reduce_mean(x, axis=(1, 2)))
+        return x * tf.reshape(gate, (-1, 6, 1, 1))
+"""), (("        return x * tf.reshape(gate, (-1, 6, 1, 1))", "        return x * tf.reshape(gate, (-1, 1, 1, 6))"),))),
+    "predictions that Keras squeezes before a loss that expands the labels": ("loss-raises", Own(model_of("""
+i = keras.Input((10, 12, 3))
+model = keras.Model(i, L.Conv2D(1, 1, activation="sigmoid")(i))
+""", f"{rows(8, 10, 12, 3)}, {rows(8, 10, 12)}", "dice", head="""
+def dice(y_true, y_pred):
+    y_true = tf.expand_dims(y_true, -1)
+    both = tf.reduce_sum(y_true * y_pred, axis=(1, 2, 3))
+    return 1 - 2 * both / (tf.reduce_sum(y_true, axis=(1, 2, 3)) + tf.reduce_sum(y_pred, axis=(1, 2, 3)) + 1)
+"""), (("    y_true = tf.expand_dims(y_true, -1)", "    y_pred = y_pred[..., None]"),))),
 }  # fmt: skip

@@ -214,8 +214,8 @@ def paired(error: BaseException) -> bool:
     return False
 
 
-def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None:
-    """The shape of what a loop steps through whose body raised, and the user's line that starts the loop."""
+def scanned(error: BaseException | None) -> tuple[tuple[Shape, ...], tuple[str, int]] | None:
+    """The shapes of what a loop steps through whose body raised, and the user's line that starts the loop."""
     found, seen = None, set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -224,24 +224,34 @@ def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None
             code, held = trace.tb_frame.f_code, trace.tb_frame.f_locals
             # JAX lets go of its argument once it has made a flat list of it.
             flat = [*held.get("xs_flat", ())] if code.co_name == "scan" else []
-            xs = held.get("xs", flat[0] if len(flat) == 1 else None)
+            xs = _leaves(held["xs"]) if held.get("xs") is not None else flat
             if is_user_file(code.co_filename):
                 line = (code.co_filename, trace.tb_lineno)
-            elif xs is not None and code.co_name == "scan" and line is not None and hasattr(xs, "shape"):
-                found = tuple(n if isinstance(n, int) else None for n in xs.shape), line
+            elif xs and code.co_name == "scan" and line is not None and all(hasattr(one, "shape") for one in xs):
+                found = tuple(tuple(n if isinstance(n, int) else None for n in one.shape) for one in xs), line
             trace = trace.tb_next
         error = error.__cause__ or error.__context__
     return found
 
 
-def scanned_inside(failed: Call | None) -> tuple[Shape, tuple[str, int]] | None:
+def _leaves(tree: Any) -> list[Any]:
+    """The tensors of what a loop steps through, in order."""
+    if isinstance(tree, dict):
+        tree = [tree[key] for key in sorted(tree)]
+    return [leaf for part in tree for leaf in _leaves(part)] if isinstance(tree, (list, tuple)) else [tree] if tree is not None else []
+
+
+def scanned_inside(failed: Call | None) -> tuple[tuple[Shape, ...], tuple[str, int]] | None:
     """The same of a layer that was called again by itself: JAX removes the frames from the error that a builder raises."""
     found = scanned(failed.failure) if failed is not None else None
     if found is None:
         return None
-    shape, line = found
-    stand_ins = filled((None,) * len(shape))
-    return tuple(None if size == other else size for size, other in zip(shape, stand_ins, strict=True)), line
+    shapes, line = found
+    opened = []
+    for shape in shapes:
+        stand_ins = filled((None,) * len(shape))
+        opened.append(tuple(None if size == other else size for size, other in zip(shape, stand_ins, strict=True)))
+    return tuple(opened), line
 
 
 def scan_axis(error: BaseException) -> int:

@@ -9,6 +9,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardKeysMissing
 from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
+from .compared import class_labels, ends
 from .facts.compiled import (
     Apart,
     LossesSorted,
@@ -193,6 +194,32 @@ def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
 
 def metric_reads(node: Node, y: Shape, p: Shape, classes: bool) -> Fact | None:
     """A metric that receives class indices but expects vectors, or the reverse. ``classes``: the labels are class indices."""
-    if node.kind != "metric" or not classes or len(p) < 2 or p[-1] in (None, 1) or y not in (p[:-1], (*p[:-1], 1)):
+    # All metrics together are no single one.
+    if (
+        node.kind != "metric"
+        or node.op in ("compile", "compute_metrics")
+        or not classes
+        or len(p) < 2
+        or p[-1] in (None, 1)
+        or y not in (p[:-1], (*p[:-1], 1))
+    ):
         return None
     return MetricReads(node.name, y, p, "iou" in node.op.lower().replace("_", ""))
+
+
+# The metrics of the framework's own that do not raise; each has a twin for class indices.
+_OF_VECTORS = frozenset({"categoricalaccuracy", "topkcategoricalaccuracy", "categoricalcrossentropy"})
+
+
+@check(order=41)
+def metric_of_vectors(evidence: Evidence) -> Iterator[Finding]:
+    """A metric that takes the argmax of labels and predictions, and receives class indices, whose last axis is no axis of classes; nothing raises."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        name = node.op.lower().replace("_", "")
+        labels, predictions = ends(evidence, node) if node.kind == "metric" and node.status == "ok" else (None, None)
+        own = any(one.parent == node.id for one in evidence.flow.nodes)
+        if labels is None or predictions is None or name not in _OF_VECTORS or own:
+            continue
+        if class_labels(evidence, labels, predictions):
+            fact = MetricReads(node.name, labels.spec.shape or (), predictions.spec.shape or (), False, silent=True)
+            yield Finding.of(METRIC_LABELS.id, "silent", fact, (node.id,), (predictions.id, labels.id), node.called)

@@ -60,7 +60,7 @@ from .facts.loss import (
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost
-from .facts.reasons import Flattened
+from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
@@ -184,6 +184,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if loss.op == "compile" and len(evidence.outputs) > 1:
         # All losses together: none of their labels is known to be at fault.
         return CUSTOM.id, LossRaised(loss.name, False, None, None, node.failure.said), ()
+    if node.op == "compute_metrics":
+        return METRIC.id, LossRaised(node.name, True, None, None, node.failure.said), ()
     assigned = hear(node.failure, HeardAssigned) if loss.kind == "metric" else None
     if assigned is not None:
         samples = (assigned.given or ())[:1] == (p or ())[:1]
@@ -221,6 +223,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if (
             len(y) != len(p)
             and not own
+            and not (node.kind == "op" and isinstance(reason(evidence, node), AxisDropped))
             and not (kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p)))
         ):
             folded = folder(evidence, y, p, predictions)
@@ -239,7 +242,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
                 ((folded.id,) if folded is not None else ()),
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
-    metric = loss.kind == "metric"
+    metric = "metric" in (loss.kind, evidence.where)
     rows_apart = hear(node.failure, HeardPositions) if node.kind == "op" and not metric else None
     if rows_apart is not None and len(rows_apart.labels) == len(rows_apart.predictions) - 1:
         text = evidence.raised.text if evidence.raised is not None else ""

@@ -13,6 +13,7 @@ from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
 from .facts.reasons import (
+    AxisDropped,
     ClassesSummed,
     Column,
     Columns,
@@ -21,6 +22,7 @@ from .facts.reasons import (
     LacksAxis,
     Lengths,
     NoAxis,
+    OneElsewhere,
     OneSample,
     OneStep,
     PairOfVectors,
@@ -73,9 +75,12 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
-    over = evidence.facts.get("scanned")
-    if over is not None and len(over[0]) > 2 and _one_step(over[0], operands):
-        return ScanRows(over[0])
+    shapes: tuple[Shape, ...] = (evidence.facts.get("scanned") or ((),))[0]
+    for scanned in shapes:
+        # Beside a tensor with one value for each of its steps, it has the batch where that one has the steps.
+        beside = node.op.lower() == "scan" and any(one[:1] == scanned[1:2] != scanned[:1] for one in shapes)
+        if len(scanned) > 2 and (beside or _one_step(scanned, operands)):
+            return ScanRows(scanned)
     if node.op.startswith("Assign"):
         return None
     turned = _rows_wanted(evidence) or _turned(evidence)
@@ -98,6 +103,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     ranks = sorted((one.spec.shape or () for one in operands), key=len)
     if joins and len(ranks) == 2 and 1 < len(ranks[0]) == len(ranks[1]) - 1 and ranks[0][0] == ranks[1][0] is not None:
         return LacksAxis(ranks[0], ranks[1], product=False, joins=True)
+    dropped = _axis_dropped(evidence, node)
+    if dropped is not None:
+        return dropped
     said = hear(node.failure, HeardUnequal)
     if node.kind != "op" or len(operands) != 2 or said is None:
         return None
@@ -158,6 +166,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return LacksAxis(few, many, product, through)
     if not product and 1 < len(few) < len(many) and few == many[: len(few)]:
         return LacksAxis(few, many, product)
+    elsewhere = _one_elsewhere(a, b) or _one_elsewhere(b, a) if node.op in PAIRING else None
+    if elsewhere is not None:
+        return elsewhere
     summed = place if product else ()
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
@@ -200,6 +211,34 @@ def _vectors(evidence: Evidence, rows: int | None, number: int) -> str:
     matrices = [(name, shape) for name, shape in known if len(shape) == 2]
     sizes = {shape[1] for _, shape in matrices if shape[0] == rows}
     return next((name for name, shape in matrices if shape[0] == number and shape[1] in sizes), "")
+
+
+def _one_elsewhere(shape: Shape, other: Shape) -> OneElsewhere | None:
+    """The only other places for the axes of size 1 of a tensor at which it broadcasts to another tensor of its rank."""
+    ones = tuple(i for i, size in enumerate(shape) if size == 1 and i)
+    rest = [size for i, size in enumerate(shape) if i not in ones]
+    if not ones or len(rest) < 2 or len(shape) != len(other) or shape[0] != other[0]:
+        return None
+    fits = []
+    for places in itertools.combinations(range(1, len(shape)), len(ones)):
+        sizes = iter(rest)
+        moved = tuple(1 if i in places else next(sizes) for i in range(len(shape)))
+        if all(n in (1, m) for n, m in zip(moved, other, strict=True)):
+            fits.append(moved)
+    return OneElsewhere(shape, ones, fits[0], other) if len(fits) == 1 else None
+
+
+def _axis_dropped(evidence: Evidence, node: Node) -> AxisDropped | None:
+    """The predictions whose last axis the framework squeezed, before the function of a loss or metric compared them with another rank."""
+    loss = evidence.flow.node(node.parent) if node.parent else None
+    edges = evidence.flow.into(node.id) if loss is not None and loss.kind in ("loss", "metric") else []
+    if len({len(edge.spec.shape or ()) for edge in edges}) < 2:
+        return None
+    for giver in (evidence.flow.node(edge.source) for edge in edges):
+        before = next(iter(evidence.flow.into(giver.id)), None)
+        if giver.op == "Squeeze" and giver.called is None and giver.parent == node.parent and before is not None and before.spec.shape:
+            return AxisDropped(before.spec.shape) if before.spec.shape[-1] == 1 else None
+    return None
 
 
 _JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")
@@ -313,6 +352,8 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
         parts = [size for one in evidence.flow.into(node.id) for size in (one.spec.shape or ())[axis : axis + 1] if size is not None]
         rest = size - sum(parts)  # a weight comes from no node
         return f"{_summed([*([rest] if rest > 0 else []), *parts])}, concatenated{placed(node)}"
+    if node.kind == "op" and node.op.lower().startswith("segment"):
+        return f"the number of segments of {node.op}{placed(node)}"
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
     if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":

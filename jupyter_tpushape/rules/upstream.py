@@ -99,6 +99,8 @@ def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:
 
 
 _FOLLOWED = 256
+# What sets the sizes of its axes itself, whatever sizes it receives.
+_SETS = ("reshape", "transpose", "segment")
 
 
 def maker_of(evidence: Evidence, edge: Edge, axis: int) -> Node:
@@ -119,7 +121,7 @@ def made_by(evidence: Evidence, edge: Edge, axis: int) -> tuple[Node, int]:
         running.add(edge.id)
         came = [(one, _before(one.spec.shape or (), shape, axis)) for one in evidence.flow.into(node.id) if one.id not in running]
         same = [(one, at) for one, at in came if at is not None]
-        if same and len(makers) < _FOLLOWED and node.op.lower() not in ("reshape", "transpose"):
+        if same and len(makers) < _FOLLOWED and not node.op.lower().startswith(_SETS):
             above = {maker.id: (maker, place) for one, at in same for maker, place in found(one, at)}
             if len(above) == 1:
                 makers[edge.id] = list(above.values())

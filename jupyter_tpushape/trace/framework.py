@@ -6,6 +6,7 @@ Everything that depends on what a tensor is, is in its :class:`~jupyter_tpushape
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -366,8 +367,8 @@ class Framework(ABC):
         """The compiled metrics, built for these tensors."""
 
     @abstractmethod
-    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
-        """Updates every compiled metric."""
+    def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        """Updates every compiled metric, or calls the user's own ``compute_metrics``."""
 
     def without_result(self, model: Any) -> bool:
         """Whether one of the metrics that ``fit`` reads after an epoch has never been updated, and so raises when it is read."""
@@ -379,6 +380,11 @@ class Framework(ABC):
         """The loss function's name where one is wrapped, the class's name otherwise."""
         fn = getattr(loss, "fn", None)
         return str(getattr(fn, "__name__", "") or type(fn).__name__) if fn is not None else type(loss).__name__
+
+    def comparing_metrics(self, model: Any) -> list[Any]:
+        """The framework's own metrics of a model that compare labels with predictions."""
+        held = [one for one in getattr(model, "metrics", None) or () if hasattr(type(one), "update_state")]
+        return [one for one in held if self.builtin_metric(one) and "y_true" in inspect.signature(type(one).update_state).parameters]
 
     def metric_name(self, metric: Any) -> str:
         """The metric function's name where one is wrapped, the class's name otherwise."""

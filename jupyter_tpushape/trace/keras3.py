@@ -208,7 +208,10 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         container = getattr(model, "_compile_metrics", None)
         return container is not None and not container.built and any(metric is container for metric in model.metrics)
 
-    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+    def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        if self.overrides(model, "compute_metrics"):
+            model.compute_metrics(x, y, y_pred, weight)
+            return
         model._compile_metrics.update_state(y, y_pred, weight)
 
     def _all_built(self, model: Any) -> bool:

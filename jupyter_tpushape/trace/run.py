@@ -19,7 +19,7 @@ from .patience import ENDS, limited
 from .ran import Leaf, Run, leaves
 from .recorder import Call, Port, Recorder, recording, unmasked
 from .restore import left_as_found, uncollected
-from .tracked import tracked
+from .tracked import metered, tracked
 from .unknown import between, filled, is_open, ports, reopened, same_way
 from .update import updated, updates
 
@@ -182,7 +182,7 @@ def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weig
     """The model's own training step, with its state."""
     adapter, recorder, generators = run.adapter, run.recorder, _generators(run, model)
     batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
-    with limited("The training step"), tracked(adapter, model, recorder):
+    with limited("The training step"), metered(adapter, adapter.comparing_metrics(model), recorder), tracked(adapter, model, recorder):
         parts = adapter.train_step(model, batch)
     with muted(recorder):
         recorder.host_drawn = generators.drawn(lambda: adapter.train_step(model, batch))
@@ -286,24 +286,30 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
             run.where = "step"
             return
     if loss is None:
-        _metrics(run, model, y, y_pred, weight)
+        _metrics(run, model, x, y, y_pred, weight)
 
 
-def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+def _metrics(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
     adapter, recorder = run.adapter, run.recorder
+    own = adapter.overrides(model, "compute_metrics")
     try:
         metrics = adapter.metric_objects(model, y, y_pred)
+        if own:
+            known = {id(one) for one in metrics}
+            metrics += [one for one in adapter.comparing_metrics(model) if id(one) not in known]
         for metric in metrics:
             vars(metric)["update_state"] = _watched(adapter, recorder, metric, type(metric).update_state)
-        if metrics:
+        if metrics or own:
             with limited("A metric"):
-                adapter.update_metrics(model, y, y_pred, weight)
+                adapter.update_metrics(model, x, y, y_pred, weight)
                 recorder.returned += [one for one in metrics if not adapter.builtin_metric(one) and adapter.keeps_variable(one.result())]
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = unmasked(error), "metric"
         if recorder.failed is None:
-            recorder.failed = _end(run, "metric", "metrics", "compile", error, y, y_pred)
+            recorder.failed = _end(
+                run, "metric", "compute_metrics" if own else "metrics", "compute_metrics" if own else "compile", error, y, y_pred
+            )
 
 
 def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any) -> Any:

@@ -22,7 +22,7 @@ from .restore import left_as_found
 from .step_facts import StepFacts
 from .strategies import Batches, Doors
 from .tensorflow import graph_for
-from .tracked import tracked
+from .tracked import metered, tracked
 
 
 def run_step(
@@ -59,6 +59,8 @@ def run_step(
     # What fit hands to a model's step is a batch, also where the step loops over its parts.
     iterates = iterates and fitted is None
     roots, adapters = reached.keras, _adapters(adapter, reached)
+    # A model keeps its metrics as attributes, which its step reads.
+    metrics = list({id(one): one for one in (*reached.metrics, *adapter.comparing_metrics(fitted))}.values())
     outer = "run" in reached.names and bool(reached.strategies)
     # Autograph only where the step branches on a tensor: without it, lines are the user's own.
     for converted in (False, True):
@@ -67,7 +69,7 @@ def run_step(
         doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
         with (
             left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(), graph_for(recorder, adapter) as graph,
-            _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+            metered(adapter, metrics, recorder), doors, _making(recorder, doors.facts),
             tracked(adapter, fitted, recorder),
         ):  # fmt: skip
             run.graph = recorder.graph = graph
@@ -181,33 +183,3 @@ def _making(recorder: Recorder, facts: StepFacts) -> Iterator[None]:
 
     with tf.variable_creator_scope(creator):
         yield
-
-
-@contextlib.contextmanager
-def _watched(adapter: Any, recorder: Recorder, reached: Reached) -> Iterator[None]:
-    """Metrics tell the recorder that they were updated; their attributes are given back with everything else."""
-    for metric in reached.metrics:
-        vars(metric)["update_state"] = _recorded(adapter, recorder, metric, type(metric).update_state)
-    yield
-
-
-def _recorded(adapter: Any, recorder: Recorder, metric: Any, original: Any) -> Any:
-    def update_state(*args: Any, **kwargs: Any) -> Any:
-        if recorder.muted or recorder.inside_opaque:
-            return original(metric, *args, **kwargs)
-        names = ("labels", "predictions", "weights") if len(args) > 1 else ("",)
-        given = [*zip(names, args, strict=False), *((_LABELS.get(key, key), value) for key, value in kwargs.items())]
-        tensors = [(label, tensor) for label, value in given for _, tensor in adapter.tensors_of((value,), {})]
-        call = recorder.enter(adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), True, tensors)
-        try:
-            result = original(metric, *args, **kwargs)
-        except BaseException as error:
-            recorder.fail(call, error)
-            raise
-        recorder.leave(adapter, call, [])
-        return result
-
-    return update_state
-
-
-_LABELS = {"y_true": "labels", "y_pred": "predictions", "sample_weight": "weights"}

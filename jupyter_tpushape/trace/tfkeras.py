@@ -117,7 +117,10 @@ class TfKeras(Framework):
             container.build(y_pred, container._conform_to_outputs(y_pred, y))
         return list(container.metrics)
 
-    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+    def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        if self.overrides(model, "compute_metrics"):
+            model.compute_metrics(x, y, y_pred, weight)
+            return
         model.compiled_metrics.update_state(y, y_pred, weight)
 
     def _all_built(self, model: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The metric in which Keras 3 keeps the mean loss, watched while a model's own training step runs."""
+"""The metrics of a model, and the one in which Keras 3 keeps the mean loss, watched while a model's own training step runs."""
 
 from __future__ import annotations
 
@@ -36,3 +36,42 @@ def tracked(adapter: Framework, model: Any, recorder: Recorder) -> Iterator[None
         vars(metric).pop("update_state", None)
         if before is not None:
             vars(metric)["update_state"] = before
+
+
+@contextlib.contextmanager
+def metered(adapter: Framework, metrics: list[Any], recorder: Recorder) -> Iterator[None]:
+    """Metrics tell the recorder what a step updates them with."""
+    before = {id(metric): vars(metric).get("update_state") for metric in metrics}
+    for metric in metrics:
+        vars(metric)["update_state"] = recorded(adapter, recorder, metric, type(metric).update_state)
+    try:
+        yield
+    finally:
+        for metric in metrics:
+            vars(metric).pop("update_state", None)
+            if before[id(metric)] is not None:
+                vars(metric)["update_state"] = before[id(metric)]
+
+
+def recorded(adapter: Any, recorder: Recorder, metric: Any, original: Any) -> Any:
+    """``update_state`` of a metric as a node of the flow."""
+
+    def update_state(*args: Any, **kwargs: Any) -> Any:
+        if recorder.muted or recorder.inside_opaque:
+            return original(metric, *args, **kwargs)
+        names = ("labels", "predictions", "weights") if len(args) > 1 else ("",)
+        given = [*zip(names, args, strict=False), *((_LABELS.get(key, key), value) for key, value in kwargs.items())]
+        tensors = [(label, tensor) for label, value in given for _, tensor in adapter.tensors_of((value,), {})]
+        call = recorder.enter(adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), True, tensors)
+        try:
+            result = original(metric, *args, **kwargs)
+        except BaseException as error:
+            recorder.fail(call, error)
+            raise
+        recorder.leave(adapter, call, [])
+        return result
+
+    return update_state
+
+
+_LABELS = {"y_true": "labels", "y_pred": "predictions", "sample_weight": "weights"}

@@ -155,6 +155,48 @@ def test_a_loop_over_the_batch_is_told_where_the_builder_raises(tmp_path):
     assert "jnp.swapaxes(x, 0, 1)" in finding.fixes[0].patch
 
 
+SEVERAL = """
+class Several(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.value, self.gate, self.table = layers.Dense(12), layers.Dense(12, activation="sigmoid"), layers.Embedding(25, 12)
+    def call(self, x):
+        v, g = self.value(x), self.gate(x)
+        {lines}
+def build():
+    inputs = keras.Input((25, 6))
+    x = layers.Dense(1)(layers.GlobalAveragePooling1D()(Several()(inputs)))
+    model = keras.Model(inputs, x)
+    model.compile("adam", "mse")
+    return model
+def data():
+    return np.zeros((48, 25, 6), "float32"), np.zeros((48, 1), "float32")
+"""
+STARTED = """def step(h, now):
+            h = {step}
+            return h, h
+        start = ops.zeros_like(v[:, 0])
+        """
+
+
+@pytest.mark.parametrize(("step", "lines", "fixed"), [
+    ("now[1] * h + now[0]", "_, y = ops.scan(step, start, (v, g))\n        return y",
+     ["(ops.swapaxes(v, 0, 1), ops.swapaxes(g, 0, 1)))", "+        y = ops.swapaxes(y, 0, 1)"]),
+    ("now['g'] * h + now['v']", "xs = {'v': v, 'g': g}\n        _, y = jax.lax.scan(step, start, xs)\n        return y",
+     ["{'v': jnp.swapaxes(v, 0, 1), 'g': jnp.swapaxes(g, 0, 1)}", "+        y = jnp.swapaxes(y, 0, 1)"]),
+    ("now[1] * h + now[0]", "return ops.scan(step, start, (v, g))[1]",
+     ["return ops.swapaxes(ops.scan(step, start, (ops.swapaxes(v, 0, 1), ops.swapaxes(g, 0, 1)))[1], 0, 1)"]),
+    ("h + now[0] + self.table(now[1])", "_, y = ops.scan(step, start, (v, ops.arange(25)))\n        return y",
+     ["(ops.swapaxes(v, 0, 1), ops.arange(25)))"]),
+])  # fmt: skip
+def test_a_loop_over_the_batch_of_several_tensors_swaps_those_that_have_it_in_front(tmp_path, step, lines, fixed):
+    (finding,) = serious(traced(tmp_path, SEVERAL.format(lines=STARTED.format(step=step) + lines)))
+    assert type(finding.fact.reason).__name__ == "ScanRows"
+    assert finding.fact.reason.shape == (None, 25, 12)
+    assert finding.fixes[0].proof == "source"
+    assert all(one in finding.fixes[0].patch for one in fixed)
+
+
 CELL = """
 class Cell(layers.Layer):
     def __init__(self, units):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,34 +12,117 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongRank
+from ...rules.facts.reasons import AxisDropped
 from ...rules.words import axes_of
+from ..edits import Edit, Statement
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, failing, given, of, way_to
-from .line import assigned_to, lines_of, own_layer, short, whole_number
+from .line import Line, assigned_to, lines_of, listed, own_layer, short, span_of, whole_number
 
 
 @of(OperationRaised)
 def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """An operand that got its axis of size 1 by ``expand_dims``, at another axis: one with which both broadcast to the larger."""
+    """An operand that got its axes of size 1 by the program's text, with them at other places: those at which both broadcast to the larger."""
     for line in lines_of(evidence)[:1]:
         for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
-            made = assigned_to(line, node)
-            axis = argument(made, "axis", ["x", "axis"]) if isinstance(made, ast.Call) and called(made) == "expand_dims" else None
-            at = whole_number(axis)
-            if axis is None or at is None or len(shape) != len(other) or not -len(shape) <= at < len(shape) or shape[at] != 1:
-                continue
-            rest = [*shape]
-            del rest[at % len(shape)]
-            for place in range(len(shape) - 1, 0, -1):
-                moved = (*rest[:place], 1, *rest[place:])
-                if place != at % len(shape) and _broadcast(moved, other):
-                    new = -1 if place == len(shape) - 1 else place
+            for made, axes in _insertions(line, node, shape) if len(shape) == len(other) else ():
+                rest = [size for i, size in enumerate(shape) if i not in axes]
+                for places in sorted(itertools.combinations(range(1, len(shape)), len(axes)), reverse=True):
+                    sizes = iter(rest)
+                    moved = tuple(1 if i in places else next(sizes) for i in range(len(shape)))
+                    if places == axes or not _broadcast(moved, other):
+                        continue
+                    at = _told(places, len(shape))
+                    said = f"the axis of size 1 at axis {at}" if len(axes) == 1 else f"the axes of size 1 at axes {at}"
                     yield (
-                        f"Insert the axis of size 1 at axis {new} at line {axis.lineno}: {short(node)} is then {show_shape(moved)}",
-                        [line.edit(axis, str(new))],
+                        f"Insert {said} at line {made.lineno}: {short(node)} is then {show_shape(moved)}",
+                        [_inserted_at(line, made, places, len(shape))],
                         "Each of its values then applies to one position of the other operand.",
                     )
+
+
+def _told(places: tuple[int, ...], rank: int) -> str:
+    at = tuple(-1 if place == rank - 1 else place for place in places)
+    return str(at[0]) if len(at) == 1 else str(places)
+
+
+def _insertions(line: Line, node: ast.expr, shape: Shape) -> Iterator[tuple[ast.Call | ast.Subscript, tuple[int, ...]]]:
+    """The expressions that inserted axes of size 1 into an operand, or into the one tensor that it is computed from, with those axes."""
+    whole, known = assigned_to(line, node), line.shape_of_names()
+    named = [assigned_to(line, one) for one in nodes(whole, ast.Name) if known.get(one.id) == shape]
+    for made in dict.fromkeys((*nodes(whole, (ast.Call, ast.Subscript)), *named)):
+        if not isinstance(made, (ast.Call, ast.Subscript)):
+            continue
+        base, found = _axes_of(made, len(shape))
+        axes = tuple(sorted(at % len(shape) for at in found if -len(shape) <= at < len(shape)))
+        if not axes or any(shape[at] != 1 for at in axes):
+            continue
+        its = known.get(ast.unparse(base)) if base is not None else None
+        if made is whole or made in named or its == tuple(size for i, size in enumerate(shape) if i not in axes):
+            yield made, axes
+
+
+def _axes_of(made: ast.Call | ast.Subscript, rank: int) -> tuple[ast.expr | None, tuple[int, ...]]:
+    """A tensor, and the axes of size 1 that an index, ``expand_dims`` or ``reshape`` inserts into it; none where it does something else."""
+    if isinstance(made, ast.Subscript):
+        parts = listed(made.slice) or [made.slice]
+        nones = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
+        rest = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is ...]
+        whole = all(i in (*nones, *rest) or ast.unparse(part) == ":" for i, part in enumerate(parts))
+        return made.value, tuple(i - len(parts) if rest and rest[0] < i else i for i in nones) if whole else ()
+    if called(made) == "expand_dims":
+        axis = argument(made, "axis", ["x", "axis"])
+        written = [whole_number(one) for one in (listed(axis) or filter(None, [axis]))]
+        return argument(made, "x", ["x"]), tuple(one for one in written if one is not None)
+    sizes = listed(_target(made))
+    ones = tuple(i for i, one in enumerate(sizes) if isinstance(one, ast.Constant) and one.value == 1)
+    return None, ones if len(sizes) == rank else ()
+
+
+def _target(made: ast.Call) -> ast.expr | None:
+    """The shape that a reshape is given."""
+    named = argument(made, "newshape", ["x", "newshape"]) or argument(made, "shape", ["x", "shape"])
+    return named if called(made) == "reshape" else None
+
+
+def _inserted_at(line: Line, made: ast.Call | ast.Subscript, places: tuple[int, ...], rank: int) -> Edit:
+    """The edit that inserts the axes of size 1 at other places."""
+    if isinstance(made, ast.Subscript):
+        last = places == (rank - 1,)
+        return line.edit(made.slice, "..., None" if last else ", ".join("None" if i in places else ":" for i in range(rank)))
+    target = _target(made)
+    if target is not None:
+        rest = iter([ast.unparse(one) for one in listed(target) if not (isinstance(one, ast.Constant) and one.value == 1)])
+        return line.edit(target, f"({', '.join('1' if i in places else next(rest) for i in range(rank))})")
+    axis = argument(made, "axis", ["x", "axis"])
+    assert axis is not None
+    return line.edit(axis, _told(places, rank))
+
+
+@of(OperationRaised)
+def restored_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The last axis of the predictions, which the framework squeezed before it called the function, at the function's begin."""
+    before = fact.reason.predictions if isinstance(fact.reason, AxisDropped) else ()
+    for line in lines_of(evidence)[:1] if before else ():
+        scope, shapes = line.scope, line.shape_of_names()
+        if not isinstance(scope, ast.FunctionDef):
+            continue
+        # The labels, which come first, may have the same shape.
+        names = [one.arg for one in scope.args.args if (*shapes.get(one.arg, ()), 1) == before]
+        first = next((one for one in scope.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))), None)
+        if not names or first is None:
+            continue
+        edits: list[Edit] = [Statement(line.raised.function, line.raised.file, span_of(first), f"{names[-1]} = {names[-1]}[..., None]")]
+        last = (len(before) - 1,)
+        apart = [made for node, shape in line.shaped() if len(shape) == len(before) and shape != before
+                 for made, axes in _insertions(line, node, shape) if axes != last]  # fmt: skip
+        edits += [_inserted_at(line, made, last, len(before)) for made in apart[:1]]
+        yield (
+            f"Add the last axis of {names[-1]} again before line {first.lineno}: {show_shape(before)}",
+            edits,
+            "The function then compares the predictions as the model outputs them.",
+        )
 
 
 def _broadcast(one: Shape, other: Shape) -> bool:

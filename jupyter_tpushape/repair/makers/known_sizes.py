@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
 from ...flow.syntax import called
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
 from .line import Line, lines_of
+
+_SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
 
 
 @of(ValueAsked)
@@ -139,7 +144,7 @@ def _sizes(line: Line, shapes: dict[str, tuple[int | None, ...]]) -> Iterator[st
 def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """As many segments as there are rows, of which each has one at least; for rows looked up in a table, as many as the table has."""
     for line in lines_of(evidence) if fact.asked in ("size", "number", "argument") else []:
-        call = line.call("segment_sum", "segment_max", "segment_min", "segment_prod")
+        call = line.call(*_SEGMENTS)
         ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
         if call is None or ids is None or argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) is not None:
             continue
@@ -156,6 +161,36 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
                 [line.more(call, f"num_segments={ast.unparse(ids)}.shape[0]")],
                 "Each segment has at least one row, and segments without rows are empty.",
             )
+
+
+@of(OperationRaised)
+def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many segments as the tensor has rows with which the sums are combined, where a written number says otherwise."""
+    for line in lines_of(evidence)[:1] if isinstance(fact.reason, Lengths) else ():
+        for (_, shape), (other, wanted) in itertools.permutations(line.shaped(), 2):
+            off = [i for i, (a, b) in enumerate(zip(shape, wanted, strict=False)) if a != b and i < len(shape) - 1]
+            if len(shape) != len(wanted) or len(off) != 1 or not isinstance(other, ast.Name):
+                continue
+            for call in nodes(line.scope, ast.Call):
+                count = argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) if called(call) in _SEGMENTS else None
+                if count is None or line.number(count) != shape[off[0]]:
+                    continue
+                name = _there(line, call, other.id, off[0], wanted[off[0]])
+                if name:
+                    yield (
+                        f"Set num_segments to the number of rows of {name}, {wanted[off[0]]}, at line {call.lineno}",
+                        [line.edit(count, f"{MODULE}.shape({name})[{off[0]}]", line.module())],
+                        f"The call asks for {shape[off[0]]} segments.",
+                    )
+
+
+def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -> str:
+    """A tensor that the function has a name for at a call and that has a size on an axis: this one, else a parameter; ``""`` if there is none."""
+    scope, shapes = line.scope, line.shape_of_names()
+    inputs = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
+    before = {one.id for one in nodes(scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < call.lineno}
+    fits = [one for one in (name, *inputs) if one in before or one in inputs]
+    return next((one for one in fits if len(shapes.get(one, ())) > axis and shapes[one][axis] == size), "")
 
 
 def _table(data: ast.expr | None) -> str:

@@ -8,6 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongMask
+from ...rules.facts.reasons import AxisDropped
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
 from .edits import Made
@@ -23,6 +24,8 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
+    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, AxisDropped):
+        return  # which axis is missing is known
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -23,7 +24,7 @@ from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
 from .in_order import turned_back
-from .line import Line, calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
@@ -192,9 +193,45 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
         module = ast.unparse(call.func.value).replace("jax.lax", "jnp")
         if given is None:
             continue
-        edits: list[Edit] = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)")]
-        edits += turned_back(line, call, module)
+        # What has no batch axis in front, such as a row of numbers, one for each step, stays.
+        parts = [given] if len(over[0]) == 1 else _parts(assigned_to(line, given))
+        rows = finding.fact.reason.shape[0]
+        turn = [part for part, shape in zip(parts, over[0], strict=False) if len(shape) > 1 and shape[0] == rows]
+        if len(parts) != len(over[0]) or not turn:
+            continue
+        picked = parents(line.source.tree).get(call)
+        if isinstance(picked, ast.Subscript) and whole_number(picked.slice) == 1 and all(_within(call, part) for part in turn):
+            edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module))]
+        else:
+            edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)") for part in turn]
+            edits += turned_back(line, call, module)
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
+
+
+def _within(whole: ast.AST, part: ast.AST) -> bool:
+    return any(one is part for one in ast.walk(whole))
+
+
+def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:
+    """The text of an expression with batch and steps swapped in some of its parts, and in its result."""
+
+    spans = [span_of(part) for part in parts]
+
+    class Swapped(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            if isinstance(node, ast.expr) and span_of(node) in spans:
+                return ast.Name(f"{module}.swapaxes({ast.unparse(node)}, 0, 1)", ast.Load())
+            return self.generic_visit(node)
+
+    return f"{module}.swapaxes({ast.unparse(Swapped().visit(copy.deepcopy(whole)))}, 0, 1)"
+
+
+def _parts(given: ast.expr) -> list[ast.expr]:
+    """What stands in a tuple, list or dict of tensors, in the order of its leaves."""
+    if isinstance(given, ast.Dict):
+        keyed = {str(key.value): value for key, value in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)}
+        return [keyed[key] for key in sorted(keyed)] if len(keyed) == len(given.keys) else []
+    return listed(given)
 
 
 @of(BatchScanned)

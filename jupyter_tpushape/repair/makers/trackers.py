@@ -1,4 +1,4 @@
-"""Candidates for the metric in which Keras 3 keeps the mean loss."""
+"""Candidates for the metrics that a training step updates, and for the one in which Keras 3 keeps the mean loss."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.facts.compiled import MetricReads
 from ...rules.facts.loss_tracker import LossTracked, MetricState
 from ..edits import Statement
 from ..text.source import method_of, nodes
-from .edits import Made, of
+from .edits import Made, named, of
 from .line import lines_at, lines_of, span_of
 
 _UPDATES = {"update_state": 0, "stateless_update_state": 1}
@@ -60,6 +61,24 @@ def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made
             [Statement("model", line.raised.file, span_of(step), text)],
             "The state of the step then holds the variables of this metric alone.",
         )
+
+
+@of(MetricReads)
+def sparse_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
+    """The metric for class indices in place of that for vectors, where a training step of the program's own updates it."""
+    node = named(evidence, fact.metric)
+    wanted = node.op.lower().replace("_", "") if node is not None and fact.silent else ""
+    for line in lines_at(evidence, finding.location)[:1]:
+        made = [call for call in nodes(line.source.tree, ast.Call) if wanted and called(call).lower() == wanted]
+        for call in made if len(made) == 1 else ():
+            text = ast.unparse(call.func)
+            root, dot, name = text.rpartition(".")
+            if dot:
+                yield (
+                    f"Replace {name} by Sparse{name} at line {call.lineno}",
+                    [line.edit(call.func, f"{root}.Sparse{name}")],
+                    "It compares class indices with the argmax of the predictions.",
+                )
 
 
 def _loss(scope: ast.AST) -> str:

@@ -12,7 +12,7 @@ from ...flow import Edge, Finding, Node, Shape, elements
 from ...graph import Size, instead, value
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, WrongUnits
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import Lengths, OneElsewhere
 from ..text.source import nodes
 from .edits import Made, configure, named, of, received
 from .ends import ends_of
@@ -34,8 +34,8 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
     edges = received(evidence)
     if node is not None and len(edges) == 1 and not features:
         yield from _as_created(evidence, node, edges[0])
-    if isinstance(reason, Lengths) and reason.summed:
-        return  # a product needs other sizes to be equal
+    if (isinstance(reason, Lengths) and reason.summed) or isinstance(reason, OneElsewhere):
+        return  # a product needs other sizes to be equal, and axes at the wrong place say nothing of their sizes
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
         return
     found = []

@@ -180,15 +180,25 @@ class LossesSorted(Fact, frozen=True):
 
 
 class MetricReads(Fact, frozen=True):
-    """``metric`` receives class indices and vectors of probabilities. ``classes``: it expects class indices on both sides; else vectors on both."""
+    """``metric`` receives class indices and vectors of probabilities. ``classes``: it expects class indices on both sides; else vectors on both.
+
+    ``silent``: it does not raise, since it takes the argmax of the indices.
+    """
 
     metric: str
     labels: Shape
     predictions: Shape
     classes: bool
+    silent: bool = False
 
     def message(self) -> str:
-        reads = "expects class indices on both sides" if self.classes else "compares labels and predictions value by value"
+        reads = (
+            "expects class indices on both sides"
+            if self.classes
+            else "expects one-hot labels"
+            if self.silent
+            else "compares labels and predictions value by value"
+        )
         return (
             f"The metric {self.metric} {reads}, but receives class indices {show_shape(self.labels)} and vectors of "
             f"{self.predictions[-1]} values {show_shape(self.predictions)}."
@@ -197,6 +207,11 @@ class MetricReads(Fact, frozen=True):
     def why(self) -> str:
         if self.classes:
             return "This metric does not take the argmax of the predictions itself. Pass sparse_y_pred=False to it, or take the argmax in a custom metric."
+        if self.silent:
+            return (
+                "It takes the argmax of the labels over their last axis, which is no axis of classes, so its value has no meaning. Training itself is "
+                "not affected. Use the metric of the same name for class indices, which begins with Sparse."
+            )
         two = " For two classes, one sigmoid unit with binary_crossentropy also works." if self.predictions[-1] == 2 else ""
         return (
             "The sparse loss accepts class indices, but this metric does not. Use one-hot labels with categorical_crossentropy, or a "

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...flow import Shape, Who, elements, show_shape
-from ..words import count, many
+from ..words import count, listed, many
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -90,6 +90,38 @@ class WrittenRows(Reason, frozen=True):
     def words(self) -> str:
         has = f"this batch has {self.rows}" if self.rows is not None else "a batch may have any number"
         return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor instead."
+
+
+class AxisDropped(Reason, frozen=True):
+    """Keras removed the last axis of ``predictions`` before it called a custom loss or metric, whose line compares them with another rank."""
+
+    predictions: Shape
+
+    def words(self) -> str:
+        return (
+            f"Keras squeezes the last axis of the predictions {show_shape(self.predictions)} before it calls a loss, if the labels have one dimension "
+            f"fewer. The function receives {show_shape(self.predictions[:-1])}."
+        )
+
+
+class OneElsewhere(Reason, frozen=True):
+    """``shape`` has its axes of size 1 at ``axes``; as ``moved``, it broadcasts to ``other``."""
+
+    shape: Shape
+    axes: tuple[int, ...]
+    moved: Shape
+    other: Shape
+
+    def words(self) -> str:
+        at = (
+            f"axis of size 1 at axis {self.axes[0]}"
+            if len(self.axes) == 1
+            else f"axes of size 1 at axes {listed(tuple(map(str, self.axes)))}"
+        )
+        return (
+            f"{show_shape(self.shape)} has its {at}, so its values are aligned with the wrong axis of {show_shape(self.other)}. "
+            f"With shape {show_shape(self.moved)} they are broadcast to it."
+        )
 
 
 class ScanRows(Reason, frozen=True):
