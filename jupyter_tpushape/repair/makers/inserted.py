@@ -27,12 +27,9 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     for line in lines_of(evidence)[:1]:
         for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
             for made, axes in _insertions(line, node, shape) if len(shape) == len(other) else ():
-                rest = [size for i, size in enumerate(shape) if i not in axes]
-                for places in sorted(itertools.combinations(range(1, len(shape)), len(axes)), reverse=True):
-                    sizes = iter(rest)
-                    moved = tuple(1 if i in places else next(sizes) for i in range(len(shape)))
-                    if places == axes or not _broadcast(moved, other):
-                        continue
+                fit = [(places, moved) for places, moved in _moved(shape, axes) if places != axes and _broadcast(moved, other)]
+                # Where several places fit, the sizes do not tell which is meant.
+                for places, moved in fit if len(fit) == 1 else ():
                     at = _told(places, len(shape))
                     said = f"the axis of size 1 at axis {at}" if len(axes) == 1 else f"the axes of size 1 at axes {at}"
                     yield (
@@ -40,6 +37,14 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                         [_inserted_at(line, made, places, len(shape))],
                         "Each of its values then applies to one position of the other operand.",
                     )
+
+
+def _moved(shape: Shape, axes: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Shape]]:
+    """A shape with its axes of size 1 at each of the places behind the batch."""
+    rest = [size for i, size in enumerate(shape) if i not in axes]
+    for places in itertools.combinations(range(1, len(shape)), len(axes)):
+        sizes = iter(rest)
+        yield places, tuple(1 if i in places else next(sizes) for i in range(len(shape)))
 
 
 def _told(places: tuple[int, ...], rank: int) -> str:
