@@ -119,6 +119,7 @@ export class Locator implements ILocator {
       };
       await this._tracer.again(report, {
         failed: cell.model.id === report.about?.cell,
+        later: laterCells(report, panel, cell),
         run: () => run(cell),
         runCells: async (ids) => {
           for (const one of ids.map((id) => panel.content.widgets.find((other) => other.model.id === id))) {
@@ -146,7 +147,9 @@ export class Locator implements ILocator {
     const outputs = cell instanceof CodeCell ? cell.model.outputs.toJSON() : [];
     const error = outputs.filter((one): one is IError => one.output_type === "error").at(-1);
     if (error) {
-      const which = fixed ? this._trans.__("The fixed cell") : this._trans.__("The model's cell");
+      const which = fixed
+        ? this._trans.__("The fixed cell")
+        : `In[${String((cell.model as { executionCount?: number | null }).executionCount ?? " ")}]`;
       return this._trans.__("%1 raises %2: %3", which, error.ename, error.evalue.split("\n")[0] ?? "");
     }
     return panel.sessionContext.session?.kernel
@@ -262,6 +265,17 @@ function placeOf(fix: Fix, location: Location | null | undefined): Location | nu
     return location?.cell === fix.cell ? location : { file: "", line: 1, cell: fix.cell };
   }
   return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
+}
+
+/** The cells of a report that stand behind one in its notebook, up to the one that failed. */
+function laterCells(report: WireReport, panel: NotebookPanel, cell: Cell): string[] {
+  const named = new Set([report.about?.cell, ...(report.flow.locations ?? []).map((location) => location.cell)]);
+  const { widgets } = panel.content;
+  const end = widgets.findIndex((one) => one.model.id === report.about?.cell);
+  return widgets
+    .slice(widgets.indexOf(cell) + 1, end + 1)
+    .map((one) => one.model.id)
+    .filter((id) => named.has(id));
 }
 
 function diffWidget(trans: TranslationBundle, patch: string, words = ""): Widget {

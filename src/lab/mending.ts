@@ -26,7 +26,12 @@ export class Mending {
     const known = new Set(this._tracer.inventory.models.map((entry) => entry.key));
     const given = new Set(this._tracer.inventory.data.map((entry) => entry.key));
     this._means.warn(null);
-    const ran = await mended.run().catch(() => false);
+    // A model that was never created has no name to trace: the cells that go on from the fixed one run, too.
+    const later = before.about?.explains && !before.about.data ? mended.later : [];
+    const ran = await mended
+      .run()
+      .then((ended) => ended && mended.runCells(later))
+      .catch(() => false);
     if (!ran) {
       this._means.warn({
         text: mended.raised(),
@@ -54,6 +59,11 @@ export class Mending {
     // The cell of the data makes no model anew.
     const names = [listed(before.about?.data), request.data];
     const data = inventory.data.find((entry) => !given.has(entry.key) && names.includes(entry.name));
+    if (!chosen && !data && later.length) {
+      this._means.forget();
+      this._means.say(trans.__("The fixed cell and those after it ran without an error."));
+      return;
+    }
     if (!chosen && !data) {
       this._means.say(
         trans.__("The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.", request.model),

@@ -65,6 +65,8 @@ export interface Alarm {
 export interface Mended {
   /** Whether the cell is the one that failed, and not one that made what it uses. */
   failed: boolean;
+  /** The cells that the report speaks of behind the fixed one, by their ids in order, up to the one that failed. */
+  later: string[];
   run(): Promise<boolean>;
   /** Runs other cells of the notebook, by their ids in order, up to the first that raises. */
   runCells(ids: string[]): Promise<boolean>;

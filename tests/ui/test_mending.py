@@ -229,3 +229,21 @@ def test_a_model_that_the_failed_fit_left_half_built_is_created_again_before_the
         expect(window.cell(place).locator(".jp-InputPrompt")).to_have_text(f"[{number}]:")
     expect(window.cell(1).locator(".jp-InputPrompt")).to_have_text("[2]:")
     expect(window.cell(4).locator(".jp-OutputArea")).to_contain_text("History")
+
+
+def test_a_fix_in_an_earlier_cell_runs_the_cells_up_to_the_one_that_failed(window: Window, lab: Lab) -> None:
+    cells = (
+        SETUP,
+        "words = keras.Input((50,))\nemb = layers.Embedding(100, 8)(words)",
+        "convs = []\nfor size in (3, 4, 5):\n    c = layers.Conv1D(4, size)(emb)\n    convs.append(layers.MaxPooling1D(2)(c))",
+        "other = 1",
+        "x = layers.concatenate(convs)\nx = layers.Flatten()(x)",
+    )
+    window.open(lab.notebook("spread.ipynb", *cells))
+    window.run()
+    window.cell(4).locator(".tpushape-Hint").get_by_role("button", name="Apply the first fix").click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
+    expect(window.panel).to_contain_text("The fixed cell and those after it ran without an error.")
+    assert 'padding="same"' in window.source(2)
+    for place, number in ((1, 2), (2, 6), (3, 4), (4, 7)):
+        expect(window.cell(place).locator(".jp-InputPrompt")).to_have_text(f"[{number}]:")
