@@ -234,3 +234,16 @@ def data():
     fixes = first_fixes(module.build, module.data)
     assert not any(fix.verified for fix in fixes if "[:, None" in fix.patch)
     assert any("every position" in fix.reason for fix in fixes)
+
+
+@pytest.mark.parametrize("depth", [4, 5])
+def test_a_class_that_the_labels_have_no_place_for_is_not_left_out(lib, depth):
+    labels = np.eye(5, dtype="float32")[np.arange(40) % 5][:, :depth]
+
+    def build():
+        return compiled(lib.Sequential([lib.Input((6,)), lib.layers.Dense(depth + 1, activation="softmax")]))
+
+    fixes = first_fixes(build, lambda: (np.zeros((40, 6), "float32"), labels))
+    # With a row of zeros for each sample of class 4, the labels are what is wrong, and not the model.
+    assert [fix.title for fix in fixes if "units=" in fix.title and fix.verified == (depth == 5)]
+    assert any(fix.verified for fix in fixes) == (depth == 5)

@@ -99,6 +99,8 @@ def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
         labels, predictions = (next((edge for edge in edges if edge.label == label), None) for label in ("labels", "predictions"))
         path = after.carried(labels) if labels is not None else None
         stats = _stats(after, path) if path is not None else None
+        if stats is not None and stats.cut and kind_of(loss) == "categorical" and before.where:
+            yield "Do the labels have a place for every class? Some of their rows are all zeros, as if one_hot were given too few classes."
         if predictions is None or stats is None or not (stats.integer and stats.maximum) or not predictions.spec.shape:
             continue
         head, width, most = had.get(after.flow.node(predictions.source).name), predictions.spec.shape[-1], int(stats.maximum)

@@ -53,12 +53,14 @@ def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
     distinct = min(len(np.unique(good[:UNIQUE])), DISTINCT + 1) if whole or whole_size <= 10_000 else None
     last = parts[0].shape[-1] if parts[0].ndim > 1 else 0
     low, high = (float(good.min()), float(good.max())) if good.size else (None, None)
-    shares = False
+    shares = cut = False
     if last > 1 and len(ranks) == 1 and low is not None and low >= 0 and len(good) == len(numbers):
         first = numbers[: min(len(numbers), LOOK_AT // 2) // last * last].reshape(-1, last)
-        shares = bool(len(first)) and bool(np.allclose(first.sum(axis=-1, dtype=np.float64), 1, atol=1e-3))
+        sums = first.sum(axis=-1, dtype=np.float64)
+        shares = bool(len(first)) and bool(np.allclose(sums, 1, atol=1e-3))
+        cut = binary and {*np.unique(sums)} == {0.0, 1.0}
     one_hot = shares and binary
-    return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows, shares)
+    return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows, shares, cut)
 
 
 def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:

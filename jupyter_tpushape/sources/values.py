@@ -109,6 +109,7 @@ class Stats:
         shares: last axis longer than 1, no value below 0, and each row sums to 1.
         binary: all values 0 or 1. ``finite``: no NaN and no infinity.
         rows: how many rows were looked at.
+        cut: as ``one_hot``, but for rows of zeros alone: classes that the vectors have no place for.
     """
 
     integer: bool
@@ -121,6 +122,7 @@ class Stats:
     finite: bool
     rows: int
     shares: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)
