@@ -30,6 +30,15 @@ def triplets(t, p):
     anchor, near, far = p[:, :16], p[:, 16:32], p[:, 32:]
     return tf.maximum(tf.reduce_sum(tf.square(anchor - near), 1) - tf.reduce_sum(tf.square(anchor - far), 1) + 1.0, 0.0)
 """
+_SHARES = """
+class Shares(L.Layer):
+    def __init__(self, score):
+        super().__init__()
+        self.score = score
+    def call(self, parts):
+        shares = tf.nn.softmax(tf.stack([self.score(part) for part in parts]))
+        return [shares[number] for number in range(len(parts))]
+"""
 _POOLED = """
 class Pooled(L.Layer):
     def build(self, shape):
@@ -125,6 +134,15 @@ i = keras.Input((5, 4))
 model = keras.Model(i, L.Dense(1)(Pooled()(i)))
 """, f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_POOLED), ((
         "        shares = tf.nn.softmax(scores)", "        shares = tf.nn.softmax(scores, axis=1)",
+    ),))),
+    "a softmax over the one score of each of several inputs": ("one-unit-softmax", Own(model_of("""
+ends = [keras.Input((4,)) for _ in range(3)]
+score = L.Dense(1)
+shares = Shares(score)(ends)
+model = keras.Model(ends, L.Dense(1)(L.Add()([L.Multiply()([end, share]) for end, share in zip(ends, shares)])))
+""", f"({rows(8, 4)}, {rows(8, 4)}, {rows(8, 4)}), {rows(8, 1)}", head=_SHARES), ((
+        "        shares = tf.nn.softmax(tf.stack([self.score(part) for part in parts]))",
+        "        shares = tf.nn.softmax(tf.stack([self.score(part) for part in parts]), axis=0)",
     ),))),
     "columns that a step unpacks": ("batch-broadcast", Own(model_of("""
 model = Valued(3)

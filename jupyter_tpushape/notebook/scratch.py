@@ -88,10 +88,11 @@ def _report(asked: dict[str, Any]) -> Any:
 
 def _failed(shell: Any, options: dict[str, Any]) -> Any:
     extension = shell._tpushape
-    if extension.error is None:
-        raise ValueError("it is not a shape error")
     from .cell import rerun_report
-    from .hint import report_for, report_of_code
+    from .hint import has_part, is_ours, report_for, report_of_code
+
+    if extension.error is None or not (is_ours(extension.error) or has_part(extension.error)):
+        raise ValueError("it is not a shape error")
 
     report = rerun_report(extension, {**options, "progress": None}) if options["fixes"] else None
     return report or report_for(extension.error, fixes=bool(options["fixes"])) or report_of_code(extension.error)

@@ -250,14 +250,18 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             # An activation or a scale between them keeps the shape.
             while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
                 maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
+            stacked = maker.op.lower() in ("pack", "stack") and {len(one.spec.shape or ()) for one in evidence.flow.into(maker.id)} == {2}
+            if stacked:
+                # The scores of several tensors, each a layer's or a line's.
+                maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
             if (
                 (_one_value(maker) or _one_score(evidence, maker))
                 and len(shape) == 3
                 and shape[-1] == 1
-                and shape[1] not in (None, 1)
+                and (shape[1] not in (None, 1) or (stacked and shape[0] not in (None, 1)))
                 and axis in (-1, 2)
             ):
-                fact = ScoresOfOne(Who.of(node), Who.of(maker), shape)
+                fact = ScoresOfOne(Who.of(node), Who.of(maker), shape, 0 if stacked else 1)
                 yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
 
 

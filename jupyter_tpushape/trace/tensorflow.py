@@ -301,11 +301,13 @@ class TensorFlow(Backend):
 
     def is_lost(self, variable: Any) -> bool:
         """A variable that a ``tf.function`` created, where its first call raised before it gave the value."""
-        handle = getattr(getattr(variable, "_value", variable), "_handle", None)
-        if not isinstance(handle, tf.__internal__.EagerTensor):
+        made = getattr(variable, "_value", variable)
+        handle = getattr(made, "_handle", None)
+        if type(made).__name__ != "UnliftedInitializerVariable" or not isinstance(handle, tf.__internal__.EagerTensor):
             return False
         try:
-            return not bool(tf.raw_ops.VarIsInitializedOp(resource=handle))
+            with tf.init_scope():
+                return not bool(tf.raw_ops.VarIsInitializedOp(resource=handle))
         except tf.errors.OpError:  # a device that runs nothing, as that of a planned slice
             return False
 

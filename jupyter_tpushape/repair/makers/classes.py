@@ -317,19 +317,19 @@ def class_among_picked(evidence: Evidence, finding: Finding) -> Made:
 def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> Made:
     """The softmax over the positions, in a layer or where the user's own code computes it."""
     node = evidence.flow.node(finding.nodes[0])
-    why = "The weights of the positions then sum to 1."
+    at, why = fact.axis, "The weights of the positions then sum to 1."
     if node.config.get("activation") == "softmax":
-        edits = [configure(node.name, activation=None), append(node.name, "Softmax", axis=1)]
-        yield f"Compute the softmax over the positions: Softmax(axis=1) after {node.name}, without its own", edits, why
+        edits = [configure(node.name, activation=None), append(node.name, "Softmax", axis=at)]
+        yield f"Compute the softmax over the positions: Softmax(axis={at}) after {node.name}, without its own", edits, why
         return
     if node.kind == "layer":
-        yield f"Compute the softmax over the positions: axis=1 in {node.name}", [configure(node.name, axis=1)], why
+        yield f"Compute the softmax over the positions: axis={at} in {node.name}", [configure(node.name, axis=at)], why
         return
     for line, call in calls_at(evidence, finding.location, "softmax"):
         axis = line.keyword("axis")
-        edit = line.edit(axis, "1") if axis is not None else line.more(call, "axis=1")
+        edit = line.edit(axis, str(at)) if axis is not None else line.more(call, f"axis={at}")
         if len(call.args) == 1:
-            yield f"Compute the softmax over the positions at {line.at}: axis=1", [edit], why
+            yield f"Compute the softmax over the positions at {line.at}: axis={at}", [edit], why
 
 
 def _all_of(line: Line, depth: ast.expr) -> list[ast.expr]:

@@ -77,17 +77,21 @@ class LogitsMissing(Fact, frozen=True):
 
 
 class ScoresOfOne(Fact, frozen=True):
-    """A softmax of ``shape`` inside a model over its last axis, which has the single value that ``maker`` computes for each position."""
+    """A softmax of ``shape`` inside a model over its last axis, which has the single value that ``maker`` computes for each position.
+
+    ``axis``: that of the positions.
+    """
 
     softmax: Who
     maker: Who
     shape: Shape
+    axis: int = 1
 
     def message(self) -> str:
         return f"{named(self.softmax)} computes a softmax over the last axis of {show_shape(self.shape)}: a softmax over one value is always 1."
 
     def why(self) -> str:
-        return f"{self.maker.name} returns one score per position. Weights over the positions need a softmax over their axis, axis=1."
+        return f"{self.maker.name} returns one score per position. Weights over the positions need a softmax over their axis, axis={self.axis}."
 
     def sides(self) -> Sides:
         return Side("a softmax over an axis with several values"), Side(show_shape(self.shape))
