@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from IPython.core.interactiveshell import InteractiveShell
+from shells import cells
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.notebook.left import left
@@ -102,64 +100,41 @@ def test_a_model_that_can_be_trained_is_none(lib):
 @BOTH
 def test_a_note_follows_a_fix_of_the_data_alone(lib):
     keras = importlib.import_module(lib)
-    for data, severity in ((DEEP, "note"), (NARROW, None)):
+    for data, kind, noted in ((DEEP, "data-transform", ["note"]), (NARROW, "input-shape", [])):
         model = declared(keras)
         model.compile("adam", "mse")
         fails(model, data)
         report = tpushape.trace(model, data, tpu=None)
-        said = [one.severity for one in report.findings if one.rule == "half-built"]
         first = next(fix for fix in report.findings[0].fixes if fix.verified)
-        assert said == ([severity] if severity and first.edits[0].kind == "data-transform" else []), first.title
+        assert first.edits[0].kind == kind
+        assert [one.severity for one in report.findings if one.rule == "half-built"] == noted
 
 
 @BOTH
 def test_the_hint_names_it_where_the_message_speaks_of_something_else(lib):
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(colors="nocolor")
-
-    def run(cell):
-        err = io.StringIO()
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
-            result = shell.run_cell(cell, store_history=True)
-        return result, err.getvalue()
-
-    try:
+    with cells() as run:
         run(f"%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np")
         run("model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'mse')")
         run("model.fit(np.zeros((64, 5)), np.zeros((64, 1)), verbose=0)")
-        result, said = run("model.fit(np.zeros((64, 8)), np.zeros((64, 1)), verbose=0)")
+        result, _, said = run("model.fit(np.zeros((64, 8)), np.zeros((64, 1)), verbose=0)")
         assert not result.success
         run("%tpushape")
-        report = shell.user_ns["_tpushape_report"]
-        assert report.findings[0].rule == "half-built"
-        assert report.findings[0].message in said
-    finally:
-        tpushape.unload_ipython_extension(shell)
-        shell.run_line_magic("reset", "-f")
-        InteractiveShell.clear_instance()
+        assert run.report.findings[0].rule == "half-built"
+        assert run.report.findings[0].message in said
 
 
 @BOTH
 def test_what_raised_comes_before_a_fault_that_raises_nothing(lib):
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(colors="nocolor")
-    cells = (
-        f"%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np",
-        "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'binary_crossentropy')",
-        "def stop(epoch, logs):\n    raise LookupError('no such key')",
-        "model.fit(np.zeros((64, 8)), np.arange(64.0)[:, None], verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=stop)])",
-        "%tpushape",
-    )
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            for cell in cells:
-                shell.run_cell(cell, store_history=True)
-        rules = [one.rule for one in shell.user_ns["_tpushape_report"].findings if one.serious]
-        assert rules == ["code-raises", "label-scale"]
-    finally:
-        tpushape.unload_ipython_extension(shell)
-        shell.run_line_magic("reset", "-f")
-        InteractiveShell.clear_instance()
+    with cells() as run:
+        for cell in (
+            f"%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np",
+            "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])\nmodel.compile('adam', 'binary_crossentropy')",
+            "def stop(epoch, logs):\n    raise LookupError('no such key')",
+            "model.fit(np.zeros((64, 8)), np.arange(64.0)[:, None], verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=stop)])",
+            "%tpushape",
+        ):
+            run(cell)
+        assert [one.rule for one in run.report.findings if one.serious] == ["code-raises", "label-scale"]
 
 
 @BOTH
@@ -179,8 +154,8 @@ def test_the_cells_that_create_it_again_are_known(lib):
         "model.compile('adam', 'mse')",
         "model.fit(x)",
     ]
-    cells = {number: f"id-{number}" for number in range(1, 7)}
+    ids = {number: f"id-{number}" for number in range(1, 7)}
     # That cell of the other trains, too: running it would do what failed.
-    assert left(space, list(space), runs, cells) == {"model": ["id-2", "id-5"]}
+    assert left(space, list(space), runs, ids) == {"model": ["id-2", "id-5"]}
     assert left(space, ["model"], runs, {2: "id-2"}) == {}
     assert left(space, ["model"], [], {}) == {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from pathlib import Path
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
+from shells import cells as shell_cells
 
-import jupyter_tpushape as tpushape
 from jupyter_tpushape.rules.facts.held_back import HeldBack
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
@@ -60,18 +57,8 @@ SPREAD = {
 
 @pytest.fixture
 def run():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(colors="nocolor")
-
-    def run(cell, place):
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return shell.run_cell(cell, store_history=True, cell_id=f"cell-{place}")
-
-    run.shell = shell
-    yield run
-    tpushape.unload_ipython_extension(shell)
-    shell.run_line_magic("reset", "-f")
-    InteractiveShell.clear_instance()
+    with shell_cells() as made:
+        yield made
 
 
 @BOTH
@@ -79,20 +66,20 @@ def run():
 def test_the_fix_goes_into_the_cell_with_the_fault(run, name, lib):
     cells, (place, line) = SPREAD[name]
     cells = [START.format(lib=lib), *cells]
-    held = {number: run(cell, number).success for number, cell in enumerate(cells)}
+    held = {number: run(cell, number)[0].success for number, cell in enumerate(cells)}
     assert [number for number, ran in held.items() if not ran] == [len(cells) - 1]
     before = {key: value for key, value in run.shell.user_ns.items() if not key.startswith("_")}
     run("%tpushape", "ask")
     # What the cells made is as it was: they ran in a copy.
     assert all(run.shell.user_ns[key] is value for key, value in before.items())
-    fix = run.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
+    fix = run.report.findings[0].fixes[0]
     assert fix.verified and fix.proof == "source" and fix.cell == f"cell-{place}"
     assert f"+{line}" in fix.patch.splitlines()
     removed = [item[1:] for item in fix.patch.splitlines() if item.startswith("-") and not item.startswith("---")]
     assert len(removed) == 1 and cells[place].count(removed[0]) == 1
     cells[place] = cells[place].replace(removed[0], line)
-    run.shell.run_line_magic("reset", "-f")
-    assert all(run(cell, number).success for number, cell in enumerate(cells))
+    run.empty()
+    assert all(run(cell, number)[0].success for number, cell in enumerate(cells))
 
 
 @BOTH
@@ -111,7 +98,7 @@ def test_a_cell_that_does_more_than_build_is_not_run_again(run, lib, front, tmp_
     ):
         run(cell, number)
     run("%tpushape", "ask")
-    report = run.shell.user_ns["_tpushape_report"]
+    report = run.report
     assert report.findings[0].rule == "merge-shapes"
     assert len(run.shell.user_ns["seen"]) <= 1 and (not path.exists() or Path(path).read_text() == "again")
 
@@ -144,10 +131,10 @@ def test_the_data_that_fit_validates_on_is_looked_at(run, name, lib):
         "model = keras.Sequential([keras.Input((6,)), Dense(4, activation='softmax')])\nmodel.compile('adam', 'categorical_crossentropy')"
     )
     for number, cell in enumerate((START.format(lib=lib), data, model)):
-        assert run(cell, number).success
-    assert not run(call, 3).success
+        assert run(cell, number)[0].success
+    assert not run(call, 3)[0].success
     run("%tpushape", "ask")
-    finding = run.shell.user_ns["_tpushape_report"].findings[0]
+    finding = run.report.findings[0]
     assert finding.severity == "error" and any(isinstance(fact, HeldBack) for fact in finding.beside)
     written = [one for fix in finding.fixes[:1] for one in fix.patch.splitlines() if one.startswith("+") and not one.startswith("+++")]
     assert written == ([line] if line else [])
@@ -216,22 +203,22 @@ LOOPS = {
 def test_a_loop_of_ones_own_is_mended_where_its_fault_is(run, name, lib):
     cells, (place, text) = LOOPS[name]
     cells = [START.format(lib=lib) + "\nimport tensorflow as tf", *cells]
-    held = {number: run(cell, number).success for number, cell in enumerate(cells)}
+    held = {number: run(cell, number)[0].success for number, cell in enumerate(cells)}
     assert [number for number, ran in held.items() if not ran] == [len(cells) - 1]
     run("%tpushape", "ask")
-    finding = run.shell.user_ns["_tpushape_report"].findings[0]
+    finding = run.report.findings[0]
     fix = finding.fixes[0]
     assert fix.verified and fix.proof == "source" and fix.cell == f"cell-{place}"
     added, removed = ([one[1:] for one in fix.patch.splitlines() if one.startswith(sign) and not one.startswith(sign * 3)] for sign in "+-")
     assert text in added[0] and cells[place].count(removed[0]) == 1
     cells[place] = cells[place].replace(removed[0], added[0])
-    run.shell.run_line_magic("reset", "-f")
-    assert all(run(cell, number).success for number, cell in enumerate(cells))
+    run.empty()
+    assert all(run(cell, number)[0].success for number, cell in enumerate(cells))
 
 
 @BOTH
 def test_a_loop_that_runs_has_no_finding_of_another_backend(run, lib):
     cells = (BEGIN, ROWS.format(12, NUMBERS), LOOP.format(loss="tf.reduce_mean(tf.square(model(a)))"), "%tpushape train_step ds --tpu none")
     for number, cell in enumerate((START.format(lib=lib) + "\nimport tensorflow as tf", *cells)):
-        assert run(cell, number).success
-    assert run.shell.user_ns["_tpushape_report"].ok
+        assert run(cell, number)[0].success
+    assert run.report.ok

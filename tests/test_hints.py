@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
+from shells import cells
 
-import jupyter_tpushape as tpushape
 from jupyter_tpushape.notebook.comm import _explained
 from jupyter_tpushape.views.naming import named
 
@@ -35,20 +31,8 @@ RAISED = {
 
 @pytest.fixture
 def run():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(colors="nocolor")
-
-    def run(cell):
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            result = shell.run_cell(cell, store_history=True)
-        return result, out.getvalue(), err.getvalue()
-
-    run.shell = shell
-    yield run
-    tpushape.unload_ipython_extension(shell)
-    shell.run_line_magic("reset", "-f")
-    InteractiveShell.clear_instance()
+    with cells() as made:
+        yield made
 
 
 @BOTH

@@ -461,3 +461,16 @@ def test_metrics_are_not_asked_for_their_results_while_a_step_is_traced():
     model.compile("sgd")
     report = tpushape.trace(model, (np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")), tpu=None)
     assert report.ok
+
+
+def test_a_fix_of_a_step_is_its_patch_and_says_so():
+    program = """
+model = keras.Sequential([keras.Input((4,)), L.Dense(3)])
+def step(x, y):
+    return tf.reduce_mean(tf.matmul(model(x), model(x)))
+"""
+    data = np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+    fix = tpushape.trace(example(program, "keras")["step"], data, tpu=None).findings[0].fixes[0]
+    assert fix.verified and fix.proof == "source" and "transpose" in fix.patch
+    with pytest.raises(tpushape.CannotRebuild, match="apply the patch to its source"):
+        fix.rebuild()

@@ -157,7 +157,9 @@ def _look(program: Program) -> Examined:
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
         with contextlib.suppress(Exception):
             look_back(model)
-    left = adapter.left_by_fit(model) if adapter is not None and error is None and adapter.is_model(model) else ""
+    left = ""
+    with contextlib.suppress(Exception):  # an odd object of the user's is traced all the same
+        left = adapter.left_by_fit(model) if adapter is not None and error is None and adapter.is_model(model) else ""
     data_error: BaseException | None = None
     if is_builder(data):
         try:

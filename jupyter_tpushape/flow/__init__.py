@@ -1,13 +1,14 @@
 """What a flow, a finding, a fix and a report are: pure values and their wire form."""
 
 from .facts import Fact, Side, Sides, Who
-from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
+from .findings import DATA_EDITS, SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
 from .graph import Edge, Failure, Family, Flow, Location, MeshAxis, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, Buffer, Collective, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
 
 __all__ = [
+    "DATA_EDITS",
     "MIME",
     "SERIOUS",
     "SEVERITIES",

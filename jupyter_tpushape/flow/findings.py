@@ -26,6 +26,8 @@ EditKind = Literal[
     "replace-op",
     "strategy",
 ]
+# Those that change the data and leave the model as it is.
+DATA_EDITS: frozenset[EditKind] = frozenset({"data-transform", "label-transform", "batching"})
 
 
 class CannotRebuild(Exception):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 from ..flow import syntax
-from .pairing import TRAINING, assigned_in
+from .pairing import TRAINING, assigned_in, parsed
 
 # Up to how many runs, how deep in a list, and among how many of its items.
 _MOST, _DEEP, _ITEMS = 40, 3, 200
@@ -48,7 +47,7 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
     """
     texts = [text if isinstance(text, str) else "" for text in shell.user_ns.get("In", ())][:count]
     found: set[int] = set()
-    if TRAINING & _attributes(source):
+    if _trains(source):
         return []
     pending = [source]
     while pending and len(found) <= _MOST:
@@ -58,11 +57,11 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
             made = next((number for number in reversed(range(len(texts))) if name in assigned_in(texts[number])), None)
             if made is None:
                 return []
-            later = [number for number in range(made + 1, len(texts)) if name in _names(texts[number]) and _changes(texts[number], name)]
+            later = [number for number in range(made + 1, len(texts)) if _changes(texts[number], name)]
             for number in {made, *later} - found:
                 found.add(number)
                 pending.append(texts[number])
-    if len(found) > _MOST or any(TRAINING & _attributes(texts[number]) for number in found):
+    if len(found) > _MOST or any(_trains(texts[number]) for number in found):
         return []
     return [(number, texts[number]) for number in sorted(found)]
 
@@ -78,35 +77,17 @@ def _is_begun(value: Any, depth: int = _DEEP) -> bool:
     return not isinstance(value, type) and any(adapter.is_layer(value) or adapter.is_symbolic(value) for adapter in loaded())
 
 
-def _parsed(source: str) -> ast.Module:
-    try:
-        return syntax.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
 def _names(source: str) -> set[str]:
-    return {node.id for node in ast.walk(_parsed(source)) if isinstance(node, ast.Name)}
+    return {node.id for node in ast.walk(parsed(source)) if isinstance(node, ast.Name)}
 
 
-def _attributes(source: str) -> frozenset[str]:
-    return frozenset(node.func.attr for node in _calls(source))
+def _trains(source: str) -> bool:
+    calls = (node.func for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Attribute) and called.attr in TRAINING for called in calls)
 
 
 def _changes(source: str, name: str) -> bool:
-    """Whether a cell calls a method of a name's object as a statement of its own, as ``model.add(...)`` is."""
-    return any(
-        isinstance(item, ast.Expr)
-        and isinstance(item.value, ast.Call)
-        and isinstance(item.value.func, ast.Attribute)
-        and isinstance(item.value.func.value, ast.Name)
-        and item.value.func.value.id == name
-        and item.value.func.attr != "summary"
-        for item in ast.walk(_parsed(source))
-    )
+    """Whether a cell changes a name's object in place, as ``model.add(...)`` does, and not only shows or trains it."""
+    from ..repair.text.cells import touched, trains
 
-
-def _calls(source: str) -> Iterator[Any]:
-    for node in ast.walk(_parsed(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield node
+    return any(name in touched(item) and not trains(item) for item in parsed(source).body)

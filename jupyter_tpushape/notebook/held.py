@@ -6,15 +6,13 @@ import ast
 import linecache
 from typing import TYPE_CHECKING, Any
 
-from ..flow import syntax
+from ..flow import DATA_EDITS, syntax
 from ..report import Report
 from ..views.names import only_names
 
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
-# A fix of the model would be judged by the held data alone, and break what trains.
-_OF_DATA = frozenset({"data-transform", "label-transform", "batching"})
 # Training data has what this would put in or leave out.
 _ELSE = frozenset({"pad_axis", "crop_axis"})
 
@@ -34,11 +32,12 @@ def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
         report = trace(attempt.model, attempt.held, tpu=None, batch_size=attempt.batch_size, fixes=fixes and bool(typed))
     finally:
         HANDED.reset(token)
+    # A fix of the model would be judged by the held data alone, and break what trains.
     for finding in report.findings:
         finding.fixes = [
             fix
             for fix in finding.fixes
-            if fix.verified and all(edit.kind in _OF_DATA and edit.detail.get("op") not in _ELSE for edit in fix.edits)
+            if fix.verified and all(edit.kind in DATA_EDITS and edit.detail.get("op") not in _ELSE for edit in fix.edits)
         ]
         if finding.severity == "error":
             finding.add(HeldBack())

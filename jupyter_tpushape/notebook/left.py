@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .pairing import TRAINING, assigned_in, parsed
 
 # What a cell does to a model before it is trained.
-_SETS_UP = frozenset({"add", "build", "compile", "load_weights", "set_weights", "summary"})
+_SETS_UP = frozenset({"add", "build", "compile", "load_weights", "set_weights"})
 
 
 def left(namespace: Mapping[str, Any], models: Sequence[str], sources: Sequence[str], cells: Mapping[int, str]) -> dict[str, list[str]]:
@@ -24,9 +25,10 @@ def left(namespace: Mapping[str, Any], models: Sequence[str], sources: Sequence[
 
     found = {}
     for name in models:
-        adapter = adapter_for(namespace[name])
-        if adapter is not None and adapter.left_by_fit(namespace[name]) and (ids := _made_by(name, sources, cells)):
-            found[name] = ids
+        with contextlib.suppress(Exception):  # an object that cannot be looked at is listed all the same
+            adapter = adapter_for(namespace[name])
+            if adapter is not None and adapter.left_by_fit(namespace[name]) and (ids := _made_by(name, sources, cells)):
+                found[name] = ids
     return found
 
 

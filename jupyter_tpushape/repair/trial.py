@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..examine import Examined, Program, examine, is_builder, on_own_mesh
-from ..flow import CannotRebuild, Finding
+from ..flow import DATA_EDITS, CannotRebuild, Finding
 from ..internal import missing
 from ..rules import run_rules
 from ..trace.assemble import clean_message
@@ -210,11 +210,7 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
 
         builder = run.scoped(builder, strategy_of(seen.model, program.strategy))
     # Moving a layer to the host changes model and data.
-    if (
-        seen.sample is not None
-        and seen.data is not None
-        and not any(edit.kind in ("data-transform", "label-transform", "batching") for edit in edits)
-    ):
+    if seen.sample is not None and seen.data is not None and not any(edit.kind in DATA_EDITS for edit in edits):
         return program.with_(model=builder, data=seen.data, sample=seen.sample, **changed)
     return program.with_(model=builder, data=_source(seen), **changed)
 
@@ -236,6 +232,8 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> t
     Raises:
         CannotRebuild: with the reason.
     """
+    if is_step(seen.program.model):
+        raise CannotRebuild("A training step cannot be rebuilt: apply the patch to its source.")
     if texts:
         return _from_text(seen, texts)
     with kept_counters(seen.counters):

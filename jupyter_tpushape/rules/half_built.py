@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..examine.evidence import Evidence
-from ..flow import Fact, Finding
+from ..flow import DATA_EDITS, Fact, Finding
 from .facts.half_built import HalfBuilt, WeightsLost
 from .registry import RULES, rule
 
@@ -29,7 +29,6 @@ HALF_BUILT = rule(
     source="tensorflow/python/eager/polymorphic_function/polymorphic_function.py: _call; keras/src/backend/jax/trainer.py: fit",
     fails=_TRIED.format(True), passes=_TRIED.format(False),
 )  # fmt: skip
-_OF_DATA = frozenset({"data-transform", "label-transform", "batching"})
 _FACTS: dict[str, type[Fact]] = {"step": HalfBuilt, "weights": WeightsLost}
 
 
@@ -48,4 +47,4 @@ def half_built(evidence: Evidence, findings: list[Finding]) -> list[Finding]:
         return [finding, *findings]
     fix = next((fix for fix in raises[0].fixes if fix.verified), None)
     # A fix of the model's code creates the model anew.
-    return [*findings, finding] if fix is not None and all(edit.kind in _OF_DATA for edit in fix.edits) else findings
+    return [*findings, finding] if fix is not None and all(edit.kind in DATA_EDITS for edit in fix.edits) else findings
