@@ -31,6 +31,7 @@ from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
 from written_unread import UNREAD
+from written_unused import UNUSED
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
@@ -62,6 +63,7 @@ PROGRAMS = {
     **ROWS,
     **ARRAYS,
     **REPORTED,
+    **UNUSED,
 }
 
 

@@ -75,6 +75,7 @@ from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
 from .taken_apart import along_batch, exchanged
+from .unused_results import unused_results
 
 
 def examine(program: Program) -> Examined:
@@ -291,6 +292,9 @@ def _trace(seen: Examined) -> None:
     if traced.cut is not None and program.training:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
 
+    if traced.error is None:
+        with contained(seen.limits, "the results that nothing uses"):
+            evidence.facts["unused"] = unused_results(seen)
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]

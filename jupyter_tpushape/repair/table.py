@@ -76,6 +76,7 @@ from .makers import (
     unread,
     unread_names,
     unrolled,
+    unused,
     updates,
     vectors,
     weighted,
@@ -476,6 +477,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_numbers_binary,
         heads.append_head,
     ),
+    "unused-result": (unused.use_result,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
         unread.other_result,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,6 +156,23 @@ class Backend(ABC):
         ``trained``, where they are known, are the only ones that are.
         """
         return None
+
+    def idle(self, recorder: Recorder, graph: Any, ends: Sequence[Any]) -> Collection[int]:
+        """The keys of tensors on which none of ``ends`` depends, and no variable that the program changes; as far as calls tell.
+
+        Here: by the recorder's calls, for a backend whose operations are all among them. Losses and metrics use what they are given.
+        """
+        useful = {self.key(end) for end in ends if self.is_tensor(end)} | recorder.lost
+        every: set[int] = set()
+        changed: list[Any] = [found[0] for found in (*recorder.written.values(), *recorder.escaped.values())]
+        if any("float" in str(variable.dtype) for variable in changed):
+            return every  # what they were computed from is not known; the state of a seed is no float
+        for call in reversed(recorder.calls):
+            every.update(port.key for port in call.outputs)
+            outside = call.parent is None and call.kind != "layer"
+            if outside or call.kind in ("loss", "metric") or not call.done or any(port.key in useful for port in call.outputs):
+                useful.update(port.key for port in call.inputs)
+        return every - useful
 
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """The layouts of the tensors of a forward pass on a distribution's mesh: each call's object with the layout of each output, in order.

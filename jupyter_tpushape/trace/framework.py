@@ -255,6 +255,10 @@ class Framework(ABC):
     def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
         """The calls of a functional graph, in the order of execution."""
 
+    def beside(self, network: Any) -> list[Any]:
+        """The layers that are called only on tensors of a functional graph, or on what such calls give, and that are not in the graph."""
+        return []
+
     @abstractmethod
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""

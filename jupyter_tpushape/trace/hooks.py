@@ -104,6 +104,7 @@ class Hooks:
             if recorder is not None and recorder.graph is not None and not recorder.muted:
                 call = recorder.stack[-1] if recorder.stack else None
                 for _, tensor in self.framework.tensors_of(args[:1], kwargs):
+                    recorder.lost.add(self.framework.key(tensor))
                     recorder.added.append((call, layer, self.framework.spec(tensor), user_frame()))
             return original(layer, *args, **kwargs)
 

@@ -12,6 +12,7 @@ from keras.src.models.functional import Functional
 
 from ..flow import Spec
 from .framework import GraphNode
+from .unused import outside
 
 
 class FunctionalGraph:
@@ -39,6 +40,10 @@ class FunctionalGraph:
             for node in network._nodes_by_depth[depth]:
                 first = next(iter(node.arguments.args), None)
                 yield GraphNode(node.operation, list(node.input_tensors), list(node.output_tensors), bool(node.is_input), first)
+
+    def beside(self, network: Any) -> list[Any]:
+        mine = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
+        return outside(mine, network._operations, lambda node: node.operation)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""

@@ -10,7 +10,7 @@ from ..flow import KeyPath, Spec
 from ..flow.paths import flatten, map_paths, show
 from .doors import Door, Feeds
 from .framework import Framework
-from .recorder import Port, Recorder, Source
+from .recorder import Call, Port, Recorder, Source
 
 
 @dataclass
@@ -56,6 +56,8 @@ class Run:
     fed: dict[KeyPath, Any] = field(default_factory=dict)
     # What keeps every gradient of the loss from the weights: types of operations and the calls they are in. ``None``: one arrives, or nobody knows.
     cut: list[tuple[str, Any]] | None = None
+    # The calls of layers with trained weights that none of the program's ends depends on.
+    unused: list[Call] = field(default_factory=list)
 
 
 # What a source is called by its role in the data.

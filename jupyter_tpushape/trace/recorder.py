@@ -126,6 +126,8 @@ class Recorder:
         self.shaped: dict[int, Port] = {}
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
+        # Those losses' keys.
+        self.lost: set[int] = set()
         # The inputs and outputs of a functional model that could not be made of them.
         self.ends: tuple[Any, Any] | None = None
         # What the metric of the mean loss was given as values and as weights, both of several samples, and the line.

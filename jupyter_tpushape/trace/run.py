@@ -21,6 +21,7 @@ from .recorder import Call, Port, Recorder, recording, unmasked
 from .restore import left_as_found, uncollected
 from .tracked import metered, tracked
 from .unknown import between, filled, is_open, ports, reopened, same_way
+from .unused import unused
 from .update import updated, updates
 
 
@@ -268,6 +269,8 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
             run.graph.results = total = compute()
         run.graph.ends.append(total)
         run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True), adapter.trained(model))
+        if not run.fast:
+            run.unused = [*unused(adapter, recorder, run.graph, run.graph.ends)]
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True
     except ENDS as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ from .anew import note
 from .backend import Backend, Graph, Values
 from .learned import cuts
 from .recorder import Call, Port, Recorder, line_running
-from .values_tensorflow import GraphValues
+from .values_tensorflow import WRITES, GraphValues
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -283,6 +283,20 @@ class TensorFlow(Backend):
             fixed |= captured - changed
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
+
+    def idle(self, recorder: Recorder, graph: Any, ends: Sequence[Any]) -> Collection[int]:
+        """By the graph, where what gives nothing out (a write, a print, an assertion) is an end as well."""
+        made = [one for one in graph.get_operations() if getattr(one, "graph", None) is graph]
+        pending = [tensor.op for tensor in ends if getattr(tensor, "graph", None) is graph]
+        pending += [one for one in made if not one.outputs or one.type.startswith(WRITES)]
+        useful: set[Any] = set()
+        while pending:
+            one = pending.pop()
+            if one not in useful:
+                useful.add(one)
+                pending += [tensor.op for tensor in one.inputs]
+                pending += one.control_inputs
+        return {id(tensor) for one in made if one not in useful for tensor in one.outputs}
 
     def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
         """The graph's operations."""

@@ -30,6 +30,7 @@ from ..sources.others import at_work
 from .doors import Door, Feeds, doors, feeds
 from .framework import Framework, GraphNode
 from .registered import around_registering
+from .unused import outside
 
 
 class TfKeras(Framework):
@@ -190,6 +191,10 @@ class TfKeras(Framework):
             for node in network._nodes_by_depth[depth]:
                 first = next(iter(node.call_args or ()), None)
                 yield GraphNode(node.layer, list(node.keras_inputs), tf.nest.flatten(node.outputs), bool(node.is_input), first)
+
+    def beside(self, network: Any) -> list[Any]:
+        mine = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
+        return outside(mine, network.layers, lambda node: node.layer)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""

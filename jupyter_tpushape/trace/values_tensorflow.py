@@ -13,7 +13,7 @@ from tensorflow.python.eager import context, execute
 from .backend import Values, drawn
 
 _DRAWS = ("Random", "TruncatedNormal", "Multinomial")
-_WRITES = ("Assign", "ResourceScatter", "ResourceApply", "ResourceStridedSliceAssign", "Scatter", "Lookup", "PyFunc", "EagerPyFunc")
+WRITES = ("Assign", "ResourceScatter", "ResourceApply", "ResourceStridedSliceAssign", "Scatter", "Lookup", "PyFunc", "EagerPyFunc")
 _CALLS = frozenset({"While", "If", "Case", "StatefulPartitionedCall"})
 
 
@@ -108,7 +108,7 @@ def _writes(graph: Any, operations: Sequence[Any]) -> bool:
     kinds = {one.type for one in operations if one.outputs}
     if kinds & _CALLS:
         kinds |= {node.op for function in graph.as_graph_def().library.function for node in function.node_def}
-    return any(kind.startswith(_WRITES) for kind in kinds)
+    return any(kind.startswith(WRITES) for kind in kinds)
 
 
 def _variable(variable: Any, draw: Any) -> Any:

@@ -1,0 +1,132 @@
+"""Whether the result of a statement is ever read, by the text of the function or file around it. Nothing runs here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ..flow.syntax import Function, called
+
+# Of a tensor, these are read without its values.
+_STATIC = frozenset({"shape", "dtype", "ndim", "name"})
+_MOST = 40
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A result that nothing reads: of the statement itself, or of the last one that computes something of it.
+
+    Attributes:
+        statement: the one whose result is read by nothing at all. name: what holds that; ``""`` where no name does.
+        how: ``dropped`` where no name holds it, ``overwritten`` at line ``by``, ``repeated`` where each iteration of a loop overwrites that of
+            the one before, ``unread`` where the function ends without a reader.
+    """
+
+    statement: ast.stmt
+    name: str
+    how: Literal["dropped", "overwritten", "repeated", "unread"]
+    by: int = 0
+
+
+def unread(tree: ast.Module, line: int) -> Unread | None:
+    """What becomes of the result of the statement on a line; ``None`` where something may read it, or no single statement is there."""
+    text = _Text(tree)
+    statement = text.at(line)
+    return text.unread(statement, 0) if statement is not None else None
+
+
+class _Text:
+    def __init__(self, tree: ast.Module) -> None:
+        # Of each statement: what it stands in, and the list there.
+        self.places: dict[ast.stmt, tuple[ast.AST, list[ast.stmt]]] = {}
+        for owner in ast.walk(tree):
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(owner, name, None)
+                if isinstance(block, list):
+                    self.places.update((item, (owner, block)) for item in block if isinstance(item, ast.stmt))
+
+    def at(self, line: int) -> ast.stmt | None:
+        """The simple statement that runs on a line, where that is one."""
+        found = [
+            item
+            for item in self.places
+            if isinstance(item, (ast.Assign, ast.AnnAssign, ast.Expr)) and item.lineno <= line <= (item.end_lineno or item.lineno)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def unread(self, statement: ast.stmt, depth: int) -> Unread | None:
+        if isinstance(statement, ast.Expr):
+            return Unread(statement, "", "dropped") if isinstance(statement.value, ast.Call) and not depth else None
+        if depth and any(_makes_object(one) for one in ast.walk(statement)):
+            return None  # a model that is made of a tensor keeps it
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+        if not name or name.startswith("_") or depth > _MOST or self._shared(statement, name):
+            return None
+        passed: Unread | None = None
+        for after, again in self._after(statement):
+            if after is None:
+                return passed or Unread(statement, name, "unread")
+            if _reads(after, name):
+                # What is computed of it may be read by nothing either.
+                passed = self.unread(after, depth + 1) if after is not statement and isinstance(after, ast.Assign) else None
+                if passed is None:
+                    return None
+            if isinstance(after, ast.Assign) and [ast.unparse(one) for one in after.targets] == [name]:
+                return passed or Unread(statement, name, "repeated" if again else "overwritten", after.lineno)
+            if after is again:
+                return passed or Unread(statement, name, "repeated", after.lineno)
+            if any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(after)):
+                return None  # given another value on some ways through it
+        return None
+
+    def _after(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt | None, ast.stmt | None]]:
+        """What may run after a statement, in order, to where its function ends (``None``), or its loop gets to it again.
+
+        The second is the statement to which an iteration gets in the end, for those that run in the next one.
+        """
+        while True:
+            owner, block = self.places[statement]
+            yield from ((item, None) for item in block[block.index(statement) + 1 :])
+            if isinstance(owner, ast.For) and block is owner.body:
+                yield from ((item, statement) for item in block[: block.index(statement) + 1])
+                return
+            if isinstance(owner, Function):
+                yield None, None
+                return
+            if not isinstance(owner, (ast.If, ast.With)):
+                return
+            statement = owner
+
+    def _shared(self, statement: ast.stmt, name: str) -> bool:
+        """Whether others than the lines around a statement may read a name: it is the file's, or a function inside reads it."""
+        owner: ast.AST = statement
+        while isinstance(owner, ast.stmt) and owner in self.places:
+            owner = self.places[owner][0]
+            if isinstance(owner, Function):
+                break
+        for item in ast.walk(owner):
+            if isinstance(item, (ast.Global, ast.Nonlocal)) and name in item.names:
+                return True
+            if isinstance(item, Function) and item is not owner and any(_reads(one, name) for one in ast.walk(item)):
+                return True
+        return False
+
+
+def _makes_object(node: ast.AST) -> bool:
+    """Whether a call makes an object that is not called at once, by the names that classes have."""
+    name = called(node)
+    return bool(name) and name[0].isupper() and len(getattr(node, "args", ())) + len(getattr(node, "keywords", ())) > 1
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    """Whether a statement uses the values under a name; an augmented assignment does."""
+    static = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _STATIC}
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)
+    ) or any(isinstance(one, ast.AugAssign) and ast.unparse(one.target) == name for one in ast.walk(node))
+
+
+__all__ = ["Unread", "unread"]
