@@ -295,6 +295,17 @@ def _trace(seen: Examined) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
+        evidence.facts["frozen"] = [
+            (
+                seen.call_ids.get(id(one.call), ""),
+                type(one.call.obj).__name__,
+                one.function,
+                one.layers,
+                location(one.place),
+                traced.cut == [],
+            )
+            for one in traced.frozen
+        ]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]

@@ -477,6 +477,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_numbers_binary,
         heads.append_head,
     ),
+    "weights-frozen": (jitted.plain_method,),
     "unused-result": (unused.use_result,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (

@@ -323,7 +323,7 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
 def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
     """A loss that no weight has a part in, with all that is added to it, as the graph of the operations shows."""
     found = evidence.facts.get("cut")
-    if found is None or "train_step" in evidence.facts.get("overrides", ()):
+    if found is None or evidence.facts.get("frozen") or "train_step" in evidence.facts.get("overrides", ()):
         return
     op, place = found[0] if found else ("", "")
     giver = evidence.flow.node(place) if place else node

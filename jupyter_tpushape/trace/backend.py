@@ -157,6 +157,10 @@ class Backend(ABC):
         """
         return None
 
+    def captured(self, graph: Any, variables: Sequence[Any]) -> list[bool]:
+        """Whether a graph, or a function that it calls, reads each of these variables, which have values."""
+        return [True] * len(variables)
+
     def idle(self, recorder: Recorder, graph: Any, ends: Sequence[Any]) -> Collection[int]:
         """The keys of tensors on which none of ``ends`` depends, and no variable that the program changes; as far as calls tell.
 

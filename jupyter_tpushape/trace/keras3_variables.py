@@ -10,6 +10,7 @@ from typing import Any
 import keras
 from keras.src.backend import Variable
 from keras.src.backend.common import global_state
+from keras.src.backend.common.symbolic_scope import in_symbolic_scope
 
 from ..replicas.mesh import live_distribution
 from .backend import Backend
@@ -134,7 +135,11 @@ class TracedVariables:
                 if of_the_user(initializer) and any(one is variable for one in made):
                     variable._initializer = shaped(recorder, variable, initializer, keras.src.backend.compute_output_spec)
             value = self.backend.read(variable)
-            if recorder is not None and variable._value is None and variable.trainable:
+            # While Keras infers shapes, the first value of a weight is a constant to a function that is traced then.
+            if recorder is None or in_symbolic_scope():
+                return value
+            recorder.read.add(id(variable))
+            if variable._value is None and variable.trainable:
                 recorder.weights.add(self.backend.key(value))
             return value
 

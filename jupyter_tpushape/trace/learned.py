@@ -14,6 +14,7 @@ _NONE = frozenset({"Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv"})
 
 # Under these names TensorFlow keeps the graphs of a loop and of a branch at their operation.
 _GRAPHS = ("_body_graph", "_true_graph", "_false_graph")
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,20 @@ def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: 
 
 
 def _inside(operation: Any, weights: Collection[int]) -> bool:
-    """Whether a loop or a branch reads a weight in its own graph: one without a value yet is made where it is read, and not handed in."""
-    for graph in filter(None, (getattr(operation, name, None) for name in _GRAPHS)):
+    """Whether a loop, a branch or a function reads a weight in its own graph: one without a value yet is made where it is read, and not handed in."""
+    for graph in filter(None, (*(getattr(operation, name, None) for name in _GRAPHS), _called(operation))):
         for one in graph.get_operations():
             if any(id(tensor) in weights for tensor in one.outputs) or _inside(one, weights):
                 return True
     return False
+
+
+def _called(operation: Any) -> Any:
+    """The graph of the function that an operation calls, if it was traced here."""
+    if operation.type not in _CALLS:
+        return None
+    known = getattr(operation.graph, "_get_function", lambda _: None)(operation.get_attr("f").name)
+    return getattr(known, "graph", None)
 
 
 def _carries(tensor: Any) -> bool:

@@ -10,6 +10,7 @@ from ..flow import KeyPath, Spec
 from ..flow.paths import flatten, map_paths, show
 from .doors import Door, Feeds
 from .framework import Framework
+from .frozen import Frozen
 from .recorder import Call, Port, Recorder, Source
 
 
@@ -58,6 +59,8 @@ class Run:
     cut: list[tuple[str, Any]] | None = None
     # The calls of layers with trained weights that none of the program's ends depends on.
     unused: list[Call] = field(default_factory=list)
+    # Functions that were compiled while a framework inferred shapes, and read the weights of that moment.
+    frozen: list[Frozen] = field(default_factory=list)
 
 
 # What a source is called by its role in the data.

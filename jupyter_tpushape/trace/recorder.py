@@ -161,6 +161,8 @@ class Recorder:
         self.distribution: Any = None
         self.building = False
         self.unplaced: dict[int, Any] = {}
+        # The variables of Keras 3, by id, that the program itself read.
+        self.read: set[int] = set()
         # The variables, by id, of which a value was asked.
         self.asked: set[int] = set()
         # Variables whose initializer returned another shape than it was asked for.

@@ -13,6 +13,7 @@ from .anew import made_anew
 from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .framework import Framework
+from .frozen import frozen
 from .inside import look_inside
 from .kept import Generators, kept, transforms
 from .patience import ENDS, limited
@@ -271,6 +272,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True), adapter.trained(model))
         if not run.fast:
             run.unused = [*unused(adapter, recorder, run.graph, run.graph.ends)]
+            run.frozen = [*frozen(adapter, recorder, run.graph, model)]
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True
     except ENDS as error:

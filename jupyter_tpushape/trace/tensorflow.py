@@ -284,6 +284,11 @@ class TensorFlow(Backend):
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
 
+    def captured(self, graph: Any, variables: Sequence[Any]) -> list[bool]:
+        """Functions hand on what they read to the graph that calls them."""
+        held = {id(outer) for outer, _ in graph.captures}
+        return [not held.isdisjoint(_handles([one])) for one in variables]
+
     def idle(self, recorder: Recorder, graph: Any, ends: Sequence[Any]) -> Collection[int]:
         """By the graph, where what gives nothing out (a write, a print, an assertion) is an end as well."""
         made = [one for one in graph.get_operations() if getattr(one, "graph", None) is graph]

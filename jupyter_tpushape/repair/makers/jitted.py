@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
+from ...examine.given_names import begins
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.facts.frozen import FrozenWeights
 from ...rules.facts.transforms import CompiledApart, PassedAsTensor
 from ..edits import Undecorated
 from ..edits.expression import IT, MODULE
@@ -39,6 +41,22 @@ def static_or_plain(evidence: Evidence, finding: Finding, fact: CompiledApart) -
                         f"Remove @{ast.unparse(decorator)} at line {decorator.lineno}",
                         [Undecorated(line.raised.function, line.raised.file, span_of(decorator), ast.unparse(decorator))],
                         "fit compiles the whole step, this function included.",
+                    )
+
+
+@of(FrozenWeights)
+def plain_method(evidence: Evidence, finding: Finding, fact: FrozenWeights) -> Made:
+    """The method without its ``tf.function``."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for function in (one for one in nodes(line.source.tree, ast.FunctionDef) if one.name == fact.function):
+            for decorator in function.decorator_list:
+                if _last(decorator.func if isinstance(decorator, ast.Call) else decorator) == "function" and begins(
+                    function
+                ) <= line.raised.line <= (function.end_lineno or 0):
+                    yield (
+                        f"Remove @{ast.unparse(decorator)} at line {decorator.lineno}",
+                        [Undecorated(line.raised.function, line.raised.file, span_of(decorator), ast.unparse(decorator))],
+                        "fit compiles the whole step, this method included.",
                     )
 
 
