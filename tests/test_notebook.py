@@ -400,7 +400,7 @@ def test_an_error_in_a_cell_under_the_magic_has_that_cells_number_and_line(loade
         ("%tpushape model (x, y) --tpu v9", ("'v9'", "v2-8,")),
         (
             "%tpushape model x y",
-            ("3 names", "%tpushape model data", "%tpushape model (x,y)"),
+            ("3 names", "put arrays in parentheses", "%tpushape model (x,y)"),
         ),
         ("%tpushape model --nosuch", ("--nosuch", "%tpushape?")),
         ("%tpushape model --compiel xla", ("--compiel", "--compile?", "%tpushape?")),

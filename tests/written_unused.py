@@ -59,6 +59,15 @@ for units in (16, 8, 8):
 model = keras.Model(i, L.Dense(1)(x))
 """, _DATA), (("    for units in (16, 8, 8):", "    x = i"),
              ('        x = L.Dense(units, activation="relu")(i)', '        x = L.Dense(units, activation="relu")(x)')))),
+    "a loop of two layers that begins with what is above": ("unused-result", Own(model_of("""
+i = keras.Input((6,))
+x = L.Dense(16, activation="relu")(i)
+for units in (16, 8):
+    h = L.Dense(units, activation="relu")(x)
+    h = L.Dropout(0.2)(h)
+model = keras.Model(i, L.Dense(1)(h))
+""", _DATA), (("    for units in (16, 8):", "    h = x"),
+             ('        h = L.Dense(units, activation="relu")(x)', '        h = L.Dense(units, activation="relu")(h)')))),
     "a loop of a model's layers that begins well": ("unused-result", Own(
         _net("x = self.second(inputs)", "h = self.first(x)", "for layer in self.more:", "    x = layer(h)", "return self.head(x)"),
         (("        for layer in self.more:", "        x = h"), ("            x = layer(h)", "            x = layer(x)")))),

@@ -164,7 +164,7 @@ class TpuShapeMagics(Magics):
             return self._last(chosen)
         if len(names) > 2:
             raise UsageError(
-                f"Expected a model and its data, but got {len(names)} names: use %tpushape model data, with arrays as %tpushape model (x,y)."
+                f"Expected a model and its data, but got {len(names)} names: put arrays in parentheses, %tpushape {names[0]} ({','.join(names[1:])})."
             )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None

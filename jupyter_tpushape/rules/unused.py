@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding
+from ..flow import Finding, Location
 from .facts.unused import ResultUnused
 from .registry import check, rule
 
@@ -33,11 +33,16 @@ def unused_results(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where:
         return
     for lost in evidence.facts.get("unused", ()):
-        fact = ResultUnused(lost.layers, lost.name, lost.how, lost.by, lost.place)
-        near = lost.nodes or tuple(_beside(evidence, lost.by))
+        fact = ResultUnused(lost.layers, lost.name, lost.how, lost.by, lost.place, bool(lost.nodes))
+        near = lost.nodes or tuple(_beside(evidence, lost.place, lost.by))
         yield Finding.of(UNUSED.id, "silent", fact, near, location=lost.place)
 
 
-def _beside(evidence: Evidence, line: int) -> Iterator[str]:
-    """The layer that is called where the result is overwritten: it is drawn in place of one that the model does not have."""
-    yield from [node.id for node in evidence.flow.nodes if line and node.called is not None and node.called.line == line][:1]
+def _beside(evidence: Evidence, place: Location, by: int) -> Iterator[str]:
+    """A layer that the model has from the line where the result is lost, or from that which overwrites it: it is drawn instead."""
+    for line in (by, place.line):
+        for node in evidence.flow.nodes:
+            where = node.called or node.location
+            if where is not None and where.line == line and (where.file, where.execution) == (place.file, place.execution):
+                yield node.id
+                return

@@ -95,7 +95,7 @@ def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator
         loop = held[loop]  # type: ignore[assignment]
     if any(isinstance(one, ast.Name) and one.id in (name, given) for one in ast.walk(loop.target)):
         return
-    calls = [call for call in nodes(statement, ast.Call) if _passed(call, given)]
+    calls = [call for one in loop.body for call in nodes(one, ast.Call) if _passed(call, given)]
     first = Statement(line.raised.function, line.raised.file, span_of(loop), f"{name} = {given}")
     for call in calls if len(calls) == 1 else ():
         yield (

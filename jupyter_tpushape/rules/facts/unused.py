@@ -7,13 +7,17 @@ from ..words import named
 
 
 class ResultUnused(Fact, frozen=True):
-    """The result of ``layers`` is lost at ``place``: ``name`` holds it, and ``how`` is what becomes of that (see ``examine.dead_names``)."""
+    """The result of ``layers`` is lost at ``place``: ``name`` holds it, and ``how`` is what becomes of that (see ``examine.dead_names``).
+
+    ``inside``: the model has the layers; a functional model does not have those that none of its outputs depends on.
+    """
 
     layers: tuple[Who, ...]
     name: str
     how: str
     by: int
     place: Location
+    inside: bool = True
 
     def message(self) -> str:
         who = named(self.layers[-1])
@@ -30,6 +34,10 @@ class ResultUnused(Fact, frozen=True):
         who = (
             names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"These {len(names)} layers"
         )
+        if not self.inside:
+            return (
+                f"{who} {'is' if len(names) == 1 else 'are'} not part of the model: none of its outputs depends on what is computed there."
+            )
         verb = "has" if len(names) == 1 else "have"
         return f"{who} {verb} no effect on the predictions, and the weights are not trained. No error is raised."
 
