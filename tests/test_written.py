@@ -23,6 +23,7 @@ from written_posted import POSTED
 from written_programs import WRITTEN
 from written_published import PUBLISHED
 from written_reported import REPORTED
+from written_restored import RESTORED
 from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
@@ -62,6 +63,7 @@ PROGRAMS = {
     **ROWS,
     **ARRAYS,
     **REPORTED,
+    **RESTORED,
 }
 
 

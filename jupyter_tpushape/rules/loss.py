@@ -84,6 +84,7 @@ from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
+from .restored import RESTORED, labels_not_inputs
 from .shapeless import shape_lost
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
@@ -207,6 +208,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             and said.labels[-1] != p[-1]
         ):
             return CUSTOM.id, LossRaised(loss.name, False, said.labels, p, node.failure.said, computed=True), ()
+        other = labels_not_inputs(evidence, loss)
+        if other is not None:
+            return RESTORED.id, other, (predictions.source,)
         for explain in (_folded, _pairs, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
