@@ -29,6 +29,8 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
             fill = _fill(line, node)
             if fill is None or shape == its or not isinstance(other, (ast.Name, ast.Attribute)) or call is None:
                 continue
+            if _whole(line, node) and not _whole(line, other):
+                continue  # lengths or indices are not compared with values
             if not {node, other} <= set(words_of(call)):
                 continue  # parts of a list are joined and not compared
             if shape[:1] != its[:1] and parts_joined(line, other):
@@ -110,6 +112,11 @@ def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast
     if ast.unparse(made) not in inner:
         return None
     return line.edit(node, inner.replace(ast.unparse(made), like), line.module())
+
+
+def _whole(line: Line, node: ast.expr) -> bool:
+    spec = line.spec(node)
+    return spec is not None and spec.dtype.startswith(("int", "uint"))
 
 
 def parts_joined(line: Line, node: ast.expr) -> list[ast.expr]:
