@@ -164,3 +164,22 @@ def test_pixels_that_nothing_made_fewer_are_not_taken_for_an_autoencoder(framewo
 def test_labels_that_a_loss_of_its_own_does_not_read_are_left_alone(framework):
     build = _pictures(framework, _decoder(framework), loss=lambda y, p: tf.reduce_mean(tf.square(p), axis=(1, 2, 3)))
     assert not serious(build, lambda: (floats(8, 16, 16, 1), floats(8)))
+
+
+@BOTH
+@pytest.mark.parametrize("labels", ["a batch in each row", "batched as well", "batched afterwards"])
+def test_zipped_pipelines_that_fit_are_left_alone(framework, labels):
+    def build():
+        model = framework.Sequential([framework.Input((6,)), framework.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    def data():
+        slices = tf.data.Dataset.from_tensor_slices
+        if labels == "batched afterwards":
+            return tf.data.Dataset.zip((slices(floats(8, 6)), slices(ids(8)))).batch(4)
+        return tf.data.Dataset.zip(
+            (slices(floats(8, 6)).batch(4), slices(ids(2, 4)) if labels == "a batch in each row" else slices(ids(8)).batch(4))
+        )
+
+    assert not serious(build, data)

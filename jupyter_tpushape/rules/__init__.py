@@ -42,6 +42,7 @@ from . import (
     unlabeled,
     updates,
     weighted,
+    zipped,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -98,4 +99,5 @@ __all__ = [
     "unlabeled",
     "updates",
     "weighted",
+    "zipped",
 ]

@@ -91,6 +91,7 @@ from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import blamed
+from .zipped import zipped_apart
 
 
 @check(order=30)
@@ -105,6 +106,8 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
+    if zipped_apart(evidence) is not None:
+        return  # told of the pipeline
     crossed = crossed_before(evidence, node) if node.kind == "layer" or _pairs_meet_samples(evidence) else None
     if crossed is not None:
         yield crossed
