@@ -1,4 +1,4 @@
-"""Programs whose labels are of another kind than the outputs: an autoencoder that is given classes."""
+"""Programs that run on the wrong data: an autoencoder that is given classes, windows whose steps and features a reshape mixes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,27 @@ _WIDE = """
 i = keras.Input((32,))
 model = keras.Model(i, L.Dense(32, activation="sigmoid")(L.Dense(4)(i)))
 """
+
+_SERIES = f"""
+STEPS, FEATURES = 6, 3
+def windows(series):
+    x, y = [], []
+    for i in range(len(series) - STEPS):
+        x.append(series[i : i + STEPS])
+        y.append(series[i + STEPS, 0])
+    return np.array(x), np.array(y)
+def build():
+    model = keras.Sequential([keras.Input((3, 6)), L.LSTM(4), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+def data():
+    x, y = windows({rows(40, 3)})
+"""
+
+_TURNED = (
+    "    model = keras.Sequential([keras.Input((3, 6)), L.LSTM(4), L.Dense(1)])",
+    "    model = keras.Sequential([keras.Input((6, 3)), L.LSTM(4), L.Dense(1)])",
+)
 
 RESTORED: dict[str, tuple[str, Own]] = {
     "pictures that are compared with their classes": ("labels-not-inputs", Own(f"""
@@ -37,4 +58,10 @@ model = keras.Model(i, L.Dense(3)(L.LSTM(8, return_sequences=True)(x)))
         _WIDE, f"tf.data.Dataset.from_tensor_slices(({rows(32, 32)}, np.arange(32) % 10)).batch(8)"), (
         (f"    return tf.data.Dataset.from_tensor_slices(({rows(32, 32)}, np.arange(32) % 10)).batch(8)",
          f"    return tf.data.Dataset.from_tensor_slices(({rows(32, 32)}, np.arange(32) % 10)).batch(8).map(lambda a, b: (a, a))"),))),
+    "windows that a reshape turns": ("data-axes-mixed", Own(
+        _SERIES + "    return x.reshape((x.shape[0], FEATURES, STEPS)), y\n",
+        (("    return x.reshape((x.shape[0], FEATURES, STEPS)), y", "    return x, y"), _TURNED))),
+    "rows whose own sizes a reshape exchanges": ("data-axes-mixed", Own(
+        _SERIES + "    x = np.reshape(x, (len(x), x.shape[2], x.shape[1]))\n    return x[:30], y[:30]\n",
+        (("    x = np.reshape(x, (len(x), x.shape[2], x.shape[1]))", f"    x, y = windows({rows(40, 3)})"), _TURNED))),
 }  # fmt: skip

@@ -75,6 +75,7 @@ from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
 from .taken_apart import along_batch, exchanged
+from .window_axes import exchanged_axes
 
 
 def examine(program: Program) -> Examined:
@@ -190,6 +191,7 @@ def _look(program: Program) -> Examined:
         evidence.facts["arrays"] = arrays_of(seen)
     else:
         evidence.facts["orders"] = orders_apart(seen)
+        evidence.facts["exchanged"] = exchanged_axes(seen)
     if (raised_in_stage := stage_error(seen)) is not None:
         data_failed(seen, raised_in_stage)
         return seen

@@ -587,6 +587,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "labels-not-inputs": (restored.inputs_as_labels,),
+    "data-axes-mixed": (orders.windows_as_made,),
     "zipped-batches": (batching.batched_parts,),
     "label-range": (names.exchanged_labels, names.exchanged_losses, labels.numbered, classes.more_units),
     "label-scale": (labels.between_0_and_1, classes.one_unit_per_class),

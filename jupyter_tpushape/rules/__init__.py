@@ -42,6 +42,7 @@ from . import (
     unlabeled,
     updates,
     weighted,
+    window_axes,
     zipped,
 )
 from .registry import RULES, Rule, rule, run_rules
@@ -99,5 +100,6 @@ __all__ = [
     "unlabeled",
     "updates",
     "weighted",
+    "window_axes",
     "zipped",
 ]
