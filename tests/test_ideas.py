@@ -229,3 +229,41 @@ def test_sequences_of_several_lengths_get_one(lib):
     model, data = finding.fixes[1].rebuild()
     assert data.element_spec[0].shape[1:] == (24, 4)
     model.fit(data, verbose=0)
+
+
+@BOTH
+@pytest.mark.parametrize("joined", [True, False])
+def test_one_label_for_made_and_real_samples_is_not_a_fix(lib, joined):
+    """Labels for half of the rows: with one value for all of them, a discriminator has nothing to tell apart."""
+
+    class Pair(lib.Model):
+        def __init__(self):
+            super().__init__()
+            self.maker, self.judge, self.score = lib.layers.Dense(4), lib.layers.Dense(1), lib.losses.BinaryCrossentropy(from_logits=True)
+
+        def train_step(self, real):
+            n = tf.shape(real)[0]
+            made = self.maker(tf.random.normal((n, 3)))
+            rows = tf.stack([made, made], axis=1)
+            if joined:
+                rows = tf.concat([made, real], axis=0)
+            with tf.GradientTape() as tape:
+                scores = self.judge(rows)
+                loss = self.score(tf.ones((n, 1)), scores)
+            weights = self.judge.trainable_weights
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            return {"loss": loss}
+
+    def build():
+        model = Pair()
+        model.compile("sgd")
+        return model
+
+    rows = np.zeros((16, 4), "float32")
+    found = tpushape.trace(build, lambda: tf.data.Dataset.from_tensor_slices(rows).batch(8), tpu=None).findings[0]
+    first = found.fixes[0]
+    if joined:
+        assert not any(fix.verified for fix in found.fixes)
+        assert first.title == "Join the labels as the samples are: tf.concat([labels of made, labels of real], axis=0)"
+    else:
+        assert first.verified

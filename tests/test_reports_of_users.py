@@ -125,3 +125,61 @@ def test_an_attention_of_tf_keras_reads_the_masks_off_its_inputs():
 
     (found,) = serious(build, lambda: (ids(8, 3, 5), floats(8, 3, 5, 4)))
     assert (found.rule, found.severity, found.fact.mask[1:], found.fact.makers) == ("mask-shapes", "error", (3, 5), (found.fact.makers[0],))
+
+
+def _pictures(framework, layers, loss="mse"):
+    def build():
+        model = framework.Sequential([framework.Input((16, 16, 1)), *(layer() for layer in layers)])
+        model.compile("sgd", loss)
+        return model
+
+    return build
+
+
+def _decoder(framework):
+    return [
+        lambda: framework.layers.Conv2D(4, 3, strides=2, padding="same"),
+        lambda: framework.layers.Conv2DTranspose(1, 3, strides=2, padding="same"),
+    ]
+
+
+@BOTH
+def test_labels_of_an_autoencoder_that_are_no_inputs(framework):
+    build = _pictures(framework, _decoder(framework))
+    (found,) = serious(build, lambda: (floats(8, 16, 16, 1), ids(8)))
+    assert (found.rule, found.severity) == ("labels-not-inputs", "silent")
+    (found,) = serious(build, lambda: (floats(8, 16, 16, 1), floats(8, 5)))
+    assert (found.rule, found.severity) == ("labels-not-inputs", "error")
+    assert not serious(build, lambda: (floats(8, 16, 16, 1), floats(8, 16, 16, 1)))
+
+
+@BOTH
+def test_pixels_that_nothing_made_fewer_are_not_taken_for_an_autoencoder(framework):
+    """A classifier without Flatten has one value per pixel, too."""
+    build = _pictures(framework, [lambda: framework.layers.Conv2D(4, 3, padding="same"), lambda: framework.layers.Dense(1)])
+    assert [found.rule for found in serious(build, lambda: (floats(8, 16, 16, 1), floats(8)))] == ["loss-broadcast"]
+
+
+@BOTH
+def test_labels_that_a_loss_of_its_own_does_not_read_are_left_alone(framework):
+    build = _pictures(framework, _decoder(framework), loss=lambda y, p: tf.reduce_mean(tf.square(p), axis=(1, 2, 3)))
+    assert not serious(build, lambda: (floats(8, 16, 16, 1), floats(8)))
+
+
+@BOTH
+@pytest.mark.parametrize("labels", ["a batch in each row", "batched as well", "batched afterwards"])
+def test_zipped_pipelines_that_fit_are_left_alone(framework, labels):
+    def build():
+        model = framework.Sequential([framework.Input((6,)), framework.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    def data():
+        slices = tf.data.Dataset.from_tensor_slices
+        if labels == "batched afterwards":
+            return tf.data.Dataset.zip((slices(floats(8, 6)), slices(ids(8)))).batch(4)
+        return tf.data.Dataset.zip(
+            (slices(floats(8, 6)).batch(4), slices(ids(2, 4)) if labels == "a batch in each row" else slices(ids(8)).batch(4))
+        )
+
+    assert not serious(build, data)

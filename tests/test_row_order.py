@@ -137,3 +137,39 @@ def test_inputs_and_labels_are_not_taken_for_sets():
     assert _same_set("trainX", "testY", "trainY")
     assert not _same_set("y_test", "x_train", "y_train")
     assert not _same_set("x_test", "y_train", "y_test"), "the training set stays"
+
+
+_SERIES = """
+N = 6
+series = rng.normal(size=(40, 3)).astype("float32")
+def build():
+    model = keras.Sequential([L.Flatten(), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+
+def data():
+"""
+WINDOWS = "    x = np.array([series[i : i + N] for i in range(30)])\n"
+MIXED = {
+    "windows": WINDOWS + "    return x.reshape((30, 3, N)), series[:30, 0]\n",
+    "counted rows": WINDOWS + "    return x.reshape(-1, 3, N).astype('float32'), series[:30, 0]\n",
+    "its own sizes": WINDOWS + "    x = np.reshape(x, (len(x), x.shape[2], x.shape[1]))\n    return x[:24], series[:24, 0]\n",
+}
+KEPT = {
+    "windows as they are": WINDOWS + "    return x, series[:30, 0]\n",
+    "the sizes that they have": WINDOWS + "    return x.reshape((30, N, 3)), series[:30, 0]\n",
+    "a transpose": WINDOWS + "    return x.transpose((0, 2, 1)).reshape((30, 3, N)), series[:30, 0]\n",
+    "one feature": "    x = np.array([series[i : i + N, 0] for i in range(30)])\n    return x.reshape((30, 1, N)), series[:30, 0]\n",
+    "windows in parts": "    x = np.array([series[i : i + 18, 0] for i in range(20)])\n    return x.reshape((20, 3, N)), series[:20, 0]\n",
+    "rows of a table": "    x = rng.normal(size=(30, 18)).astype('float32')\n    return x.reshape((30, 3, N)), x[:, 0]\n",
+}
+
+
+@pytest.mark.parametrize("name", [*MIXED, *KEPT])
+def test_steps_and_features_that_a_reshape_mixes(tmp_path, name):
+    path = tmp_path / "train.py"
+    path.write_text(HEAD.format(framework="keras") + "rng = np.random.default_rng(0)\n" + _SERIES + {**MIXED, **KEPT}[name])
+    module = load(path)
+    found = [finding for finding in tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings if finding.serious]
+    assert [(one.rule, one.severity) for one in found] == ([("data-axes-mixed", "silent")] if name in MIXED else [])
+    assert all((one.fact.steps, one.fact.features) == (6, 3) for one in found)

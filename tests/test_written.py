@@ -23,6 +23,7 @@ from written_posted import POSTED
 from written_programs import WRITTEN
 from written_published import PUBLISHED
 from written_reported import REPORTED
+from written_restored import RESTORED
 from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
@@ -64,6 +65,7 @@ PROGRAMS = {
     **ARRAYS,
     **REPORTED,
     **UNUSED,
+    **RESTORED,
 }
 
 

@@ -28,6 +28,16 @@ def _returned(old: str, new: str) -> tuple[str, str]:
     return f"    return {old}", f"    return {new}"
 
 
+def _zipped(old: str, new: str) -> Own:
+    made = model_of(_IMAGES, "", _SPARSE).rsplit("\n    return ", 1)[0]
+    lines = (
+        f"    x = tf.data.Dataset.from_tensor_slices({rows(8, 6, 6, 3)})",
+        "    y = tf.data.Dataset.from_tensor_slices(np.arange(8) % 3)",
+        old,
+    )
+    return Own("\n".join((made, *lines, "")), ((old, new),))
+
+
 _CROP = """
 def crop(image, label):
     return tf.image.random_crop(image, (6, 6, 3)), label
@@ -157,6 +167,13 @@ model = keras.Model(i, L.Dense(2)(L.Flatten()(i)))
         "L.Bidirectional(L.LSTM(6, return_sequences=True)(x))(x)", "L.Bidirectional(L.LSTM(6, return_sequences=True))(x)",
     ),
     "both directions of a Dense layer": _wrapped("L.Bidirectional(L.Dense(6))(x)", "L.Dense(6)(x)", "code-raises"),
+    "labels that are zipped with batches of pictures": ("zipped-batches", _zipped(
+        "    return tf.data.Dataset.zip((x.batch(4), y)).prefetch(1)", "    return tf.data.Dataset.zip((x.batch(4), y.batch(4))).prefetch(1)",
+    )),
+    "pictures that are zipped with batches of labels": ("zipped-batches", _zipped(
+        "    return tf.data.Dataset.zip((x.map(lambda one: one / 2), y.batch(4, drop_remainder=True)))",
+        "    return tf.data.Dataset.zip((x.map(lambda one: one / 2).batch(4, drop_remainder=True), y.batch(4, drop_remainder=True)))",
+    )),
     "an output without a loss": ("output-names", Own(
         model_of(_TWO, f"{rows(8, 4)}, [{rows(8, 1)}, np.arange(8) % 3]", "['mse']"),
         (("    model.compile('sgd', ['mse'])", "    model.compile('sgd', ['mse', \"sparse_categorical_crossentropy\"])"),),

@@ -115,4 +115,15 @@ model = keras.Model([a, b], L.Dense(3)(y))
 """, _SEQUENCES), (("    x = L.Bidirectional(L.LSTM(3, return_sequences=True))(a)", "    x, *states = L.Bidirectional(L.LSTM(3, return_sequences=True, return_state=True))(a)"),
         ("    y = L.LSTM(6, return_sequences=True)(b, initial_state=[x, x])",
          "    y = L.LSTM(6, return_sequences=True)(b, initial_state=[L.Concatenate()([states[0], states[2]]), L.Concatenate()([states[1], states[3]])])")))),
+    "lengths with an axis of size 1": ("loss-raises", Own(model_of("""
+i = keras.Input((24, 6))
+model = keras.Model(i, L.Dense(11)(L.LSTM(8, return_sequences=True)(i)))
+""", f"{rows(8, 24, 6)}, np.arange(40).reshape(8, 5) % 9 + 1", loss="ctc", head="""
+def ctc(y, p):
+    batch = tf.shape(y)[0]
+    frames = tf.fill([batch, 1], tf.shape(p)[1])
+    letters = tf.fill([batch, 1], tf.shape(y)[1])
+    return tf.nn.ctc_loss(tf.cast(y, "int32"), p, letters, frames, logits_time_major=False, blank_index=-1)
+"""), (('    return tf.nn.ctc_loss(tf.cast(y, "int32"), p, letters, frames, logits_time_major=False, blank_index=-1)',
+        '    return tf.nn.ctc_loss(tf.cast(y, "int32"), p, tf.squeeze(letters, 1), tf.squeeze(frames, 1), logits_time_major=False, blank_index=-1)'),))),
 }  # fmt: skip

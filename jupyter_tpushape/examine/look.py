@@ -76,6 +76,7 @@ from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
 from .taken_apart import along_batch, exchanged
 from .unused_results import unused_results
+from .window_axes import exchanged_axes
 
 
 def examine(program: Program) -> Examined:
@@ -191,6 +192,7 @@ def _look(program: Program) -> Examined:
         evidence.facts["arrays"] = arrays_of(seen)
     else:
         evidence.facts["orders"] = orders_apart(seen)
+        evidence.facts["exchanged"] = exchanged_axes(seen)
     if (raised_in_stage := stage_error(seen)) is not None:
         data_failed(seen, raised_in_stage)
         return seen

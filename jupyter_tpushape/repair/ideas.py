@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 from ..examine.evidence import Evidence
@@ -11,6 +12,8 @@ from ..rules.facts.contracts import ShapeLost
 from ..rules.facts.data import ClassesAsWeights
 from ..rules.facts.loss_silent import NoLabels
 from ..rules.facts.tpu_steps import GradientScale
+from .makers.filled import parts_joined
+from .makers.line import lines_of, short
 from .text.operations import spelled
 
 Ideas = Iterator[tuple[str, str]]
@@ -82,6 +85,21 @@ def _own_loss(evidence: Evidence) -> Ideas:
         )
 
 
+def _joined_rows(evidence: Evidence) -> Ideas:
+    """Labels for each part of samples that are joined, such as those of a generator and those of the data."""
+    for line in lines_of(evidence)[:1] if evidence.failed is not None else ():
+        shaped = line.shaped() if line.call() is not None else []
+        for (_, shape), (other, its) in itertools.permutations(shaped, 2):
+            parts = parts_joined(line, other)
+            if len(parts) > 1 and shape[:1] != its[:1] and (shape[0] or 0) * len(parts) == its[0]:
+                names = ", ".join(f"labels of {short(part)}" for part in parts)
+                join = "concat" if spelled() == "tf" else "concatenate"
+                yield (
+                    f"Join the labels as the samples are: {spelled()}.{join}([{names}], axis=0)",
+                    "Not tried: tpushape cannot tell which label each part has.",
+                )
+
+
 def _same_count(evidence: Evidence) -> Ideas:
     """One shape for both arguments of a custom function, if they have the same number of values."""
     if len(evidence.y) != 1 or len(evidence.outputs) != 1:
@@ -124,7 +142,7 @@ def _own_labels(evidence: Evidence, fact: NoLabels) -> Ideas:
 
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "label-rank": (_labels,),
-    "loss-raises": (_labels, _own_loss, _same_count),
+    "loss-raises": (_labels, _joined_rows, _own_loss, _same_count),
     "batch-broadcast": (_same_count,),
     "metric-raises": (_metric,),
     "output-names": (_labels,),

@@ -29,6 +29,7 @@ from . import (
     own_losses,
     pairs,
     picked,
+    restored,
     saved_models,
     silent,
     softmaxes,
@@ -43,6 +44,8 @@ from . import (
     unused,
     updates,
     weighted,
+    window_axes,
+    zipped,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -83,6 +86,7 @@ __all__ = [
     "own_losses",
     "pairs",
     "picked",
+    "restored",
     "rule",
     "rules",
     "run_rules",
@@ -100,4 +104,6 @@ __all__ = [
     "unused",
     "updates",
     "weighted",
+    "window_axes",
+    "zipped",
 ]

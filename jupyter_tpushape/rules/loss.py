@@ -84,12 +84,14 @@ from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
+from .restored import RESTORED, labels_not_inputs
 from .shapeless import shape_lost
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import blamed
+from .zipped import zipped_apart
 
 
 @check(order=30)
@@ -104,6 +106,8 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()) or varying_widths(evidence):
         return  # the data is not what fit takes, and a loss of it says nothing more
+    if zipped_apart(evidence) is not None:
+        return  # told of the pipeline
     crossed = crossed_before(evidence, node) if node.kind == "layer" or _pairs_meet_samples(evidence) else None
     if crossed is not None:
         yield crossed
@@ -207,6 +211,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             and said.labels[-1] != p[-1]
         ):
             return CUSTOM.id, LossRaised(loss.name, False, said.labels, p, node.failure.said, computed=True), ()
+        other = labels_not_inputs(evidence, loss)
+        if other is not None:
+            return RESTORED.id, other, (predictions.source,)
         for explain in (_folded, _pairs, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:

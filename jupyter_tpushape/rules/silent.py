@@ -20,6 +20,7 @@ from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresO
 from .loss_rules import INT_LABELS
 from .mixing import LOOKUPS, crossed, lookup_of_all
 from .registry import check, rule
+from .restored import labels_not_inputs
 from .upstream import cause_of_axes
 from .words import axes_of
 
@@ -112,6 +113,8 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         y, p = aligned(labels.spec.shape, predictions.spec.shape)
         # An unknown axis may have any size: nothing is said of it.
         if len(y) == len(p) and all(None in (a, b) or a == b for a, b in zip(y, p, strict=True)):
+            continue
+        if labels_not_inputs(evidence, node) is not None:
             continue
         giver = evidence.flow.node(predictions.source)
         if class_labels(evidence, labels, predictions):

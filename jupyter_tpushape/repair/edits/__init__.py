@@ -27,11 +27,13 @@ from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import UnwrapLayer, WrapLayer
 from .yielded_arrays import YieldArrays
+from .zipped import BatchedParts
 
 __all__ = [
     "AddBatch",
     "BatchNumber",
     "BatchOnce",
+    "BatchedParts",
     "CompileArgument",
     "CompiledAgain",
     "Edit",

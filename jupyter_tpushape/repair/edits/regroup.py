@@ -9,7 +9,7 @@ from typing import Any
 
 from ...flow import CannotRebuild, syntax
 from ..text.program import Text
-from ..text.source import NoPlace, Source
+from ..text.source import NoPlace, Source, calls_nothing
 from ..text.variables import handed
 from .base import Edit, kind
 from .data_code import elements_of
@@ -40,19 +40,27 @@ class Regroup(Edit):
     def _function(self) -> str:
         return f"lambda {', '.join(NAMES[: self.parts])}: {self.element}"
 
+    @property
+    def _twice(self) -> frozenset[int]:
+        """The parts that the new element has more than once."""
+        names = [node.id for node in ast.walk(syntax.parse(self.element)) if isinstance(node, ast.Name)]
+        return frozenset(NAMES.index(name) for name in names if names.count(name) > 1)
+
     def write(self, text: Text) -> None:
         if not self.function:
             place = handed(text)
             if place.dataset:
                 place.behind(f".map({self._function})")
             else:
-                place.regroup(self._regrouped)
+                place.regroup(self._regrouped, self._twice)
             return
         source, given = elements_of(text, self.function)
         if given and self.parts == 1 and all(isinstance(value, ast.Dict) for value in given):
             source.splice([source.change(value, _opened(source, value, self.element)) for value in given])  # type: ignore[arg-type]
             return
         if not given or not all(isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == self.parts for value in given):
+            raise NoPlace
+        if any(not calls_nothing(value.elts[part]) for value in given for part in self._twice):  # type: ignore[attr-defined]
             raise NoPlace
         source.splice([source.change(value, self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
 

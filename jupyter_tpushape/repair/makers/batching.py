@@ -11,10 +11,11 @@ from ...flow.paths import flatten, show
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
+from ...rules.facts.zipped import ZippedApart
 from ...rules.words import count
-from ..edits import AddBatch, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
+from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import nodes
-from .edits import Made, transform
+from .edits import Made, of, transform
 from .entry import declaration
 from .line import lines_at
 
@@ -51,6 +52,18 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
         f"Batch the dataset: .batch({size}{', drop_remainder=True' if drop else ''})",
         [AddBatch("data", size, drop)],
         "fit expects a batched dataset and does not batch it itself.",
+    )
+
+
+@of(ZippedApart)
+def batched_parts(evidence: Evidence, finding: Finding, fact: ZippedApart) -> Made:
+    """The same batches for the other parts of a zipped pipeline."""
+    parts = " and ".join(str(index + 1) for index in fact.single)
+    drop = ", drop_remainder=True" if fact.drops else ""
+    yield (
+        f"Batch part {parts} of the zipped dataset, too: .batch({fact.batch}{drop})",
+        [BatchedParts("data", list(fact.single), fact.batch, fact.drops)],
+        "Each batch is then paired with a batch of the same samples.",
     )
 
 

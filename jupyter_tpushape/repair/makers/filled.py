@@ -11,6 +11,7 @@ from ...flow.syntax import called
 from ...rules.facts.mixing import EveryPair
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import given_before, given_to, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, listed, short, size_of
@@ -28,8 +29,12 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
             fill = _fill(line, node)
             if fill is None or shape == its or not isinstance(other, (ast.Name, ast.Attribute)) or call is None:
                 continue
+            if _whole(line, node) and not _whole(line, other):
+                continue  # lengths or indices are not compared with values
             if not {node, other} <= set(words_of(call)):
                 continue  # parts of a list are joined and not compared
+            if shape[:1] != its[:1] and parts_joined(line, other):
+                continue  # one value for all of them would tell the parts apart no more
             alike = [one for one in nodes(line.scope, ast.Call) if ast.unparse(one.func) == ast.unparse(call.func)]
             edits = [edit for one in alike if (edit := _like(line, fill, one, (call, node, other))) is not None]
             yield (
@@ -107,6 +112,30 @@ def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast
     if ast.unparse(made) not in inner:
         return None
     return line.edit(node, inner.replace(ast.unparse(made), like), line.module())
+
+
+def _whole(line: Line, node: ast.expr) -> bool:
+    spec = line.spec(node)
+    return spec is not None and spec.dtype.startswith(("int", "uint"))
+
+
+def parts_joined(line: Line, node: ast.expr) -> list[ast.expr]:
+    """What stands one behind the other in the rows of a name: it was computed from parts that are joined along the first axis."""
+    made = given_before(line.scope, node) if isinstance(node, ast.Name) else []
+    for part in nodes(made[-1], (ast.Call, ast.Name)) if made else ():
+        held = given_before(line.scope, part)[-1:] if isinstance(part, ast.Name) else [part]
+        found = _parts_of(held[0]) if held else []
+        if len(found) > 1:
+            return found
+    return []
+
+
+def _parts_of(held: ast.AST) -> list[ast.expr]:
+    if not isinstance(held, ast.Call) or called(held) not in (*_JOINS, "vstack") or not held.args:
+        return []
+    axis = argument(held, "axis", ["values", "axis"])
+    features = axis is None and ast.unparse(held.func).endswith("layers.concatenate")
+    return [] if features or (axis is not None and size_of(axis) != 0) else listed(held.args[0])
 
 
 def _joined(line: Line, node: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""Candidates for arrays whose rows are shuffled differently: one order for all of them."""
+"""Candidates for data in the wrong order: rows that are shuffled differently, and axes that a reshape mixes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import ast
 from ...examine.evidence import Evidence
 from ...examine.row_order import Draw
 from ...examine.row_steps import Array
-from ...flow import Finding
+from ...flow import Finding, show_shape
 from ...flow.paths import show
+from ...rules.entry import matched
 from ..edits import Edit
 from ..edits.expression import IT
 from ..edits.statements import Statement
 from ..text.source import free_name
 from .edits import Made
+from .entry import declaration
 from .line import Line, span_of
 from .same_rows import line_in, places_behind
 
@@ -42,6 +44,25 @@ def one_order(evidence: Evidence, finding: Finding) -> Made:
                 [*edits, *shared],
                 "Row i of each array is then the same sample.",
             )
+
+
+def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
+    """The windows of a series without the reshape, and the model's input declared so."""
+    found = evidence.facts.get("exchanged")
+    if found is None:
+        return
+    shape = (found.steps, found.features)
+    declared = [
+        declaration(evidence, door, shape)
+        for (door, want), (path, _) in matched(evidence)
+        if path == found.array.path and (want.shape or ())[1:] == shape[::-1]
+    ]
+    for line in line_in(evidence, found.at.file, found.call):
+        yield (
+            f"Remove the reshape at {line.at}{f', and declare the input as {show_shape(shape)}' if declared else ''}",
+            [line.without(found.call, found.inner), *declared],
+            "Each sample then has one row for each step.",
+        )
 
 
 def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:

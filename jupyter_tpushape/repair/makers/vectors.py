@@ -1,4 +1,4 @@
-"""Candidates for a vector in a product of matrices."""
+"""Candidates for vectors where a column is expected, and for columns where a vector is."""
 
 from __future__ import annotations
 
@@ -34,4 +34,18 @@ def as_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 f"Use matvec, the product of a matrix and a vector, at {line.at}",
                 [line.edit(call, f"{MODULE}.linalg.matvec({line.source.of(matrix)}, {line.source.of(vector)})", "tensorflow")],
                 "A product of matrices needs at least two axes in each.",
+            )
+
+
+def as_vectors(evidence: Evidence, finding: Finding) -> Made:
+    """Vectors in place of several arguments with one value for each sample in an axis of size 1, such as the lengths of sequences."""
+    for line in lines_of(evidence)[:1]:
+        operands = line.shaped() if line.call() is not None else []
+        columns = [node for node, shape in operands if len(shape) == 2 and shape[1] == 1]
+        # Of two, one is compared with the other.
+        if len(columns) > 1 and len(operands) > len(columns) and all(len(shape) > 1 for _, shape in operands):
+            yield (
+                f"Squeeze axis 1 (size 1) of {' and '.join(map(short, columns))} at {line.at}",
+                [line.apply(node, "squeeze", 1) for node in columns],
+                f"{called(line.call())} expects one value for each sample: (batch,).",
             )

@@ -7,7 +7,7 @@ where it is written. What stands under a name is looked up where the name is giv
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...examine.handed_data import TRACING
@@ -15,7 +15,7 @@ from ...flow import Spec, syntax
 from ...flow.syntax import called
 from .arguments import argument, with_argument, without
 from .place import Place
-from .source import NoPlace, is_atom, nodes
+from .source import NoPlace, calls_nothing, is_atom, nodes
 
 Expression = Callable[..., str]
 _ROLES = {"x": 0, "y": 1, "weight": 2}
@@ -49,18 +49,22 @@ class Handed(Place):
         )
         self.finish()
 
-    def regroup(self, made: Callable[[list[str]], str]) -> None:
-        """Puts the parts of the data together in another way: those that the function returns, or that ``fit`` is given."""
+    def regroup(self, made: Callable[[list[str]], str], twice: Collection[int] = ()) -> None:
+        """Puts the parts of the data together in another way: those that the function returns, or that ``fit`` is given.
+
+        The parts that are used ``twice`` are computed once.
+        """
         for value in self.values:
             inside = self.resolved(value)
             if not isinstance(inside, ast.Tuple):
                 raise NoPlace
-            new = made([self.source.of(item) for item in inside.elts])
+            parts = [self._once(item) if i in twice else self.source.of(item) for i, item in enumerate(inside.elts)]
+            new = made(parts)
             bare = not self.source.of(inside).startswith("(") and new.startswith("(")
             self.replace(inside, new[1:-1] if bare else new)
         if self.call is not None:
             x, y = argument(self.call, "x", ["x", "y"]), argument(self.call, "y", ["x", "y"])
-            if x is None or y is None or called(self.call) in TRACING:
+            if x is None or y is None or called(self.call) in TRACING or any(not calls_nothing((x, y)[i]) for i in twice):
                 raise NoPlace
             text = made([self.source.of(x), self.source.of(y)])
             swapped = syntax.parse(text, mode="eval").body
@@ -69,6 +73,21 @@ class Handed(Place):
             for given, part in zip((x, y), swapped.elts, strict=True):
                 self.replace(given, ast.get_source_segment(text, part) or "")
         self.finish()
+
+    def _once(self, item: ast.expr) -> str:
+        """An expression that may stand in two places: a new name for it, given in the line above, where it calls something."""
+        if calls_nothing(item):
+            return self.source.of(item)
+        statement: ast.AST = item
+        while not isinstance(statement, ast.stmt) and statement is not self.scope and statement in self.above:
+            statement = self.above[statement]
+        taken = {node.id for node in nodes(self.scope, ast.Name)}
+        name = next((one for one in ("x", "inputs", "x_new") if one not in taken), "")
+        if not isinstance(statement, ast.stmt) or statement is self.scope or not self.source.first_in_line(statement) or not name:
+            raise NoPlace
+        start = self.source.start(statement)
+        self.changes.append((start, start, f"{name} = {self.source.of(item)}\n{self.source.indent(statement)}"))
+        return name
 
     def _visit(self, leaf: Callable[[ast.expr], None], pipeline: Callable[[ast.expr], None], whole: Callable[[ast.expr], None]) -> None:
         for value in self.values:

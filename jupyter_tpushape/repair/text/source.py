@@ -310,6 +310,11 @@ def statement_of(above: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
     return node
 
 
+def calls_nothing(node: ast.AST) -> bool:
+    """Whether an expression may be written twice: it calls nothing that could return another value the second time."""
+    return next(nodes(node, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)), None) is None
+
+
 def is_atom(node: ast.AST) -> bool:
     """Whether an expression keeps its meaning with ``.method()`` or ``[index]`` put behind it."""
     return isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Tuple, ast.Dict)) and not (

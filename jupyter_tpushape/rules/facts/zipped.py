@@ -1,0 +1,39 @@
+"""Facts about pipelines that are put together of several."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Shape, Side, Sides, show_shape
+from ..words import count
+
+
+class ZippedApart(Fact, frozen=True):
+    """``zip`` pairs batches of one pipeline with single elements of another.
+
+    Attributes:
+        batched: which of the parts have ``batch`` rows in each element.
+        single: which of them have no batches.
+        drops: whether an incomplete last batch is left out.
+    """
+
+    batched: tuple[int, ...]
+    single: tuple[int, ...]
+    batch: int
+    drops: bool
+    shapes: tuple[Shape, ...]
+
+    def message(self) -> str:
+        return (
+            f"zip() combines batches of {count(self.batch, 'row')} with single elements: {_parts(self.batched)} batched, "
+            f"but {_parts(self.single)} not."
+        )
+
+    def why(self) -> str:
+        return f"zip() takes one element of each dataset: {', '.join(map(show_shape, self.shapes))}. Batch every part, or zip first and then batch."
+
+    def sides(self) -> Sides:
+        return Side(f"batches of {self.batch} in every part"), Side(", ".join(map(show_shape, self.shapes)))
+
+
+def _parts(indices: tuple[int, ...]) -> str:
+    named = " and ".join(str(index + 1) for index in indices)
+    return f"part {named} is" if len(indices) == 1 else f"parts {named} are"

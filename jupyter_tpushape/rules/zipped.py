@@ -1,0 +1,73 @@
+"""Pipelines that are zipped, of which one has batches and another has single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Finding
+from ..flow.paths import flatten
+from ..sources.values import Stage
+from .facts.zipped import ZippedApart
+from .registry import check, rule
+
+_MODEL = """
+def build():
+    m = keras.Sequential([keras.Input((6,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "sparse_categorical_crossentropy"); return m
+def data():
+    x = tf.data.Dataset.from_tensor_slices(np.zeros((16, 6), "float32"))
+    y = tf.data.Dataset.from_tensor_slices(np.arange(16) % 3)
+"""
+ZIPPED = rule(
+    "zipped-batches", "Datasets are zipped, and only some of them are batched", severity="error", source="tf.data.Dataset.zip takes one element of each dataset",
+    fails=_MODEL + "    return tf.data.Dataset.zip((x.batch(4), y))\n", passes=_MODEL + "    return tf.data.Dataset.zip((x.batch(4), y.batch(4)))\n",
+    doc="Reported if one part has a `batch` stage, another has none and comes from single slices, and nothing makes batches of the pairs.",
+)  # fmt: skip
+_BATCHES = frozenset({"batch", "padded_batch", "ragged_batch"})
+# What keeps one element for each that it receives, or only leaves out or orders some.
+_KEEPS = frozenset({"map", "prefetch", "cache", "shuffle", "repeat", "take", "skip", "filter", "options", "shard", "enumerate", "model"})
+
+
+def zipped_apart(evidence: Evidence) -> ZippedApart | None:
+    """The fact for the last ``zip`` of the pipeline, where single elements of a part do not have the size of a batch by themselves."""
+    stages = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
+    last = next(reversed(stages.values()), None)
+    while last is not None and last.op in _KEEPS and len(last.inputs) == 1:
+        last = stages.get(last.inputs[0])
+    if last is None or last.op != "zip":
+        return None
+    parts = [stages[name] for name in last.inputs if name in stages]
+    found = [_batch_of(stages, part) for part in parts]
+    batches = {stage.detail.get("batch_size") for stage in found if isinstance(stage, Stage)}
+    batched = tuple(i for i, stage in enumerate(found) if isinstance(stage, Stage))
+    single = tuple(i for i, stage in enumerate(found) if stage is False)
+    size = next(iter(batches)) if len(batches) == 1 else None
+    if not isinstance(size, int) or not batched or not single or len(parts) != len(last.inputs):
+        return None
+    specs = [[leaf for _, leaf in flatten(part.spec, "part")] for part in parts]
+    if any(leaf is None or leaf.shape is None for leaves in specs for leaf in leaves):
+        return None
+    if any(leaf.shape[:1] in ((size,), (None,)) for i in single for leaf in specs[i]):
+        return None
+    drops = all(stage.detail.get("drop_remainder") for stage in found if isinstance(stage, Stage))
+    return ZippedApart(batched, single, size, drops, tuple(leaves[0].shape for leaves in specs))
+
+
+def _batch_of(stages: dict[str, Stage], part: Stage) -> Stage | bool | None:
+    """The stage that batches a part; ``False`` where its elements are single slices of arrays; ``None`` where that is not known."""
+    stage: Stage | None = part
+    while stage is not None:
+        if stage.op in _BATCHES:
+            return stage
+        if stage.op in ("tensor_slices", "range"):
+            return False
+        stage = stages.get(stage.inputs[0]) if stage.op in _KEEPS and len(stage.inputs) == 1 else None
+    return None
+
+
+@check(order=2)
+def zipped(evidence: Evidence) -> Iterator[Finding]:
+    """Batches that are paired with single elements."""
+    fact = zipped_apart(evidence)
+    if fact is not None and evidence.where:
+        yield Finding.of(ZIPPED.id, "error", fact)
