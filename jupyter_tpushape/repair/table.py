@@ -126,7 +126,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "input-dtype": (entry.declare_text,),
     "input-patches": (pictures.returned_whole,),
-    "input-structure": (inputs.stacked, inputs.unstacked),
+    "input-structure": (inputs.stacked, inputs.by_input, inputs.unstacked),
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,
@@ -494,6 +494,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "output-size": (
         names.reordered_labels,
+        transposed.turned_at_end,
         transposed.label_channels,
         transposed.unmoved,
         data.padded_alike,
