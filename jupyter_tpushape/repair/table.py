@@ -773,6 +773,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     each_sample.kept_dims,
     inserted.restored_axis,
     inserted.other_place,
+    operand_axes.samples_kept,
     operand_axes.axes,
     operands.weighted,
     numbers.counted_to,

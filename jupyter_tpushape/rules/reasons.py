@@ -40,6 +40,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
+from .reduced import samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
 
@@ -62,6 +63,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     joins = node.op.lower() in _JOINS
     operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
+    reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
+    if reduced is not None:
+        return reduced
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)
     split = hear(node.failure, HeardDivisor)
