@@ -267,6 +267,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "reshape-size": (
         reshapes.channels_of_target,
+        reshapes.width_for_blocks,
         sequences.without_token,
         reshapes.dealt_channels,
         reshapes.larger_map,

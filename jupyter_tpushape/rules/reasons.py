@@ -367,6 +367,9 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
         return f"a reshape{placed(node)} of {show_shape(before.spec.shape)} to {show_shape(after)}"
     whole = before.spec.shape or ()
     giver = evidence.flow.node(before.source).name
+    if after is not None and len(after) < len(whole):  # an index leaves out its axis
+        places = {way[axis] for way in itertools.combinations(range(len(whole)), len(after)) if tuple(whole[at] for at in way) == after}
+        return f"axis {places.pop()} of {giver}" if len(places) == 1 else node.name
     return f"a slice{placed(node)} of the {whole[axis]} of {giver}" if axis < len(whole) else node.name
 
 
