@@ -37,6 +37,7 @@ from .makers import (
     loops,
     mapped,
     masks,
+    merged,
     merging,
     meshes,
     names,
@@ -127,7 +128,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "input-dtype": (entry.declare_text,),
     "input-patches": (pictures.returned_whole,),
-    "input-structure": (inputs.stacked, inputs.unstacked),
+    "input-structure": (inputs.stacked, inputs.by_input, inputs.unstacked),
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,
@@ -268,6 +269,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "reshape-size": (
         reshapes.channels_of_target,
+        reshapes.width_for_blocks,
         sequences.without_token,
         reshapes.dealt_channels,
         reshapes.larger_map,
@@ -497,6 +499,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "output-size": (
         names.reordered_labels,
+        transposed.turned_at_end,
         transposed.label_channels,
         transposed.unmoved,
         data.padded_alike,
@@ -634,6 +637,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.permute,
         operations.transpose_for_reshape,
     ),
+    "rows-regrouped": (merged.in_their_order,),
     "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
     "shuffled-apart": (orders.one_order,),
     "softmax-axis": (weighted.along_sum,),
@@ -778,6 +782,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     each_sample.kept_dims,
     inserted.restored_axis,
     inserted.other_place,
+    operand_axes.samples_kept,
     operand_axes.axes,
     operands.weighted,
     numbers.counted_to,

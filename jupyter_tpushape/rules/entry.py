@@ -30,7 +30,7 @@ from .entry_rules import (
     SWAPPED,
     TRANSPOSED,
 )
-from .facts.data import InputsStacked
+from .facts.data import InputsBySample, InputsStacked
 from .facts.entry import (
     AxisAdded,
     BatchElsewhere,
@@ -261,17 +261,21 @@ def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
     return BatchElsewhere(path, shape, axis, labels) if want is not None and fits((None, *want[1:]), (None, *row)) else None
 
 
-def stacked_inputs(evidence: Evidence) -> InputsStacked | None:
-    """The inputs stacked on the axis of the samples: as many rows as inputs, each with as many rows as there are labels."""
+def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
+    """The inputs on the axis of the samples: stacked to one array, or in a list of samples, where there are labels for as many."""
     leaves = [(path, leaf.concrete) for path, leaf in (evidence.sample.leaves() if evidence.sample is not None else ())]
     x, y = ([shape for path, shape in leaves if path[0] == part and shape] for part in ("x", "y"))
     declared, problems = evidence.declared or [], getattr(evidence.sample, "problems", ()) or ()
     counts: list[int] = next((list(problem.counts) for problem in problems if problem.code == "cardinality"), [])
+    names = tuple(evidence.doors[path].word for path, _ in declared)
+    if len(declared) > 1 and len(set(x)) == 1 and counts == [len(declared), len(x)] and y:
+        each = all(spec.shape is not None and fits((None, *x[0][1:]), (None, *spec.shape[1:])) for _, spec in declared)
+        return InputsBySample(names, len(x)) if each else None
     if len(x) != 1 or not y or len(declared) < 2 or len(counts) < 2 or counts[0] != len(declared) or len(x[0]) < 2 or x[0][1] != counts[1]:
         return None
     inner = x[0][2:]
     alike = all(spec.shape is not None and fits((None, *inner), (None, *spec.shape[1:])) for _, spec in declared)
-    return InputsStacked(tuple(evidence.doors[path].word for path, _ in declared), (counts[0], *x[0][1:]), counts[1]) if alike else None
+    return InputsStacked(names, (counts[0], *x[0][1:]), counts[1]) if alike else None
 
 
 def _counts(evidence: Evidence) -> Fact:

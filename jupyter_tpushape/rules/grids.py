@@ -34,7 +34,9 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     # As many times the data as the labels have, or would have if they were a multiple of it.
     whole = next((n for n in known if n and not have % n and (not want % n or want // n == have // n > 1)), None)
     moved = _moved(evidence, predictions.source, axis, y[axis])
-    return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p), moved)
+    return GridApart(
+        Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p), moved, *_turned(evidence, predictions, y)
+    )
 
 
 def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | None:
@@ -59,6 +61,34 @@ def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | 
         ):
             return Who.of(node)
     return None
+
+
+_TURNS = frozenset({"transpose", "permute", "permute_dims"})
+
+
+def _turned(evidence: Evidence, predictions: Edge, y: Shape) -> tuple[Who | None, bool]:
+    """The transpose that put two axes in another order, where an axis of the labels is the data's in its place, and whether the model ends with it."""
+    p = predictions.spec.shape or ()
+    off = [axis for axis in range(min(len(p), len(y))) if p[axis] != y[axis]]
+    if len(p) != len(y) or len(off) != 2 or 0 in off or [p[axis] for axis in off] != [y[axis] for axis in off[::-1]]:
+        return None, False
+    data = [spec.shape for _, spec in evidence.x if spec.shape]
+
+    def in_place(shape: Shape) -> bool:
+        return any(shape[axis] == one[axis] != 1 and one.count(one[axis]) == 1 for one in data for axis in off if axis < len(one))
+
+    node, last = evidence.flow.node(predictions.source), True
+    while in_place(y) and not in_place(p):
+        edges, gives = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        given = edges[0].spec.shape or () if len(edges) == 1 else ()
+        if not given or not gives or node.kind not in ("op", "layer"):
+            break
+        if node.op.lower() in _TURNS and len(given) == len(p):
+            exchanged = [axis for axis in range(len(p)) if given[axis] != gives[axis]] == off
+            return (Who.of(node), last) if last or exchanged else (None, False)
+        last = last and given == p and not node.weights
+        node = evidence.flow.node(edges[0].source)
+    return None, False
 
 
 def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:

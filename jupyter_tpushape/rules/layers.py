@@ -269,9 +269,12 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
         return None
     if not all(hasattr(size, "__index__") for size in target):
         return None
-    last = evidence.origins.of(edges[0])[-1:] if edges and len(rows) == 1 else ()
+    sizes = tuple(int(n) for n in target)
+    kept = len(sizes) > len(rows) > 1 and sizes[: len(rows) - 1] == rows[:-1] and min(sizes) > 0
+    last = evidence.origins.of(edges[0])[-1:] if edges and (len(rows) == 1 or kept) else ()
     made = written(last[0]) if last else ""
-    return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer", made)
+    block = elements(sizes[len(rows) - 1 :]) or 0 if kept else 0
+    return RESHAPE.id, WrongCount(Who.of(node), sizes, rows, node.kind == "layer", made, block)
 
 
 _WIDEST = 11  # the widest window of well-known networks

@@ -40,6 +40,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
+from .reduced import samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
 
@@ -62,6 +63,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     joins = node.op.lower() in _JOINS
     operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
+    reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
+    if reduced is not None:
+        return reduced
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)
     split = hear(node.failure, HeardDivisor)
@@ -363,6 +367,9 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
         return f"a reshape{placed(node)} of {show_shape(before.spec.shape)} to {show_shape(after)}"
     whole = before.spec.shape or ()
     giver = evidence.flow.node(before.source).name
+    if after is not None and len(after) < len(whole):  # an index leaves out its axis
+        places = {way[axis] for way in itertools.combinations(range(len(whole)), len(after)) if tuple(whole[at] for at in way) == after}
+        return f"axis {places.pop()} of {giver}" if len(places) == 1 else node.name
     return f"a slice{placed(node)} of the {whole[axis]} of {giver}" if axis < len(whole) else node.name
 
 

@@ -11,7 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched, pair_swapped
-from ...rules.facts.data import InputsStacked, LabelsAsWeights, ThirdPart
+from ...rules.facts.data import InputsBySample, InputsStacked, LabelsAsWeights, ThirdPart
 from ...rules.facts.layers import NotDense
 from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
@@ -215,6 +215,16 @@ def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
         f"Split the array into the {len(fact.inputs)} inputs: a list of its rows",
         [transform(("x",), "apart")],
         "Each input is a separate array.",
+    )
+
+
+@of(InputsBySample)
+def by_input(evidence: Evidence, finding: Finding, fact: InputsBySample) -> Made:
+    """A list of samples turned into a list of inputs."""
+    yield (
+        f"Swap samples and inputs: a list of {len(fact.inputs)} arrays with {fact.rows} rows",
+        [transform(("x",), "by_input")],
+        "Each input is a separate array with one row per sample.",
     )
 
 

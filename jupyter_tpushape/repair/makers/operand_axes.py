@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape
+from ...flow import Finding, Shape, Who
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongMask
-from ...rules.facts.reasons import AxisDropped
+from ...rules.facts.reasons import AxisDropped, SamplesReduced
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
-from .edits import Made
-from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, short
+from .edits import Made, of
+from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, short, whole_number
 from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
@@ -284,3 +284,32 @@ def _index(axis: int, rank: int) -> str:
 def _shown(shape: Shape, axis: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
+
+
+@of(OperationRaised)
+def samples_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Another axis for a reduction over the samples, upstream of what then lacks them."""
+    reduced = fact.reason
+    node = next((one for one in evidence.flow.nodes if isinstance(reduced, SamplesReduced) and Who.of(one) == reduced.node), None)
+    if node is None or not isinstance(reduced, SamplesReduced):
+        return
+    # A class is one of the last axis; the steps or pixels that are summed up stand in front of it.
+    others = list(range(1, len(reduced.shape)))
+    if reduced.node.op.lower().startswith("arg"):
+        others.reverse()
+    for line in lines_at(evidence, node.called):
+        call = line.node
+        axis = line.keyword("axis")
+        if (
+            axis is not None
+            and call is not None
+            and called(call).removeprefix("reduce_") == reduced.node.op.lower()
+            and whole_number(axis) == 0
+        ):
+            for other in others:
+                yield (
+                    f"Use axis {other} in {short(call)} at {line.at}",
+                    [line.edit(axis, str(other))],
+                    "Axis 0 are the samples.",
+                )
+            return

@@ -281,6 +281,21 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
 
 
 @of(WrongCount)
+def width_for_blocks(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The written width of the layer whose channels a reshape splits into blocks, all other axes staying as they are."""
+    edge = next(iter(evidence.failed_inputs()), None)
+    if not fact.block or edge is None or not edge.spec.shape:
+        return
+    ways = way_to(evidence, evidence.flow.node(edge.source))
+    maker = next(
+        (node for node in ways if node.kind == "layer" and node.weights and ("filters" in node.config or "units" in node.config)), None
+    )
+    for key in ("filters", "units"):
+        if maker is not None and maker.config.get(key) == edge.spec.shape[-1]:
+            yield setting(maker, key, fact.block, "", f"The reshape splits the last axis into blocks of {fact.block} values.")
+
+
+@of(WrongCount)
 def channels_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
     """As many channels as a target of the labels' shape has values at each position of the map in front of it."""
     node, shape = failing(evidence)

@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Shape, show_shape
+from ...flow import Edge, Finding, Shape, Who, show_shape
 from ...rules.branches import swapped_axes
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
@@ -14,14 +14,15 @@ from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
 from ...rules.facts.loss_silent import Crosswise
+from ...rules.moved import enclosing
 from ...trace.axes import RECURRENT
-from ..edits import RemoveLayer
+from ..edits import LayerConfig, RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made, at, given, gives, of, received, transform, way_to
+from .edits import Made, append, at, given, gives, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
-from .line import calls_at, lines_at, lines_of, short
+from .line import calls_at, lines_at, lines_of, listed, short, size_of
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -135,6 +136,36 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
             [transform(label_path(evidence, finding), "transpose", perm=perm)],
             "Keeps every value, in the order of the predictions.",
         )
+
+
+@of(GridApart)
+def turned_at_end(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """The axes of the predictions in the order of the labels, which is the data's: by the transpose at the end of the model, or by one behind it."""
+    node = next((one for one in evidence.flow.nodes if fact.turned is not None and Who.of(one) == fact.turned), None)
+    if node is None:
+        return
+    order = list(range(len(fact.labels)))
+    one, other = (axis for axis in order if fact.labels[axis] != fact.predictions[axis])
+    why = "The predictions then have the order of the data and of the labels."
+    if not fact.last:
+        head = next((item for item in evidence.flow.nodes if Who.of(item) == fact.head), node)
+        ends = [item for item in enclosing(evidence, head) if item.kind == "layer"]
+        order[one], order[other] = other, one
+        for end in ends[-1:]:
+            yield f"Transpose {end.name} back: add Permute({tuple(order[1:])})", [append(end.name, "Permute", dims=order[1:])], why
+        return
+    if node.kind == "layer":
+        dims = [*node.config.get("dims", ())]
+        dims[one - 1], dims[other - 1] = dims[other - 1], dims[one - 1]
+        yield f"Change {node.name} to Permute({tuple(dims)}): {show_shape(fact.labels)}", [LayerConfig(node.name, {"dims": dims})], why
+        return
+    for line, call in calls_at(evidence, node.called, "transpose", "permute_dims"):
+        written = next((word.value for word in call.keywords if word.arg in ("perm", "axes")), call.args[-1] if call.args else None)
+        sizes = [*listed(written)]
+        if isinstance(written, ast.expr) and len(sizes) == len(order) and sorted(size_of(size) or 0 for size in sizes) == order:
+            sizes[one], sizes[other] = sizes[other], sizes[one]
+            new = f"({', '.join(map(ast.unparse, sizes))})"
+            yield f"Transpose to {new} at line {call.lineno}: {show_shape(fact.labels)}", [line.edit(written, new)], why
 
 
 @of(Crosswise)

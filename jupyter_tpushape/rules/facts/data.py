@@ -350,6 +350,22 @@ class InputsStacked(Fact, frozen=True):
         return Side(f"{len(self.inputs)} arrays of {self.rows} rows"), Side(f"1 array {show_shape(self.shape)}")
 
 
+class InputsBySample(Fact, frozen=True):
+    """A list of ``rows`` samples, each with a row for every one of the ``inputs``, where fit expects a list of inputs with a row for every sample."""
+
+    inputs: tuple[str, ...]
+    rows: int
+
+    def message(self) -> str:
+        return f"The data is a list of {self.rows} samples with {len(self.inputs)} rows each, but the model takes a list of {len(self.inputs)} inputs."
+
+    def why(self) -> str:
+        return f"In a list of arrays, fit reads each as an input with one row per sample. There are labels for {self.rows} samples."
+
+    def sides(self) -> Sides:
+        return Side(f"{len(self.inputs)} arrays of {self.rows} rows"), Side(f"{self.rows} arrays of {len(self.inputs)} rows")
+
+
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 

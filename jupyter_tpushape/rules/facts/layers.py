@@ -116,13 +116,17 @@ class WrongWidth(Fact, frozen=True):
 
 
 class WrongCount(Fact, frozen=True):
-    """A reshape of ``given`` to ``target``, which has a different number of elements. ``per_sample``: the batch axis is not counted."""
+    """A reshape of ``given`` to ``target``, which has a different number of elements. ``per_sample``: the batch axis is not counted.
+
+    ``made``: what gave the last axis its size; ``block``: what the target makes of it, where all axes in front of it stay as they are.
+    """
 
     layer: Who
     target: tuple[int, ...]
     given: Shape
     per_sample: bool
     made: str = ""
+    block: int = 0
 
     def _asked(self) -> str:
         if -1 in self.target:
@@ -147,6 +151,9 @@ class WrongCount(Fact, frozen=True):
                 f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "
                 "Use a larger input, or fewer strides and poolings before this layer."
             )
+        if self.block and self.made:
+            split = self.target[len(self.given) - 1 :]
+            return f"{self.made}, but the target splits the last axis into {' × '.join(map(str, split))} = {self.block}."
         made = f"{self.made}; the target needs {self._asked()} there. " if self.made else ""
         return f"{made}A reshape changes the axes, but not the number of values."
 

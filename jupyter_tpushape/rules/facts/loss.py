@@ -302,7 +302,8 @@ class GridApart(Fact, frozen=True):
 
     ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it. ``data``: the size of that axis in the
     data, where both are multiples of it. ``resized``: the stage of the pipeline that brought the inputs alone from the size of the labels to
-    that of the predictions. ``moved``: the layer that put another axis in the place of the data's, which has the labels' size.
+    that of the predictions. ``moved``: the layer that put another axis in the place of the data's, which has the labels' size. ``turned``: the
+    transpose that put two axes in another order than the data and the labels have; ``last``: the model ends with it.
     """
 
     head: Who
@@ -315,6 +316,8 @@ class GridApart(Fact, frozen=True):
     data: int | None = None
     resized: str = ""
     moved: Who | None = None
+    turned: Who | None = None
+    last: bool = False
 
     @property
     def factors(self) -> tuple[int, int] | None:
@@ -340,6 +343,9 @@ class GridApart(Fact, frozen=True):
 
     def why(self) -> str:
         rule = f"{self.loss} compares them position by position, so both must have the same size."
+        if self.turned is not None:
+            does = "puts the axes of the predictions in this order" if self.last else "exchanges the axes, and nothing puts them back"
+            return f"{named(self.turned)}{placed(self.turned)} {does}. The labels have the order of the data."
         if self.channels_first:
             return "The sizes are the same in another order. Transpose the labels; a reshape would mix their values."
         if self.moved is not None:

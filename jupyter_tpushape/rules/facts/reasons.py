@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...flow import Shape, Who, elements, show_shape
-from ..words import count, listed, many
+from ..words import count, listed, many, placed
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -307,6 +307,19 @@ class Uneven(Reason, frozen=True):
                 f"is a multiple of their number ({self.shape[-1]} mod {tail[0]} = {(self.shape[-1] or 0) % tail[0]})."
             )
         return text
+
+
+class SamplesReduced(Reason, frozen=True):
+    """``node`` reduces ``shape`` over its first axis, which are the samples, and what follows needs a row for each of them."""
+
+    node: Who
+    shape: Shape
+
+    def words(self) -> str:
+        return (
+            f"{self.node.op}{placed(self.node)} reduces {show_shape(self.shape)} over axis 0, the samples. "
+            f"What is left has no row for each of them; another axis keeps them."
+        )
 
 
 class OneSample(Reason, frozen=True):
