@@ -39,6 +39,7 @@ from . import (
     tpu_steps,
     tpu_types,
     unlabeled,
+    untrained,
     updates,
     weighted,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "tpu_steps",
     "tpu_types",
     "unlabeled",
+    "untrained",
     "updates",
     "weighted",
 ]
