@@ -77,9 +77,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
     shapes: tuple[Shape, ...] = (evidence.facts.get("scanned") or ((),))[0]
-    rows = {None, *((spec.shape or (None,))[0] for _, spec in evidence.x)}
+    batches = {None, *((spec.shape or (None,))[0] for _, spec in evidence.x)}
     for scanned in shapes:
-        if scanned[:1] and scanned[0] not in rows:
+        if scanned[:1] and scanned[0] not in batches:
             continue  # a loop over weights that are stacked
         # Beside a tensor with one value for each of its steps, it has the batch where that one has the steps.
         beside = node.op.lower() == "scan" and any(one[:1] == scanned[1:2] != scanned[:1] for one in shapes)
