@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .makers import (
+    angles,
     arrays,
     batching,
     behind,
@@ -780,6 +781,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     transposed.left_in_order,
     turned.lined_up,
     turned.grouped,
+    repeats.repeated_alike,
+    angles.each_pair,
     turned.heads_joined,
     turned.dot_axes,
     turned.in_grid,
