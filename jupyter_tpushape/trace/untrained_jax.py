@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from .frames_jax import function_between, named
@@ -212,7 +213,8 @@ def _program(equation: Any) -> Any:
 
 
 def _is_float(one: Any) -> bool:
-    return bool(np.issubdtype(one.aval.dtype, np.inexact) or "float" in str(one.aval.dtype)) if hasattr(one.aval, "dtype") else False
+    # A random key has a dtype that NumPy does not know.
+    return hasattr(one.aval, "dtype") and bool(jnp.issubdtype(one.aval.dtype, jnp.inexact))
 
 
 def _is_zero(one: Any, zero: set[Any]) -> bool:
