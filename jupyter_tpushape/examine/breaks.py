@@ -142,6 +142,20 @@ def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
     return [one for one in found if one[0] and one[1]]
 
 
+def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, bool]]:
+    """Weights that no gradient reaches: the layer's node, the name, the operation that keeps it out, its line, and whether a factor of zeros does."""
+    adapter = seen.adapter
+    assert adapter is not None
+    owners: dict[int, str] = {}
+    for call in seen.recorder.calls:
+        for variable in adapter.own_variables(call.obj) if call.kind == "layer" else ():
+            owners[id(variable)] = seen.call_ids.get(id(call), "")
+    return [
+        (owners.get(id(variable), ""), adapter.weight_name(variable), operation, location(place), zero)
+        for variable, operation, place, zero in seen.recorder.untrained
+    ]
+
+
 def redrawn(recorder: Recorder) -> tuple[tuple[int, ...], Location | None, Location | None] | None:
     """Random numbers that were drawn before from the same key: their shape and both lines."""
     found = recorder.redrawn

@@ -45,6 +45,7 @@ from .breaks import (
     redrawn,
     scaled,
     tracked,
+    untrained,
     with_growth,
 )
 from .broken_layers import initial_shape, on_one_sample
@@ -310,6 +311,7 @@ def _trace(seen: Examined) -> None:
         ]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
+    evidence.facts["untrained"] = untrained(seen) if program.training else []
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .makers import (
+    angles,
     arrays,
     batching,
     behind,
@@ -78,6 +79,7 @@ from .makers import (
     unread,
     unread_names,
     unrolled,
+    untrained,
     unused,
     updates,
     vectors,
@@ -389,6 +391,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.own_output,
         layers.state_units,
     ),
+    "weights-untrained": (untrained.random_factor, untrained.by_probability),
     "made-in-call": (layers.made_once,),
     "embedding-coded": (layers.word_numbers, entry.ids_of_rows),
     "layer-uncalled": (calls.call_layer,),
@@ -791,6 +794,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     transposed.left_in_order,
     turned.lined_up,
     turned.grouped,
+    repeats.repeated_alike,
+    angles.each_pair,
     turned.heads_joined,
     turned.dot_axes,
     turned.in_grid,

@@ -13,10 +13,10 @@ _TOTALS = ("Sum", "Logsumexp", "LogSumExp", "ReduceLogsumexp")
 
 def meant(evidence: Evidence, reader: Node) -> bool:
     """Whether what combines samples here is on purpose: it is part of a loss, or of a matrix that is scaled along its samples and along another axis."""
-    return not _predicts(evidence, reader) or _balanced(evidence, reader)
+    return not predicts(evidence, reader) or _balanced(evidence, reader)
 
 
-def _predicts(evidence: Evidence, node: Node) -> bool:
+def predicts(evidence: Evidence, node: Node) -> bool:
     """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not."""
     outputs = {one.id for one in evidence.flow.nodes if one.kind == "output"}
     if not outputs:

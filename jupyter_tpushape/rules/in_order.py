@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
-from .balanced import meant
+from .balanced import meant, predicts
 from .examples import sequential
 from .facts.in_order import SamplesInOrder, SharedByAll
 from .mixing import SOURCE, SUMMED, above, carried, of_a_loss
@@ -63,7 +63,14 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or "step" in evidence.facts
-    return not own or any(item.kind == "layer" for item in above(evidence, node))
+    return (
+        not own or any(item.kind == "layer" for item in above(evidence, node)) or ("step" not in evidence.facts and _shown(evidence, node))
+    )
+
+
+def _shown(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation is part of an output of the model: what a loss alone computes is not."""
+    return any(one.kind == "output" for one in evidence.flow.nodes) and predicts(evidence, node)
 
 
 def _counts(evidence: Evidence, edge: Edge, depth: int = 6) -> bool:

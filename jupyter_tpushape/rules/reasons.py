@@ -53,7 +53,8 @@ def _one_step(scanned: Shape, operands: list[Given]) -> bool:
     if any(one.spec.shape == scanned[1:] for one in operands):
         return True
     shapes = [one.spec.shape or () for one in operands]
-    made = [shape for shape in shapes if len(shape) == len(scanned) - 1 and shape[:-1] == scanned[1:-1]]
+    # Axes may have been added behind those of the step, such as the states of each channel.
+    made = [shape for shape in shapes if len(shape) >= len(scanned) - 1 and shape[: len(scanned) - 2] == scanned[1:-1]]
     return bool(made) and any(len(shape) == len(made[0]) and shape[:1] == scanned[:1] != made[0][:1] for shape in shapes)
 
 
@@ -80,7 +81,10 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
     shapes: tuple[Shape, ...] = (evidence.facts.get("scanned") or ((),))[0]
+    batches = {None, *((spec.shape or (None,))[0] for _, spec in evidence.x)}
     for scanned in shapes:
+        if scanned[:1] and scanned[0] not in batches:
+            continue  # a loop over weights that are stacked
         # Beside a tensor with one value for each of its steps, it has the batch where that one has the steps.
         beside = node.op.lower() == "scan" and any(one[:1] == scanned[1:2] != scanned[:1] for one in shapes)
         if len(scanned) > 2 and (beside or _one_step(scanned, operands)):

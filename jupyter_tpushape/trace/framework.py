@@ -161,20 +161,28 @@ class Framework(ABC):
 
     def own_weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights of the object, without those of its sublayers."""
+        return self._as_weights(self.own_variables(obj))
+
+    def own_variables(self, obj: Any) -> list[Any]:
+        """The variables of the object, without those of its sublayers."""
         inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False)
         others = {id(variable) for layer in inner for variable in _held(layer)}
-        return self._as_weights([one for one in _held(obj) if id(one) not in others])
+        return [one for one in _held(obj) if id(one) not in others]
 
     def _as_weights(self, variables: Iterable[Any]) -> tuple[Weight, ...]:
         found, ask = [], LAID.get()
         for variable in variables:
             shape = getattr(variable, "shape", None)
-            name = str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
+            name = self.weight_name(variable)
             dtype = getattr(variable, "dtype", "")
             dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
             laid = ask(variable) if ask is not None else {}
             found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True)), **laid))
         return tuple(found)
+
+    def weight_name(self, variable: Any) -> str:
+        """The name of a variable within its layer."""
+        return str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
 
     def is_variable(self, obj: Any) -> bool:
         """Whether this is a variable that is not a tensor of the backend by itself."""
@@ -187,6 +195,10 @@ class Framework(ABC):
     def trained(self, model: Any) -> list[Any]:
         """The variables that the model trains; none where it is not built."""
         return self._held(model, "trainable_variables")
+
+    def starts_at_zero(self, variable: Any) -> bool:
+        """Whether each value of a variable is zero when the training starts; not where that is unknown."""
+        return False
 
     def stepped(self, model: Any) -> list[Any] | None:
         """The variables whose values a compiled training step takes and gives back; ``None`` where a step changes any variable in its place."""

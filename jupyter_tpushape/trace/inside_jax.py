@@ -102,11 +102,17 @@ def _new(recorder: Recorder, framework: Any, parent: Call, op: str, name: str) -
 
 def _made(equation: Any) -> tuple[str, Place | None]:
     """The library's function that the user's innermost line called for an equation, and that line."""
+    names, place = called_at(equation)
+    inner = place is not None and any(is_ours(filename) for _, filename in names)
+    return (_LAYER if inner else function_between(names), place) if place is not None else ("", None)
+
+
+def called_at(equation: Any) -> tuple[list[tuple[str, str]], Place | None]:
+    """The functions that led from the user's innermost line to an equation, inner ones first, with their files, and that line."""
     traceback = getattr(equation.source_info, "traceback", None)
     names: list[tuple[str, str]] = []
     for frame in getattr(traceback, "frames", ()):
         if is_user_file(frame.file_name):
-            inner = any(is_ours(filename) for _, filename in names)
-            return _LAYER if inner else function_between(names), Place(frame.file_name, frame.line_num)
+            return names, Place(frame.file_name, frame.line_num)
         names.append((frame.function_name.rsplit(".", 1)[-1], frame.file_name))
-    return "", None
+    return names, None

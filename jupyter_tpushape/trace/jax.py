@@ -24,6 +24,7 @@ from .backend import Backend, Values
 from .gradients_jax import COUNTED, differentiates
 from .graph_jax import TraceGraph, base, dtype_name, is_sparse
 from .recorder import Recorder
+from .untrained_jax import never_trained
 from .values_jax import ProgramValues
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class Jax(Backend):
         trained = [bool(one.trainable) for one in variables]
         if graph.loop is not None and graph.results is not None and any(trained) and not differentiates(graph.program, trained):
             recorder.endless = graph.loop
+        if graph.results is not None:
+            recorder.untrained = never_trained(graph, variables, framework)
         return graph
 
     def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:

@@ -174,6 +174,14 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         values = [self.backend.read(one) for one in weights]
         optimizer.stateless_apply([self.backend.read(one) for one in optimizer.variables], values, values)
 
+    def starts_at_zero(self, variable: Any) -> bool:
+        value = getattr(variable, "_value", None)
+        if value is None:
+            return isinstance(getattr(variable, "_initializer", None), keras.initializers.Zeros)
+        # A look at the first value is enough for almost all of them.
+        known = self.backend.known(value) if getattr(value, "size", 0) else None
+        return known is not None and not known.flat[0] and not known.any()
+
     def stepped(self, model: Any) -> list[Any] | None:
         optimizer = getattr(model, "optimizer", None)
         if optimizer is None or not self.is_model(model) or self.backend.name != "jax":

@@ -26,7 +26,7 @@ class ProgramValues(Values):
         self._variables = [(tuple(one._shape), str(one._dtype), bool(one.trainable)) for one in variables]
         # A variable that the program asked for by itself is a placeholder as well.
         self._asked = {id(made): (tuple(one._shape), str(one._dtype), bool(one.trainable)) for made, one in graph.asked}
-        marked = [equation.outvars[0] for equation in self._program.eqns if _placed(equation)]
+        marked = [equation.outvars[0] for equation in self._program.eqns if is_placed(equation)]
         ends = self._program.outvars[len(self._program.outvars) - len(graph.ends) :]
         # The keys of the tensors that the trace knew; others go by themselves.
         self._keys = dict(zip(map(id, (*marked, *ends)), (*self._given, *map(id, graph.ends)), strict=True))
@@ -53,7 +53,7 @@ class ProgramValues(Values):
         values.update((variable, value) for variable, value in zip(program.constvars, self._constants, strict=True))
         values.update((variable, jnp.asarray(value, variable.aval.dtype)) for variable, value in zip(program.invars, weights, strict=True))
         for equation in program.eqns:
-            if _placed(equation):
+            if is_placed(equation):
                 made: Any = [jnp.asarray(next(left), equation.outvars[0].aval.dtype)]
             else:
                 inputs = [one.val if hasattr(one, "val") else values[one] for one in equation.invars]
@@ -71,6 +71,6 @@ class ProgramValues(Values):
         return [self._keys.get(id(one), id(one)) for one in variables]
 
 
-def _placed(equation: Any) -> bool:
+def is_placed(equation: Any) -> bool:
     """Whether an equation stands for data."""
     return bool(equation.primitive.name == "name" and equation.params["name"] == GIVEN)

@@ -147,3 +147,34 @@ def test_random_numbers_one_for_each_sample_meet_features_by_chance(tmp_path):
     assert finding.fixes[0].proof == "source"
     assert "ops.cos(t)[:, None] * x" in finding.fixes[0].patch
     assert traced(tmp_path, RATES.format(axis="[:, None]")).ok
+
+
+EMBEDDED = """
+class Encoder(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.body = layers.Dense(16)
+    def call(self, x):
+        z = self.body(x)
+        return z / jnp.linalg.norm(z{norm})
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        scores = y_pred @ y_pred.T
+        {loss}
+def build():
+    model = Encoder()
+    model.compile("sgd")
+    return model
+def data():
+    return np.zeros((64, 6), "float32"), np.zeros((64,), "int32")
+"""
+PLAIN, SHARED = (
+    "return jnp.mean(jax.nn.softmax(scores, axis=-1))",
+    "return jnp.mean(scores / jnp.sum(jnp.exp(scores)))",
+)
+
+
+def test_what_a_model_computes_is_apart_from_what_its_loss_does(tmp_path):
+    (finding,) = serious(traced(tmp_path, EMBEDDED.format(norm="", loss=PLAIN)))
+    assert (finding.rule, type(finding.fact).__name__) == ("samples-summed", "SharedByAll")
+    assert "jnp.linalg.norm(z, axis=-1, keepdims=True)" in finding.fixes[0].patch
+    assert traced(tmp_path, EMBEDDED.format(norm=", axis=-1, keepdims=True", loss=SHARED)).ok

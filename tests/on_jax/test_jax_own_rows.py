@@ -197,6 +197,56 @@ def test_a_loop_over_the_batch_of_several_tensors_swaps_those_that_have_it_in_fr
     assert all(one in finding.fixes[0].patch for one in fixed)
 
 
+MEMORY = """
+class Memory(layers.Layer):
+    def build(self, shape):
+        self.decay = self.add_weight(shape=(shape[-1], 4))
+    def call(self, x):
+        def step(state, now):
+            state = self.decay.value * state + now[..., None]
+            return state, jnp.sum(state, axis=-1)
+        start = jnp.zeros((x.shape[0], x.shape[2], 4))
+        _, made = jax.lax.scan(step, start, {over})
+        return {made}
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.memory, self.head = Memory(), layers.Dense(2)
+    def call(self, x):
+        return self.head(self.memory(x))
+def build():
+    model = Net()
+    model.compile("adam", "mse")
+    return model
+def data():
+    return np.zeros((64, 20, 6), "float32"), np.zeros((64, 20, 2), "float32")
+"""
+
+
+def test_a_step_that_gets_more_axes_in_the_loop_is_still_one_of_all_samples(tmp_path):
+    code = MEMORY.format(over="x", made="made")
+    (finding,) = serious(traced(tmp_path, code))
+    assert type(finding.fact.reason).__name__ == "ScanRows"
+    assert "jax.lax.scan(step, start, jnp.swapaxes(x, 0, 1))" in finding.fixes[0].patch
+    assert traced(tmp_path, MEMORY.format(over="jnp.swapaxes(x, 0, 1)", made="jnp.swapaxes(made, 0, 1)")).ok
+
+
+BLOCKS = """
+class Blocks(layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(3, shape[-1] + {more}, shape[-1]))
+    def call(self, x):
+        return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, self.w.value)[0]
+"""
+
+
+def test_a_loop_over_stacked_weights_goes_through_no_samples(tmp_path):
+    code = BLOCKS + "class Net" + MEMORY.partition("class Net")[2].replace("Memory()", "Blocks()")
+    (finding,) = serious(traced(tmp_path, code.replace("{more}", "1")))
+    assert type(finding.fact.reason).__name__ != "ScanRows"
+    assert traced(tmp_path, code.replace("{more}", "0")).ok
+
+
 CELL = """
 class Cell(layers.Layer):
     def __init__(self, units):

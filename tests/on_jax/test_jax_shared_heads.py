@@ -164,3 +164,57 @@ def test_a_metric_of_single_numbers_is_summed_over_all_axes(tmp_path):
     assert finding.fixes[0].proof == "source"
     assert "near.sum(axis=None)" in finding.fixes[0].patch
     assert traced(tmp_path, COUNTED.format(axis="")).ok
+
+
+BESIDE = """
+class Grouped(layers.Layer):
+    def __init__(self, heads=8, groups=2, dim=8):
+        super().__init__()
+        self.times = heads // groups
+        self.q, self.k, self.v = (layers.EinsumDense("btd,dhk->bhtk", output_shape=(n, None, dim)) for n in (heads, groups, groups))
+        self.out = layers.EinsumDense("bhtk,hkd->btd", output_shape=(None, heads * dim))
+    def call(self, x):
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        keys = {keys}
+        scores = ops.softmax(ops.matmul(q, ops.swapaxes(keys, -1, -2)))
+        return self.out(ops.matmul(scores, {values}))
+"""
+
+
+def test_values_are_repeated_as_the_keys_beside_them_are(tmp_path):
+    model = GROUPED[GROUPED.index("def build") :]
+    keys, values = (f"ops.repeat({name}, self.times, axis=1)" for name in "kv")
+    (finding,) = serious(traced(tmp_path, BESIDE.format(keys=keys, values="v") + model))
+    assert finding.fixes[0].proof == "source"
+    assert f"+        return self.out(ops.matmul(scores, {values}))" in finding.fixes[0].patch
+    assert traced(tmp_path, BESIDE.format(keys=keys, values=values) + model).ok
+
+
+ROTARY = """
+def tables(steps, dim):
+    inverse = 10000.0 ** (-{places} / dim)
+    angle = jnp.arange(steps, dtype="float32")[:, None] * inverse[None, :]
+    return jnp.cos(angle), jnp.sin(angle)
+def rotate(x, cos, sin):
+    a, b = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+class Grouped(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (layers.Dense(24) for _ in range(3))
+    def call(self, x):
+        cos, sin = tables(x.shape[1], 24)
+        q, k = rotate(self.q(x), cos, sin), rotate(self.k(x), cos, sin)
+        return jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", q, k), axis=-1) @ self.v(x)
+    def compute_output_shape(self, shape):
+        return (*shape[:-1], 24)
+"""
+
+
+def test_one_angle_turns_a_pair_of_values(tmp_path):
+    model = GROUPED[GROUPED.index("def build") :]
+    for places in ("jnp.arange(0, dim)", 'jnp.arange(dim, dtype="float32")'):
+        (finding,) = serious(traced(tmp_path, ROTARY.format(places=places) + model))
+        assert finding.fixes[0].proof == "source"
+        assert "jnp.arange(0, dim, 2" in finding.fixes[0].patch
+    assert traced(tmp_path, ROTARY.format(places="jnp.arange(0, dim, 2)") + model).ok

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongParts
 from ...rules.facts.loss import GridApart
@@ -83,6 +84,42 @@ def repeated_along(evidence: Evidence, finding: Finding, fact: OperationRaised) 
                     [line.edit(along, str(other)) for along, _ in found],
                     f"Axis {other} then has {times} times its size.",
                 )
+
+
+@of(OperationRaised)
+def repeated_alike(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The step that a tensor's sibling went through, where it made several of each of its heads: values beside keys that were repeated."""
+    for line in lines_of(evidence)[:1]:
+        for item in nodes(line.scope, ast.Assign):
+            call, target = item.value, item.targets[0]
+            if not isinstance(call, ast.Call) or not call.args or item.lineno >= line.raised.line or not isinstance(target, ast.Name):
+                continue
+            made = line.shape_of_names().get(target.id)
+            for node, shape in line.shaped():
+                axis = _more_of(shape, made)
+                # What is repeated is the first argument, and no part of the other tensor.
+                if (
+                    axis
+                    and isinstance(call.args[0], ast.Name)
+                    and isinstance(node, ast.Name)
+                    and node.id not in (target.id, call.args[0].id)
+                ):
+                    again = copy.deepcopy(call)
+                    again.args[0] = node
+                    yield (
+                        f"Repeat {node.id} along axis {axis} at {line.at}, as line {item.lineno} does for {call.args[0].id}",
+                        [line.edit(node, ast.unparse(again))],
+                        f"Both then have size {(made or ())[axis]} on that axis.",
+                    )
+
+
+def _more_of(few: Shape, many: Shape | None) -> int | None:
+    """The axis behind the batch on which one shape has several times the size of another, and no other axis differs."""
+    if many is None or len(few) != len(many):
+        return None
+    apart = [axis for axis, (a, b) in enumerate(zip(few, many, strict=True)) if a != b]
+    a, b = (few[apart[0]], many[apart[0]]) if len(apart) == 1 else (None, None)
+    return apart[0] if a and b and a > 1 and b > a and b % a == 0 else None
 
 
 @of(WrongParts)
