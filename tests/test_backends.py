@@ -24,6 +24,7 @@ HOMES = {
         "jax",
         "frames_jax",
         "gradients_jax",
+        "untrained_jax",
         "graph_jax",
         "mesh_jax",
         "values_tensorflow",

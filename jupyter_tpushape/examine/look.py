@@ -34,18 +34,13 @@ from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, of_call, overridden, refused_call
 from .breaks import (
-    along,
     anew,
     assemble_broken,
-    beyond,
     data_failed,
     entry_failed,
     error_line,
     given_to,
-    redrawn,
-    scaled,
     tracked,
-    untrained,
     with_growth,
 )
 from .broken_layers import initial_shape, on_one_sample
@@ -71,12 +66,12 @@ from .heard_jax import HeardOpenScan
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
+from .recorded import recorded
 from .row_order import orders_apart
 from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
 from .taken_apart import along_batch, exchanged
-from .unused_results import unused_results
 from .window_axes import exchanged_axes
 
 
@@ -292,42 +287,7 @@ def _trace(seen: Examined) -> None:
     with contained(seen.limits, "the program of a replica"):
         evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
-    if traced.cut is not None and program.training:
-        evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
-
-    if traced.error is None:
-        with contained(seen.limits, "the results that nothing uses"):
-            evidence.facts["unused"] = unused_results(seen)
-        evidence.facts["frozen"] = [
-            (
-                seen.call_ids.get(id(one.call), ""),
-                type(one.call.obj).__name__,
-                one.function,
-                one.layers,
-                location(one.place),
-                traced.cut == [],
-            )
-            for one in traced.frozen
-        ]
-    evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
-    evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
-    evidence.facts["untrained"] = untrained(seen) if program.training else []
-    evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
-    # A seed that only the first call creates is kept, and changes.
-    again = seen.recorder.anew is not None
-    evidence.facts["drawn"] = [(shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed]
-    evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
-    evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
-    evidence.facts["leaked"] = location(seen.recorder.leaked)
-    # Where the program breaks as well, nothing else may be told of the leak.
-    told = seen.recorder.leaked is not None and (traced.error is None or bool(seen.recorder.kept))
-    behind = seen.recorder.calls[seen.recorder.leaked_at :] if told else []
-    evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
-    evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
-    evidence.facts["kept"] = [
-        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside)
-        for one in seen.recorder.kept
-    ]
+    recorded(seen, traced)
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
 

@@ -1,0 +1,53 @@
+"""What a trace recorded beside its calls, as facts: results that are lost, weights that are not trained, random numbers, state that is kept."""
+
+from __future__ import annotations
+
+from ..internal import contained
+from ..trace.locations import defined, location
+from ..trace.ran import Run
+from .breaks import along, beyond, redrawn, scaled, untrained
+from .program import Examined
+from .unused_results import unused_results
+
+
+def recorded(seen: Examined, traced: Run) -> None:
+    """Adds the facts to the evidence."""
+    evidence = seen.evidence
+    if traced.cut is not None and seen.program.training:
+        evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
+    if traced.error is None:
+        with contained(seen.limits, "the results that nothing uses"):
+            evidence.facts["unused"] = unused_results(seen)
+        evidence.facts["frozen"] = [
+            (
+                seen.call_ids.get(id(one.call), ""),
+                type(one.call.obj).__name__,
+                one.function,
+                one.layers,
+                location(one.place),
+                traced.cut == [],
+            )
+            for one in traced.frozen
+        ]
+    evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
+    evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
+    evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
+    evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
+    # A seed that only the first call creates is kept, and changes.
+    again = seen.recorder.anew is not None
+    evidence.facts["drawn"] = [(shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed]
+    evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
+    evidence.facts["returned"] = [(str(one.name), location(defined(type(one).result))) for one in seen.recorder.returned]
+    evidence.facts["leaked"] = location(seen.recorder.leaked)
+    # Where the program breaks as well, nothing else may be told of the leak.
+    told = seen.recorder.leaked is not None and (traced.error is None or bool(seen.recorder.kept))
+    behind = seen.recorder.calls[seen.recorder.leaked_at :] if told else []
+    evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
+    evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
+    evidence.facts["kept"] = [
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside)
+        for one in seen.recorder.kept
+    ]
+
+
+__all__ = ["recorded"]
