@@ -188,7 +188,7 @@ def _look(program: Program) -> Examined:
         evidence.facts["arrays"] = arrays_of(seen)
     else:
         evidence.facts["orders"] = orders_apart(seen)
-        evidence.facts["exchanged"] = exchanged_axes(seen)
+        evidence.facts["swapped_axes"] = exchanged_axes(seen)
     if (raised_in_stage := stage_error(seen)) is not None:
         data_failed(seen, raised_in_stage)
         return seen

@@ -31,7 +31,7 @@ must be larger than 1.""",
 @check(order=2)
 def data_axes_mixed(evidence: Evidence) -> Iterator[Finding]:
     """Windows of a series whose two axes a reshape exchanges."""
-    found = evidence.facts.get("exchanged")
+    found = evidence.facts.get("swapped_axes")
     if found is not None:
         code = found.text if len(found.text) <= _LONG else f"{found.text[: _LONG - 1]}…"
         fact = StepsMixed(show(found.array.path), code, found.call.lineno, found.steps, found.features)

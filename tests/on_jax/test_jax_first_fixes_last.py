@@ -32,7 +32,7 @@ def data():
 ])  # fmt: skip
 def test_an_index_is_picked_within_a_sample_and_the_classes_do_not_become_as_many_as_the_samples(tmp_path, lines, fixed):
     (finding,) = serious(traced(tmp_path, METRIC.format(lines=lines)))
-    assert (finding.rule, "Axis 0 is the batch" in finding.why) == ("metric-raises", True)
+    assert (finding.rule, "over axis 0, the samples" in finding.why) == ("metric-raises", True)
     assert fixed in finding.fixes[0].patch
     assert not any("Dense" in fix.patch for fix in finding.fixes)
 

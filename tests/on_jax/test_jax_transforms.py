@@ -92,7 +92,7 @@ BROKEN = {
         "in_axes=(0, None)",
     ),
     "floats as indices": (
-        layer("return jnp.take(self.w.value, x[..., 0], axis=0)"),
+        layer("return jnp.take(self.w.value, x[..., 0], axis=0)").replace("layers.Dense(6), ", ""),
         "dtype='float32'",
         'ops.cast(x[..., 0], "int32")',
     ),

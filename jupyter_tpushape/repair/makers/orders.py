@@ -48,7 +48,7 @@ def one_order(evidence: Evidence, finding: Finding) -> Made:
 
 def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
     """The windows of a series without the reshape, and the model's input declared so."""
-    found = evidence.facts.get("exchanged")
+    found = evidence.facts.get("swapped_axes")
     if found is None:
         return
     shape = (found.steps, found.features)
