@@ -39,6 +39,28 @@ def build():
     return model
 
 """
+_FRAMES = """
+frames = np.zeros((20, 9, 6, 6, 1), "float32")
+
+def build():
+    i = keras.Input((None, 6, 6, 1))
+    x = L.ConvLSTM2D(2, 3, padding='same', return_sequences=True)(i)
+    model = keras.Model(i, L.Conv3D(1, 3, padding='same', activation='sigmoid')(x))
+    model.compile('sgd', 'binary_crossentropy')
+    return model
+
+"""
+_TEXTS = """
+texts = np.arange(32 * 11).reshape(32, 11) % 20
+
+def build():
+    i = keras.Input((None,), dtype='int32')
+    x = L.GRU(8, return_sequences=True)(L.Embedding(20, 4)(i))
+    model = keras.Model(i, L.Dense(20, activation='softmax')(x))
+    model.compile('sgd', 'sparse_categorical_crossentropy')
+    return model
+
+"""
 _PAIRS = """
 first, second, target = x_all, x_all[:, :5], y_all % 2
 
@@ -257,6 +279,24 @@ y = y_all[: int(0.5 * len(x_all))]
 return x, y
 """,
         ("    y = y_all[: int(0.5 * len(x_all))]", "    y = y_all[:n]"),
+    ),
+    "frames shifted along the samples": of_data(
+        """
+x = frames[:, :-1]
+y = frames[1:, :]
+return x, y
+""",
+        ("    y = frames[1:, :]", "    y = frames[:, 1:]"),
+        head=_FRAMES,
+    ),
+    "words shifted along the samples, beside others": of_data(
+        """
+given = texts[:, 0 : texts.shape[1] - 1]
+wanted = texts[1 : texts.shape[1]]
+return given, wanted
+""",
+        ("    wanted = texts[1 : texts.shape[1]]", "    wanted = texts[:, 1:texts.shape[1]]"),
+        head=_TEXTS,
     ),
     "a loop that ends one step earlier": of_data(
         """
