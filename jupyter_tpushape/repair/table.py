@@ -647,6 +647,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "samples-in-order": (in_order.along_steps, in_order.loop_through_steps),
     "shuffled-apart": (orders.one_order,),
     "softmax-axis": (weighted.along_sum,),
+    "normalized-over-batch": (operations.features_axis,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         trackers.own_metrics,

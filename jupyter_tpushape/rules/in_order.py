@@ -82,25 +82,41 @@ def _counts(evidence: Evidence, edge: Edge, depth: int = 6) -> bool:
     return maker.kind == "op" and depth > 0 and bool(given) and all(_counts(evidence, one, depth - 1) for one in given)
 
 
-# What one number may go through on its way to a division.
-_SCALAR = ("Sqrt", "Maximum", "AddV2", "Add", "Pow")
+# What one number may go through on its way to a division, or to a product with its inverse.
+_SCALAR = ("Sqrt", "Rsqrt", "Maximum", "AddV2", "Add", "Pow", "Squeeze", "Reshape")
+_INVERSE = ("Rsqrt", "Reciprocal", "RealDiv")
 
 
 @check(order=43)
 def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
     """Divisions inside a model of each sample by the sum or norm of the whole batch that the sample is part of."""
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id) if node.op in ("RealDiv", "DivNoNan") else []
-        if len(edges) != 2 or edges[1].spec.shape != () or not _in_model(evidence, node) or (carried(evidence, edges[0]) or {}).get(0) != 1:
+        edges = evidence.flow.into(node.id) if node.op in ("RealDiv", "DivNoNan", "Mul") else []
+        if node.op == "Mul" and len(edges) == 2:
+            edges.sort(key=lambda edge: evidence.flow.node(edge.source).op in _INVERSE)
+            if evidence.flow.node(edges[1].source).op not in _INVERSE:
+                continue
+        if len(edges) != 2 or not _is_number(edges[1]) or not _in_model(evidence, node) or (carried(evidence, edges[0]) or {}).get(0) != 1:
             continue
         total = _total(evidence, edges[1])
         whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
         if total is None or whole is None or len(whole.spec.shape or ()) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        of_it = whole.source in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        of_it = _each(evidence, whole.source) in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
         if of_it and not meant(evidence, node):
             fact = SharedByAll(Who.of(total), whole.spec.shape or (), Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edges[1].id,), total.called or node.called)
+
+
+def _each(evidence: Evidence, source: str) -> str:
+    """What is squared or made positive before it is summed."""
+    node = evidence.flow.node(source)
+    given = {edge.source for edge in evidence.flow.into(source)}
+    return _each(evidence, given.pop()) if node.kind == "op" and node.op in ("Square", "Abs", "Mul", "Pow") and len(given) == 1 else source
+
+
+def _is_number(edge: Edge) -> bool:
+    return edge.spec.shape is not None and all(n == 1 for n in edge.spec.shape)
 
 
 def _total(evidence: Evidence, edge: Edge) -> Node | None:
@@ -110,7 +126,10 @@ def _total(evidence: Evidence, edge: Edge) -> Node | None:
         given = evidence.flow.into(node.id)
         if node.kind == "op" and node.op in ("Sum", "Norm"):
             return node
-        if node.op not in _SCALAR or len(given) != 1 or given[0].spec.shape != ():
+        if node.op == "RealDiv" and len(given) == 1:  # one divided by a number
+            edge = given[0]
+            continue
+        if node.op not in _SCALAR or len(given) != 1 or not _is_number(given[0]):
             return None
         edge = given[0]
     return None

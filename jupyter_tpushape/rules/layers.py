@@ -48,6 +48,7 @@ from .facts.states import States
 from .handed_over import overriding_finding
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
+from .layer_axes import without_size
 from .layer_rules import ATTENTION, AXIS, CODE, OPERATION, RAISES, RANK, RESHAPE, UNKNOWN, WINDOW
 from .lines import line_raised
 from .reasons import reason
@@ -131,6 +132,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         merge_shapes,
         _reshape_size,
         _window_size,
+        without_size,
         _unknown_axis,
         _attention_shapes,
     ):

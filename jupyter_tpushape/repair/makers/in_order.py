@@ -82,15 +82,15 @@ def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -
     """One number for each sample: the function along the last axis, which stays as an axis of size 1."""
     for line in lines_at(evidence, finding.location):
         call = line.call()
-        if (
-            call is not None
-            and _plain(called(call)).endswith(_plain(fact.operation.op))
-            and line.keyword("axis") is None
-            and len(call.args) < 2
-        ):
+        name = _plain(called(call)) if call is not None else ""
+        if call is None or line.keyword("axis") is not None or len(call.args) > 1:
+            continue
+        # A norm is a sum and more; what normalizes gives back all axes by itself.
+        if name.endswith((_plain(fact.operation.op), "norm", "normalize")):
+            more = f"axis={fact.axis}" if name.endswith("normalize") else f"axis={fact.axis}, keepdims=True"
             yield (
-                f"Pass axis={fact.axis} and keepdims=True to {called(call)} at {line.at}",
-                [line.more(call, f"axis={fact.axis}, keepdims=True")],
+                f"Pass {more.replace(', ', ' and ')} to {called(call)} at {line.at}",
+                [line.more(call, more)],
                 "Each sample is then divided by its own number.",
             )
 

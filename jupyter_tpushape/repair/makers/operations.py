@@ -207,6 +207,11 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def features_axis(evidence: Evidence, finding: Finding) -> Made:
+    """The axis of the features for a layer that works along the batch."""
+    yield setting(evidence.flow.node(finding.nodes[0]), "axis", -1, "", "Each sample is then processed separately.")
+
+
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     """A transpose in place of a reshape in the user's own code."""
     from .transposed import permutation

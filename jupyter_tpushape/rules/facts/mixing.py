@@ -327,6 +327,29 @@ class SoftmaxOverBatch(Fact, frozen=True):
         return Side("an inner axis"), Side("the batch axis")
 
 
+class NormalizedOverBatch(Fact, frozen=True):
+    """``layer`` works along ``axis`` of ``shape``, the samples; ``raises``: it cannot even be built so."""
+
+    layer: Who
+    shape: Shape
+    axis: int
+    raises: bool = False
+
+    def message(self) -> str:
+        return f"{named(self.layer)} works along axis {self.axis} of {show_shape(self.shape)}, which is the batch."
+
+    def why(self) -> str:
+        follows = (
+            "Its weights need a known size of that axis, and a batch has none."
+            if self.raises
+            else "Each sample's result depends on the other samples, and a sample alone gives a different one."
+        )
+        return f"{follows} The features are axis -1."
+
+    def sides(self) -> Sides:
+        return Side("an inner axis"), Side(f"axis {self.axis}, the batch")
+
+
 class NormedOverBatch(Fact, frozen=True):
     """A norm of ``shape`` over its samples, of which ``product`` then compares every one with every other."""
 
