@@ -74,6 +74,16 @@ model = keras.Model(i, L.Dense(1)(h))
     "a normalization whose result has no name": ("unused-result", Own(
         _net("h = self.first(inputs)", "self.norm(h)", "return self.head(h)"),
         (("        self.norm(h)", "        h = self.norm(h)"),))),
+    "a dropout whose result has no name": ("unused-result", Own(model_of("""
+i = keras.Input((6,))
+x = L.Dense(8, activation="relu")(i)
+L.Dropout(0.5)(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", _DATA), (("    L.Dropout(0.5)(x)", "    x = L.Dropout(0.5)(x)"),))),
+    "an activation of a model whose result has no name": ("unused-result", Own(
+        _net("x = self.second(inputs)", "self.relu(x)", "return self.head(x)").replace("self.norm =", "self.relu ="
+        ).replace("L.LayerNormalization()", "L.ReLU()"),
+        (("        self.relu(x)", "        x = self.relu(x)"),))),
     "attention on what is not normalized": ("unused-result", Own("""
 class Block(L.Layer):
     def __init__(self):

@@ -7,6 +7,7 @@ nothing about which layers are trained.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,48 +21,62 @@ from .given_names import Texts
 
 @dataclass(frozen=True)
 class UnusedResult:
-    """A result that is lost at ``place``, and the layers with trained weights that only it was computed with; ``nodes``: those that are shown."""
+    """A result that is lost at ``place``, and the layers that only it was computed with; ``nodes``: those that are shown.
+
+    ``trained``: they train weights. Without that, a result is lost by mistake only if no name holds it.
+    """
 
     layers: tuple[Who, ...]
     nodes: tuple[str, ...]
+    trained: bool
     name: str
     how: str
     by: int
     place: Location
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    layer: Who
+    node: str
+    place: tuple[str, int]
+    trained: bool
+
+
 def unused_results(seen: Any) -> list[UnusedResult]:
     """The lost results of a traced program, in the order of their layers."""
-    found: dict[tuple[str, int], tuple[Unread, tuple[str, int], list[tuple[Who, str]]]] = {}
+    found: dict[tuple[str, int], tuple[Unread, list[_Candidate]]] = {}
     texts: dict[str, Texts] = {}
-    for layer, node, place in _candidates(seen):
-        tree = texts.setdefault(place[0], Texts.of(place[0])).tree(place[0])
-        lost = unread(tree, place[1]) if tree is not None else None
-        if lost is not None:
-            line = lost.statement.lineno
-            found.setdefault((place[0], line), (lost, (place[0], line), []))[2].append((layer, node))
+    for one in _candidates(seen):
+        file, line = one.place
+        tree = texts.setdefault(file, Texts.of(file)).tree(file)
+        lost = unread(tree, line) if tree is not None else None
+        if lost is not None and (one.trained or lost.how == "dropped"):
+            found.setdefault((file, lost.statement.lineno), (lost, []))[1].append(one)
     return [
         UnusedResult(
-            tuple(who for who, _ in layers), tuple(node for _, node in layers if node), lost.name, lost.how, lost.by, where
+            tuple(one.layer for one in lost_by), tuple(one.node for one in lost_by if one.node), any(one.trained for one in lost_by),
+            lost.name, lost.how, lost.by, where,
         )
-        for lost, at, layers in found.values()
+        for at, (lost, lost_by) in found.items()
         if (where := location(at)) is not None
     ]  # fmt: skip
 
 
-def _candidates(seen: Any) -> Any:
-    """Layers that train weights without an effect, each with its node, if it has one, and the line that called it."""
+def _candidates(seen: Any) -> Iterator[_Candidate]:
+    """Layers without an effect, each with its node, if it has one, and the line that called it."""
     evidence: Evidence = seen.evidence
-    for call in seen.run.unused:
+    for call, trained in seen.run.unused:
         node = seen.call_ids.get(id(call), "")
         if node and call.called is not None:
-            yield Who.of(evidence.flow.node(node)), node, call.called
+            yield _Candidate(Who.of(evidence.flow.node(node)), node, call.called, trained)
     adapter = seen.adapter
     network = adapter.graph_network(seen.model) if adapter.is_model(seen.model) else None
     for layer in adapter.beside(network) if network is not None else ():
-        place = _called(seen, layer)
-        if place is not None and getattr(layer, "trainable", False) and any(weight.trainable for weight in adapter.weights(layer)):
-            yield Who(str(layer.name), type(layer).__name__, "layer", location(place)), "", place
+        place = _called(seen, layer) if adapter.is_layer(layer) else None
+        if place is not None:
+            trained = bool(getattr(layer, "trainable", False)) and any(weight.trainable for weight in adapter.weights(layer))
+            yield _Candidate(Who(str(layer.name), type(layer).__name__, "layer", location(place)), "", place, trained)
 
 
 def _called(seen: Any, layer: Any) -> tuple[str, int] | None:

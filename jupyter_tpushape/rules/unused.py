@@ -22,7 +22,8 @@ def data():
 UNUSED = rule(
     "unused-result", "Nothing uses the result of a layer", severity="silent", source="keras/src/models/functional.py; Keras warns: Gradients do not exist for variables",
     fails=_MODEL.format("i"), passes=_MODEL.format("x"),
-    doc="""Reported if two things hold: no output and no loss depends on a layer that has trainable weights, and no line reads the name that holds its result.
+    doc="""Reported if two things hold: no output and no loss depends on a layer that has trainable weights, and no line reads the name that holds its result. A layer
+without weights is reported only if no name holds its result.
 A result that a layer returns to its caller is not reported, nor one that is kept in an attribute or in a name that begins with `_`.""",
 )  # fmt: skip
 
@@ -33,7 +34,7 @@ def unused_results(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where:
         return
     for lost in evidence.facts.get("unused", ()):
-        fact = ResultUnused(lost.layers, lost.name, lost.how, lost.by, lost.place, bool(lost.nodes))
+        fact = ResultUnused(lost.layers, lost.name, lost.how, lost.by, lost.place, bool(lost.nodes), lost.trained)
         near = lost.nodes or tuple(_beside(evidence, lost.place, lost.by))
         yield Finding.of(UNUSED.id, "silent", fact, near, location=lost.place)
 

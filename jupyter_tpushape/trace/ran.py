@@ -57,8 +57,8 @@ class Run:
     fed: dict[KeyPath, Any] = field(default_factory=dict)
     # What keeps every gradient of the loss from the weights: types of operations and the calls they are in. ``None``: one arrives, or nobody knows.
     cut: list[tuple[str, Any]] | None = None
-    # The calls of layers with trained weights that none of the program's ends depends on.
-    unused: list[Call] = field(default_factory=list)
+    # The calls of layers that none of the program's ends depends on, and whether they train weights.
+    unused: list[tuple[Call, bool]] = field(default_factory=list)
     # Functions that were compiled while a framework inferred shapes, and read the weights of that moment.
     frozen: list[Frozen] = field(default_factory=list)
 

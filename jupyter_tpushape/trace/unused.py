@@ -1,4 +1,4 @@
-"""Layers with trained weights whose results no end of the program depends on: the loss is computed without them."""
+"""Layers whose results no end of the program depends on: the loss is computed without them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from .recorder import Call, Recorder
 
 
-def unused(framework: Framework, recorder: Recorder, graph: Any, ends: list[Any]) -> Iterator[Call]:
-    """The outermost calls of such layers, in the order in which they ran.
+def unused(framework: Framework, recorder: Recorder, graph: Any, ends: list[Any]) -> Iterator[tuple[Call, bool]]:
+    """The outermost calls of such layers, in the order in which they ran, and whether they train weights; all others are the framework's own.
 
     A result that a composite layer returns is the composite's to give, whether anyone takes it or not. A layer of which another call
     is used is trained by that one.
@@ -22,9 +22,9 @@ def unused(framework: Framework, recorder: Recorder, graph: Any, ends: list[Any]
     used = {id(call.obj) for call in calls if id(call) not in dead}
     trained = _trained(framework, recorder)
     for call in calls:
-        alone = id(call) in dead and id(call) in trained and id(call.obj) not in used
+        alone = id(call) in dead and (id(call) in trained or call.opaque) and id(call.obj) not in used
         if alone and not _returned(call) and all(id(one) not in dead for one in _around(call)):
-            yield call
+            yield call, id(call) in trained
 
 
 def outside(mine: set[int], operations: Iterable[Any], of: Callable[[Any], Any]) -> list[Any]:

@@ -10,6 +10,7 @@ class ResultUnused(Fact, frozen=True):
     """The result of ``layers`` is lost at ``place``: ``name`` holds it, and ``how`` is what becomes of that (see ``examine.dead_names``).
 
     ``inside``: the model has the layers; a functional model does not have those that none of its outputs depends on.
+    ``trained``: they train weights.
     """
 
     layers: tuple[Who, ...]
@@ -18,6 +19,7 @@ class ResultUnused(Fact, frozen=True):
     by: int
     place: Location
     inside: bool = True
+    trained: bool = True
 
     def message(self) -> str:
         who = named(self.layers[-1])
@@ -39,7 +41,8 @@ class ResultUnused(Fact, frozen=True):
                 f"{who} {'is' if len(names) == 1 else 'are'} not part of the model: none of its outputs depends on what is computed there."
             )
         verb = "has" if len(names) == 1 else "have"
-        return f"{who} {verb} no effect on the predictions, and the weights are not trained. No error is raised."
+        untrained = ", and the weights are not trained" if self.trained else ""
+        return f"{who} {verb} no effect on the predictions{untrained}. No error is raised."
 
     def sides(self) -> Sides:
         return Side("a result that the loss depends on"), Side("a result that nothing reads")
