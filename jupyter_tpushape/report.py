@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from .files import write_text
+from .flow.decoding import decoded
 from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
 from .flow.sound import Unsound
@@ -158,7 +159,7 @@ class Report:
         if not isinstance(text, (str, bytes, bytearray, memoryview)):
             raise TypeError(f"A report is loaded from text, but this is {type(text).__name__}: use the output of report.to_json().")
         try:
-            wire = msgspec.json.decode(text, type=WireReport)
+            wire = decoded(text, WireReport)
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise ValueError(f"This is not a tpushape report: {error}. Expected the output of report.to_json().") from None
         if wire.version != VERSION:

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ..flow.decoding import converted
+
 MOST = 256
 MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
@@ -91,7 +93,7 @@ def load(path: Path) -> Any:
 def usable(found: Any) -> bool:
     """Whether this is an answer in all that is read of it."""
     try:
-        answer: _Refusal | _Compiled = msgspec.convert(found, _Refusal | _Compiled)
+        answer: _Refusal | _Compiled = converted(found, _Refusal | _Compiled)
     except (msgspec.ValidationError, RecursionError):
         return False
     return answer.ok == isinstance(answer, _Compiled)

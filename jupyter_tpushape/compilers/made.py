@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ..flow.decoding import converted
 from ..flow.paths import to_wire
 from ..graph.program import foreign
 from . import cache, hlo, process
@@ -65,7 +66,7 @@ def read(key: str) -> tuple[Lowered, dict[str, Any]] | None:
     place = cache.place("made", key)
     found = cache.load(place)
     try:
-        kept = msgspec.convert(found, _Kept)
+        kept: _Kept = converted(found, _Kept)
     except (msgspec.ValidationError, RecursionError):
         return None
     if not cache.usable(kept.answer):

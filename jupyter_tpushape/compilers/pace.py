@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ..flow.decoding import converted
 from . import cache
 
 # The last compilations that are remembered, and how many of them, the nearest in size, an expectation is made of.
@@ -56,6 +57,7 @@ def _place() -> Any:
 
 def _known() -> list[Took]:
     try:
-        return msgspec.convert(cache.load(_place()), list[Took])
+        found: list[Took] = converted(cache.load(_place()), list[Took])
+        return found
     except (msgspec.ValidationError, RecursionError):
         return []

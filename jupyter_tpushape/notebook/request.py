@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ..flow.decoding import decoded
+
 # Names of variables and a target; a request of more than this is no request of ours.
 MOST_BYTES = 16_384
 _Text = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -52,7 +54,7 @@ def parse(message: Any) -> Request:
     if len(text) > MOST_BYTES:
         raise BadRequest(f"jupyter_tpushape in the kernel received a message of {len(text)} characters; the limit is {MOST_BYTES}.")
     try:
-        return msgspec.json.decode(text, type=Request)
+        return decoded(text, Request)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise BadRequest(
             f"jupyter_tpushape in the kernel does not understand the request ({error}). The sidebar and the kernel may have different versions: restart both.",
@@ -66,6 +68,6 @@ class _Named(msgspec.Struct):
 
 def _id_of(text: str) -> str:
     try:
-        return msgspec.json.decode(text, type=_Named).id[:128]
+        return decoded(text, _Named).id[:128]
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return ""

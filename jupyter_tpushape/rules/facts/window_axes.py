@@ -17,7 +17,7 @@ class StepsMixed(Fact, frozen=True):
 
     def message(self) -> str:
         before, after = f"({self.steps}, {self.features})", f"({self.features}, {self.steps})"
-        return f"`{self.code}` at line {self.line} reshapes each sample of {self.path} from {before} to {after}: it swaps axes without moving the values."
+        return f"Line {self.line}, `{self.code}`, reshapes each sample of {self.path} from {before} to {after}: it swaps axes without moving the values."
 
     def why(self) -> str:
         return "A reshape keeps the order in memory, so each row now has values of several steps and features. Use the windows as they are, or transpose them."
