@@ -87,7 +87,7 @@ def test_what_is_meant_is_not_reported(tmp_path, lib, case):
 def test_the_lost_layers_are_those_that_fit_leaves_as_they_were(tmp_path, lib, case):
     own: Own = UNUSED[case][1]
     report = run(tmp_path, lib, own.source)
-    (found,) = [one for one in report.findings if one.rule == "unused-result"]
+    found = next(one for one in report.findings if one.rule == "unused-result")
     assert found.severity == "silent"
     if not found.fact.inside or not found.fact.trained:
         return  # a functional model does not have the layer at all
@@ -155,3 +155,19 @@ def test_a_name_is_unread_exactly_if_the_function_returns_the_same_without_its_s
         parts[target] = parts[source] | {at}
     for at in range(len(steps)):
         assert (unread(tree, at + 2) is None) == (at in parts[end])
+
+
+# Each has two places that could take the result, or none: only a person knows which.
+OPEN = {
+    "a projection beside a sum": (
+        "side = self.second(inputs)\n        h = self.first(inputs)\n        return self.head(h + tf.pad(inputs, [[0, 0], [0, 2]]))"
+    ),
+    "an embedding of places that is not added": "more = self.first(tf.ones((1, 6)))\n        return self.head(self.second(inputs))",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("case", OPEN)
+def test_no_place_is_chosen_where_there_are_several_or_none(tmp_path, lib, case):
+    (found,) = [one for one in run(tmp_path, lib, NET.format(lines=OPEN[case])).findings if one.rule == "unused-result"]
+    assert not any(fix.verified for fix in found.fixes)

@@ -84,6 +84,25 @@ model = keras.Model(i, L.Dense(1)(x))
         _net("x = self.second(inputs)", "self.relu(x)", "return self.head(x)").replace("self.norm =", "self.relu ="
         ).replace("L.LayerNormalization()", "L.ReLU()"),
         (("        self.relu(x)", "        x = self.relu(x)"),))),
+    "a gate that the block does not return": ("unused-result", Own("""
+def gated(x):
+    gate = L.Dense(8, activation="sigmoid")(x)
+    out = L.Multiply()([x, gate])
+    return x
+""" + model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(1)(gated(L.Dense(8)(i))))
+""", _DATA), (("    return x", "    return out"),))),
+    "what is mixed with its inputs, and the head that takes one of them": ("unused-result", Own(
+        _net("x = self.first(inputs)", "mixed = self.second(tf.concat([inputs, x], axis=-1))", "return self.head(x)"),
+        (("        return self.head(x)", "        return self.head(mixed)"),))),
+    "several results without a name": ("unused-result", Own(model_of("""
+i = keras.Input((6,))
+x = L.Dense(8, activation="relu")(i)
+L.BatchNormalization()(x)
+L.Dropout(0.25)(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", _DATA), (("    L.BatchNormalization()(x)", "    x = L.BatchNormalization()(x)"), ("    L.Dropout(0.25)(x)", "    x = L.Dropout(0.25)(x)")))),
     "attention on what is not normalized": ("unused-result", Own("""
 class Block(L.Layer):
     def __init__(self):
