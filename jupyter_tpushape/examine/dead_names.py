@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..flow.syntax import Function, called
+from ..flow.syntax import Function, loaded, makes_object
 
 # Of a tensor, these are read without its values.
 _STATIC = frozenset({"shape", "dtype", "ndim", "name"})
@@ -59,8 +59,6 @@ class _Text:
     def unread(self, statement: ast.stmt, depth: int) -> Unread | None:
         if isinstance(statement, ast.Expr):
             return Unread(statement, "", "dropped") if isinstance(statement.value, ast.Call) and not depth else None
-        if depth and any(_makes_object(one) for one in ast.walk(statement)):
-            return None  # a model that is made of a tensor keeps it
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
         if not name or name.startswith("_") or depth > _MOST or self._shared(statement, name):
@@ -71,7 +69,8 @@ class _Text:
                 return passed or Unread(statement, name, "unread")
             if _reads(after, name):
                 # What is computed of it may be read by nothing either.
-                passed = self.unread(after, depth + 1) if after is not statement and isinstance(after, ast.Assign) else None
+                further = after is not statement and isinstance(after, ast.Assign) and not _keeps(after, name)
+                passed = self.unread(after, depth + 1) if further else None
                 if passed is None:
                     return None
             if isinstance(after, ast.Assign) and [ast.unparse(one) for one in after.targets] == [name]:
@@ -115,10 +114,11 @@ class _Text:
         return False
 
 
-def _makes_object(node: ast.AST) -> bool:
-    """Whether a call makes an object that is not called at once, by the names that classes have."""
-    name = called(node)
-    return bool(name) and name[0].isupper() and len(getattr(node, "args", ())) + len(getattr(node, "keywords", ())) > 1
+def _keeps(statement: ast.stmt, name: str) -> bool:
+    """Whether an object is made of what a name holds, such as a model, which keeps it."""
+    return any(
+        makes_object(call) and name in loaded(call) - loaded(call.func) for call in ast.walk(statement) if isinstance(call, ast.Call)
+    )
 
 
 def _reads(node: ast.AST, name: str) -> bool:

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ..flow import Location
 from ..internal import contained
+from ..trace.frozen import Frozen
 from ..trace.locations import defined, location
 from ..trace.ran import Run
 from .breaks import along, beyond, redrawn, scaled, untrained
 from .program import Examined
 from .unused_results import unused_results
+
+
+@dataclass(frozen=True)
+class FrozenMethod:
+    """The method ``function`` of ``cls``, at ``place``, that has the weights of ``layers`` as constants; ``alone``: the loss reads no weight at all."""
+
+    node: str
+    cls: str
+    function: str
+    layers: tuple[str, ...]
+    place: Location | None
+    alone: bool
+
+
+def _method(seen: Examined, found: Frozen) -> FrozenMethod:
+    alone = seen.run is not None and seen.run.cut == []
+    node, cls = seen.call_ids.get(id(found.call), ""), type(found.call.obj).__name__
+    return FrozenMethod(node, cls, found.function, found.layers, location(found.place), alone)
 
 
 def recorded(seen: Examined, traced: Run) -> None:
@@ -18,17 +40,7 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
-        evidence.facts["frozen"] = [
-            (
-                seen.call_ids.get(id(one.call), ""),
-                type(one.call.obj).__name__,
-                one.function,
-                one.layers,
-                location(one.place),
-                traced.cut == [],
-            )
-            for one in traced.frozen
-        ]
+        evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
@@ -50,4 +62,4 @@ def recorded(seen: Examined, traced: Run) -> None:
     ]
 
 
-__all__ = ["recorded"]
+__all__ = ["FrozenMethod", "recorded"]

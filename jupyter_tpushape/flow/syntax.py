@@ -48,6 +48,11 @@ def called(call: ast.AST | None) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
+def makes_object(call: ast.AST) -> bool:
+    """Whether a call makes an object, by the names that classes have."""
+    return called(call)[:1].isupper()
+
+
 def loaded(node: ast.AST) -> set[str]:
     """The names in a tree, without what they are attributes of."""
     return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}

@@ -37,6 +37,6 @@ A model that is called on data before `fit` has its weights by then, and is not 
 @check(order=44, backend="tensorflow")
 def frozen_weights(evidence: Evidence) -> Iterator[Finding]:
     """Compiled methods with weights inside that the training step never reads."""
-    for node, cls, function, layers, place, alone in evidence.facts.get("frozen", ()):
-        fact = FrozenWeights(cls, function, layers, alone)
-        yield Finding.of(FROZEN.id, "error" if alone else "silent", fact, (node,) if node else (), location=place)
+    for one in evidence.facts.get("frozen", ()):
+        fact = FrozenWeights(one.cls, one.function, one.layers, one.alone)
+        yield Finding.of(FROZEN.id, "error" if one.alone else "silent", fact, (one.node,) if one.node else (), location=one.place)

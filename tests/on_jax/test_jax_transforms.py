@@ -122,6 +122,12 @@ def test_the_cause_is_told_and_a_line_that_mends_it_is_written(tmp_path, code, s
     assert not fix or (finding.fixes[0].verified and fix in finding.fixes[0].patch)
 
 
+def test_indices_that_a_layer_computes_leave_that_layer_without_a_gradient_once_they_are_cast(tmp_path):
+    found = [one for one in traced(tmp_path, layer("return jnp.take(self.w.value, x[..., 0], axis=0)")).findings if one.serious]
+    assert [(one.rule, bool(one.behind)) for one in found] == [("op-shapes", False), ("weights-untrained", True)]
+    assert not found[0].fixes[0].verified
+
+
 @pytest.mark.parametrize("code", [step(), layer("return jax.vmap(lambda row: row @ self.w.value)(x)")], ids=["step", "map"])
 def test_the_same_without_the_fault_is_ok(tmp_path, code):
     assert traced(tmp_path, code).ok

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.dead_names import unread
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import called
+from ...flow.syntax import makes_object
 from ...rules.facts.unused import ResultUnused
 from ..edits import Edit, Statement
 from ..edits.expression import IT
@@ -102,13 +102,8 @@ def _taken(line: Line, statement: ast.stmt, name: str, by: int) -> list[ast.Name
     (place,) = places
     if isinstance(place, ast.Return) and place.value in loads:
         return [place.value]  # type: ignore[list-item]
-    calls = [call for call in nodes(place, ast.Call) if _passed(call, name) and not _makes_object(call)] if place is not None else []
+    calls = [call for call in nodes(place, ast.Call) if _passed(call, name) and not makes_object(call)] if place is not None else []
     return _passed(calls[0], name) if len(calls) == 1 else []
-
-
-def _makes_object(call: ast.Call) -> bool:
-    """Whether a call makes an object of the tensor, such as a model, by the names that classes have."""
-    return called(call)[:1].isupper()
 
 
 def _statement(held: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
