@@ -11,6 +11,7 @@ from written_blocks import BLOCKS
 from written_calls import CALLS
 from written_created import CREATED
 from written_data import DATA
+from written_entries import ENTRIES
 from written_folded import FOLDED
 from written_mapped import MAPPED
 from written_meant import MEANT
@@ -66,6 +67,7 @@ PROGRAMS = {
     **REPORTED,
     **UNUSED,
     **RESTORED,
+    **ENTRIES,
 }
 
 

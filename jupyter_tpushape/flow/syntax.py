@@ -53,6 +53,12 @@ def makes_object(call: ast.AST) -> bool:
     return called(call)[:1].isupper()
 
 
+def is_new_axis(index: ast.AST) -> bool:
+    """Whether a part of an index inserts an axis of size 1: ``None``, or a library's name for it."""
+    named = index.attr if isinstance(index, ast.Attribute) else getattr(index, "id", "")
+    return (isinstance(index, ast.Constant) and index.value is None) or named == "newaxis"
+
+
 def loaded(node: ast.AST) -> set[str]:
     """The names in a tree, without what they are attributes of."""
     return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}

@@ -177,7 +177,8 @@ def data():
 
 def _states(at: Break) -> Explained:
     keeps = tuple(at.evidence.arguments(at.node.id).get("state_sizes") or ())
-    states = _handed(at.evidence.given)
+    cell = bool(at.shape) and len(at.shape or ()) == 2
+    states = _handed(at.evidence.given, len(keeps) if cell else 0)
     if not keeps or not states:
         return None
     shapes = tuple(one.spec.shape for one in states)
@@ -189,16 +190,18 @@ def _states(at: Break) -> Explained:
     encoders = [one.giver for one in states if one.giver is not None]
     names = tuple(dict.fromkeys(one.name for one in encoders))
     joined = any(one.op == "Bidirectional" for one in encoders)
-    return STATES.id, States(Who.of(at.node), keeps, shapes, at.node.op == "Bidirectional", names, joined)
+    return STATES.id, States(Who.of(at.node), keeps, shapes, at.node.op == "Bidirectional", names, joined, cell)
 
 
-def _handed(given: list[Given]) -> list[Given]:
-    """The states among a layer's inputs: by name, or those after the sequence in a list."""
+def _handed(given: list[Given], of_cell: int = 0) -> list[Given]:
+    """The states among a layer's inputs: by name, or those after the sequence in a list; those after one step, where a cell has so many."""
     named = [one for one in given if one.label in _STATES]
     if named:
         return named
     first = given[0].spec.shape if given else None
     rest = [one for one in given[1:] if one.label == ""]
+    if of_cell:
+        return rest if len(rest) == of_cell else []
     return rest if first is not None and len(first) >= 3 and all(len(one.spec.shape or ()) in (2, 3) for one in rest) else []
 
 

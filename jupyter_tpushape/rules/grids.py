@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 import msgspec
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_data import HeardCompared, HeardPositions
+from ..examine.shifted import shifted
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import axes, cause, written
 from .compared import ends, kind_of, sizes_met
@@ -35,8 +38,17 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     whole = next((n for n in known if n and not have % n and (not want % n or want // n == have // n > 1)), None)
     moved = _moved(evidence, predictions.source, axis, y[axis])
     return GridApart(
-        Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p), moved, *_turned(evidence, predictions, y)
-    )
+        Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p), moved, *_turned(evidence, predictions, y),
+        *(_shifted(evidence) if axis == 1 and abs(have - want) == 1 else ()),
+    )  # fmt: skip
+
+
+def _shifted(evidence: Evidence) -> tuple[str, int, int] | tuple[()]:
+    """A slice that takes all steps but one of a sequence, its line, and the line that uses the sequence whole."""
+    for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None else ():
+        for one in shifted(raised):
+            return ast.unparse(one.cut), one.cut.lineno, one.whole.lineno
+    return ()
 
 
 def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | None:

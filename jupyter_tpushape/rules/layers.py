@@ -28,6 +28,7 @@ from .branches import merge_shapes, size_cause
 from .calls import misdeclared
 from .contracts import CONTRACTS, Break
 from .crossed import crossed_before
+from .emptied import emptied
 from .encodings import behind_code, coded_ids
 from .entry import entry
 from .facts.distributed import StepRank
@@ -155,7 +156,8 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
-        return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
+        inner = OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node), reason=emptied(evidence))
+        return Finding.of(OPERATION.id, "error", inner)
     given = tuple(edge.spec.shape for edge in edges)
     return Finding.of(
         RAISES.id,

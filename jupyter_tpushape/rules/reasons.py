@@ -12,6 +12,7 @@ from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
+from .emptied import emptied
 from .facts.reasons import (
     AxisDropped,
     ClassesSummed,
@@ -40,6 +41,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
+from .reasons_read import read
 from .reduced import samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
@@ -64,6 +66,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     joins = node.op.lower() in _JOINS
     operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
+    gone = emptied(evidence)
+    if gone is not None:
+        return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
     if reduced is not None:
         return reduced
@@ -124,6 +129,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     place = next(_places(a, b, said.left, said.right, product and node.op != "Einsum"), None)
     if place is None:
         return None
+    told = read(evidence, one, other) if node.op in PAIRING else None
+    if told is not None:
+        return told
     i, j = place
     for mine, k, its, m in ((one, i, other, j), (other, j, one, i)):
         shape, fixed = mine.spec.shape or (), its.spec.shape or ()

@@ -189,10 +189,11 @@ def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]
 
 
 def state_sizes(obj: Any) -> tuple[int, ...]:
-    """The sizes of the states of a recurrent layer, for both directions in turn; ``()`` for other layers."""
+    """The sizes of the states of a recurrent layer or cell, for both directions in turn; ``()`` for other layers."""
     both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
     if all(one is not None for one in both):
         return tuple(n for one in both for n in state_sizes(one))
-    sizes = getattr(getattr(obj, "cell", None), "state_size", None)
+    cell = getattr(obj, "cell", None) or (obj if callable(getattr(obj, "get_initial_state", None)) else None)
+    sizes = getattr(cell, "state_size", None)
     flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
     return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()

@@ -228,6 +228,11 @@ def scope_of(place: Place) -> ast.AST | None:
     return _around(place)[1]
 
 
+def tree_of(place: Place) -> ast.AST | None:
+    """The whole text of the file that a line stands in."""
+    return _around(place)[0]
+
+
 def _around(place: Place) -> tuple[ast.AST | None, ast.AST | None]:
     """A file's whole tree, and the function in it that a line stands in, else the same."""
     tree, functions = _scopes("".join(linecache.getlines(place[0])))

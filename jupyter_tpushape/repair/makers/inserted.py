@@ -10,9 +10,10 @@ import numpy as np
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.reasons import AxisDropped
+from ...rules.facts.reasons_read import AxisInFront
 from ...rules.words import axes_of
 from ..edits import Edit, Statement
 from ..text.arguments import argument
@@ -37,6 +38,26 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                         [_inserted_at(line, made, places, len(shape))],
                         "Each of its values then applies to one position of the other operand.",
                     )
+
+
+@of(OperationRaised)
+def behind_samples(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The axis of size 1 that a line put in front of the samples, behind them instead."""
+    reason = fact.reason
+    for line in lines_of(evidence)[:1] if isinstance(reason, AxisInFront) else ():
+        assert isinstance(reason, AxisInFront)
+        where, shape = reason.maker.called, (1, *reason.shape)
+        for made in nodes(line.scope, (ast.Call, ast.Subscript)):
+            if where is None or not made.lineno <= where.line <= (made.end_lineno or made.lineno):
+                continue
+            if tuple(at % len(shape) for at in _axes_of(made, len(shape))[1] if -len(shape) <= at < len(shape)) != (0,):
+                continue
+            for place in range(1, len(shape)):
+                yield (
+                    f"Insert the axis of size 1 at axis {_told((place,), len(shape))} at line {made.lineno}, after the batch axis",
+                    [_inserted_at(line, made, (place,), len(shape))],
+                    f"The batch axis stays first: {show_shape((*reason.shape[:place], 1, *reason.shape[place:]))}.",
+                )
 
 
 def _moved(shape: Shape, axes: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Shape]]:
@@ -72,7 +93,7 @@ def _axes_of(made: ast.Call | ast.Subscript, rank: int) -> tuple[ast.expr | None
     """A tensor, and the axes of size 1 that an index, ``expand_dims`` or ``reshape`` inserts into it; none where it does something else."""
     if isinstance(made, ast.Subscript):
         parts = listed(made.slice) or [made.slice]
-        nones = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
+        nones = [i for i, part in enumerate(parts) if is_new_axis(part)]
         rest = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is ...]
         whole = all(i in (*nones, *rest) or ast.unparse(part) == ":" for i, part in enumerate(parts))
         return made.value, tuple(i - len(parts) if rest and rest[0] < i else i for i in nones) if whole else ()

@@ -6,7 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Who
-from ...flow.syntax import called
+from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import AxisDropped, SamplesReduced
 from ..edits.expression import IT, MODULE
@@ -37,7 +37,7 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
     found, shapes = set(), line.shape_of_names()
     for item in (one for one in nodes(line.scope, ast.Subscript) if shapes.get(ast.unparse(one.value)) == shape):
         parts = listed(item.slice) or [item.slice]
-        ones = [i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
+        ones = [i for i, part in enumerate(parts) if is_new_axis(part)]
         if len(ones) == 1:
             rest = any(isinstance(part, ast.Constant) and part.value is ... for part in parts[: ones[0]])
             found.add(len(shape) - (len(parts) - 1 - ones[0]) if rest else ones[0])

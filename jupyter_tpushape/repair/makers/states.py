@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -13,9 +14,10 @@ from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
-from .line import Line, lines_at, lines_of, listed, short
+from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, running, short
 
 
 @of(States)
@@ -236,3 +238,59 @@ def first_state(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
                 [line.edit(item, f"{IT}[0]") for item in bare],
                 "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
             )
+
+
+_FILLS = frozenset({"zeros", "zeroslike", "fill", "broadcastto"})
+
+
+@of(States)
+def empty_state(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """The state of zeros that a cell begins with, with one value for each of its units."""
+    line = next(iter(running(evidence)), None)
+    call = line.call() if line is not None else None
+    if not fact.cell or line is None or call is None or not of_zeros(evidence):
+        return
+    units = f"{ast.unparse(call.func)}.units"
+    for made in nodes(line.scope, ast.Call):
+        sizes = listed(made.args[0]) if called(made) == "zeros" and made.args else []
+        edits = []
+        if len(sizes) == 2:
+            edits = [line.edit(sizes[1], units)]
+        elif called(made) == "zeros_like" and made.args:
+            rows = f"{MODULE}.shape({ast.unparse(made.args[0])})[0]"
+            edits = [line.edit(made, f"{MODULE}.zeros(({rows}, {units}))", line.module())]
+        if edits:
+            yield f"Start at line {made.lineno} with a state of {units} values", edits, "A state has one value per unit."
+
+
+def of_zeros(evidence: Evidence) -> bool:
+    """Whether the program fills a state of the failed cell with zeros: its size then follows the cell, and not the other way round."""
+    states = evidence.given[1:]
+    return any(one.giver is None or one.giver.op.lower().replace("_", "") in _FILLS for one in states)
+
+
+@of(States)
+def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """A cell as wide as its state, in the terms of the class that makes it: an argument of its constructor that has this value; else as a number."""
+    widths, node, owner = {shape[-1] for shape in fact.given if shape}, evidence.failed, own_layer(evidence)
+    if not fact.cell or node is None or len(widths) != 1 or not isinstance(node.config.get("units"), int) or of_zeros(evidence):
+        return
+    width, why = widths.pop(), "A state has one value per unit."
+    names = [name for name, value in evidence.arguments(owner.id).items() if value == width] if owner is not None else []
+    for line in lines_at(evidence, node.location)[:1]:
+        calls = makers_of(line, node)
+        written = argument(calls[0], "units", ["units"]) if len(calls) == 1 else None
+        own = getattr(line.scope, "name", "") == "__init__"
+        for name in (names if own else _kept(line, names)) if written is not None else ():
+            assert written is not None
+            yield f"Set units={name} on {node.name}: {width}", [line.edit(written, name)], why
+    yield f"Set units={width} on {node.name}, the size of its state", [LayerConfig(node.name, {"units": width}, alone=True)], why
+
+
+def _kept(line: Line, names: list[str]) -> Iterator[str]:
+    """The attributes in which a class keeps arguments of its constructor."""
+    for item in nodes(line.owner(), ast.Assign):
+        target, value = item.targets[0], item.value
+        both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        pairs = zip(target.elts, value.elts, strict=False) if both else [(target, value)]
+        yield from (ast.unparse(one) for one, given in pairs if isinstance(one, ast.Attribute) and ast.unparse(given) in names)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...examine.handed_data import TRACING
 from ...flow import Spec, syntax
-from ...flow.syntax import called
+from ...flow.syntax import called, is_new_axis
 from .arguments import argument, with_argument, without
 from .place import Place
 from .source import NoPlace, calls_nothing, is_atom, nodes
@@ -324,7 +324,7 @@ class Handed(Place):
     def _given(self, value: ast.expr) -> str:
         """The parts of data that are there, as ``from_tensor_slices`` takes them."""
         parts = value.elts if isinstance(value, ast.Tuple) else []
-        given = [self._several(part) for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        given = [self._several(part) for part in parts if not is_new_axis(part)]
         if len(given) == len(parts):
             text = self.source.of(value) if given == [self.source.of(part) for part in parts] else ", ".join(given)
             # As an argument, a tuple in brackets is one value; (a, b), c begins with a bracket and is two.

@@ -9,7 +9,8 @@ from ..words import count, listed, named, pair, shapes_listed
 class States(Fact, frozen=True):
     """A recurrent layer has states of the sizes ``keeps``, but its initial state has the shapes ``given``.
 
-    ``both``: it is bidirectional; ``encoders``: the layers that the states come from; ``joined``: one of them is bidirectional.
+    ``both``: it is bidirectional; ``encoders``: the layers that the states come from; ``joined``: one of them is bidirectional; ``cell``: it is
+    a cell, which is called on one step.
     """
 
     layer: Who
@@ -18,6 +19,7 @@ class States(Fact, frozen=True):
     both: bool = False
     encoders: tuple[str, ...] = ()
     joined: bool = False
+    cell: bool = False
 
     @property
     def counted(self) -> bool:
@@ -28,7 +30,8 @@ class States(Fact, frozen=True):
         wide = listed(tuple(dict.fromkeys(map(str, self.keeps))))
         keeps = f"{count(len(self.keeps), 'state')} of size {wide}"
         source = f" from {listed(self.encoders)}" if self.encoders else ""
-        return f"{named(self.layer)} has {keeps}, but its initial state{source} is {shapes_listed(self.given)}."
+        what = "it receives the state" if self.cell else f"its initial state{source} is"
+        return f"{named(self.layer)} has {keeps}, but {what} {shapes_listed(self.given)}."
 
     def why(self) -> str:
         half = len(self.keeps) // 2 if self.both else len(self.keeps)
@@ -54,6 +57,8 @@ class States(Fact, frozen=True):
                 f"The layer receives {count(len(self.given), 'state')}, but {has}. "
                 "A layer with return_state=True returns its output first; that is not a state."
             )
+        if self.cell:
+            return "A state has one value per unit, so the cell needs as many units as its state has values."
         return "A state has one value per unit, so encoder and decoder need the same number of units, or a Dense layer in between."
 
     def sides(self) -> Sides:

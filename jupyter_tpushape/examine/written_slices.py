@@ -1,0 +1,103 @@
+"""Slices with both ends written, and what they come to. Nothing runs here."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..flow import Location
+from ..flow.syntax import is_new_axis
+from ..trace.locations import Place, file_of
+from ..trace.raised import scope_of, tree_of
+
+_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """``node`` takes ``start`` to ``stop`` along one axis; the ends are ``lower`` and ``upper`` as written."""
+
+    node: ast.Subscript
+    lower: ast.expr
+    upper: ast.expr
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        return f"{ast.unparse(self.lower)}:{ast.unparse(self.upper)}"
+
+
+def slices_at(place: Location, axis: int, rank: int, numbers: Mapping[str, int]) -> list[Written]:
+    """The slices along an axis of tensors of a rank in the function around a line, those on the line first.
+
+    Args:
+        place: the line.
+        axis: counted from the front.
+        rank: how many axes the tensors have.
+        numbers: what names are known to hold beside the constants of the text.
+
+    Ends that a loop sets, and those that no text tells, are left out.
+    """
+    where = Place(file_of(place), place.line)
+    tree, scope = tree_of(where), scope_of(where)
+    if tree is None or scope is None:
+        return []
+    known = {**_constants(tree), **(_constants(scope) if scope is not tree else {}), **numbers}
+    loops = {name.id for item in ast.walk(scope) if isinstance(item, (ast.For, ast.comprehension))
+             for name in ast.walk(item.target) if isinstance(name, ast.Name)}  # fmt: skip
+    found = []
+    for node in ast.walk(scope):
+        part = _along(node, axis, rank) if isinstance(node, ast.Subscript) else None
+        if not isinstance(node, ast.Subscript) or part is None or part.lower is None or part.upper is None or part.step is not None:
+            continue
+        if {name.id for name in ast.walk(part) if isinstance(name, ast.Name)} & loops:
+            continue
+        start, stop = _value(part.lower, known), _value(part.upper, known)
+        if start is not None and stop is not None:
+            found.append(Written(node, part.lower, part.upper, start, stop))
+    return sorted(found, key=lambda one: not one.node.lineno <= place.line <= (one.node.end_lineno or one.node.lineno))
+
+
+def _along(node: ast.Subscript, axis: int, rank: int) -> ast.Slice | None:
+    """The slice along an axis that an index has."""
+    index = node.slice
+    parts = [part for part in (index.elts if isinstance(index, ast.Tuple) else [index]) if not is_new_axis(part)]
+    rest = next((i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is ...), None)
+    at = axis if rest is None or axis < rest else axis - rank + len(parts)
+    part = parts[at] if 0 <= at < len(parts) and (rest is None or at != rest) else None
+    return part if isinstance(part, ast.Slice) else None
+
+
+def _constants(scope: ast.AST) -> dict[str, int]:
+    """The whole numbers that the statements of a file or function give to names, each once."""
+    found: dict[str, int] = {}
+    body = getattr(scope, "body", [])
+    assigned = [item for item in (body if isinstance(body, list) else []) if isinstance(item, ast.Assign)]
+    for item in assigned:
+        names, values = item.targets[0], item.value
+        pairs = (
+            zip(names.elts, values.elts, strict=False)
+            if isinstance(names, ast.Tuple) and isinstance(values, ast.Tuple)
+            else [(names, values)]
+        )
+        for name, value in pairs:
+            number = _value(value, found)
+            if isinstance(name, ast.Name) and number is not None:
+                found[name.id] = number
+    return found
+
+
+def _value(node: ast.expr, known: Mapping[str, int]) -> int | None:
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
+        left, right = _value(node.left, known), _value(node.right, known)
+        return None if left is None or right is None else _COMPUTES[type(node.op)](left, right)
+    return known.get(ast.unparse(node))

@@ -1,0 +1,69 @@
+"""What the program's text shows beside the shapes: an index that is missing, an axis in front of the samples, a slice that takes nothing."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ..words import placed
+from .reasons import Reason
+
+
+class Unindexed(Reason, frozen=True):
+    """``name``, of ``shape``, is used whole at line ``line``; line ``beside`` of the same function reads the entry ``indexed`` of it, or of its like."""
+
+    name: str
+    shape: Shape
+    line: int
+    indexed: str
+    beside: int
+
+    def words(self) -> str:
+        rows = f"Line {self.line} uses all {self.shape[0]} rows of {self.name}, {show_shape(self.shape)}"
+        return f"{rows}. Line {self.beside} reads only {self.indexed}."
+
+
+class AxisInFront(Reason, frozen=True):
+    """``maker`` puts an axis of size 1 in front of the samples of ``shape``, which then are not on axis 0."""
+
+    maker: Who
+    shape: Shape
+
+    def words(self) -> str:
+        made = show_shape((1, *self.shape))
+        return f"{self.maker.name}{placed(self.maker)} adds an axis before the batch axis: {show_shape(self.shape)} becomes {made}. The batch axis must stay first."
+
+
+class SliceEmpty(Reason, frozen=True):
+    """The slice ``text`` at ``maker`` takes nothing: ``axis``, which ``giver`` gave its ``size``, ends before it.
+
+    ``stop``, written as ``end``, is where the last slice of the same tensor ends; ``argument``: what sets the size, where it is an argument of a layer.
+    """
+
+    maker: Who
+    text: str
+    axis: int
+    size: int
+    stop: int
+    end: str
+    giver: str
+    argument: str = ""
+
+    def words(self) -> str:
+        by = f", set by {self.giver}{f' ({self.argument}={self.size})' if self.argument else ''}" if self.giver else ""
+        return f"The slice {self.text}{placed(self.maker)} is empty: axis {self.axis} has size {self.size}{by}."
+
+
+class EmptySlice(Fact, frozen=True):
+    """The same where nothing raised."""
+
+    slice: SliceEmpty
+
+    def message(self) -> str:
+        return f"The slice {self.slice.text}{placed(self.slice.maker)} is empty: axis {self.slice.axis} has size {self.slice.size}."
+
+    def why(self) -> str:
+        by = f": {self.slice.argument}={self.slice.size}" if self.slice.argument else ""
+        came = f" The size comes from {self.slice.giver}{by}." if self.slice.giver else ""
+        return f"A slice beyond the end of an axis raises no error. The sum of an empty tensor is 0, and its mean is NaN.{came}"
+
+    def sides(self) -> Sides:
+        return Side(f"an axis of size {self.slice.stop} or more"), Side(f"an axis of size {self.slice.size}")

@@ -1,0 +1,53 @@
+"""Reasons that the text around the failed line shows, beside the shapes."""
+
+from __future__ import annotations
+
+import ast
+
+from ..examine.evidence import Evidence, Given
+from ..examine.unindexed import unindexed
+from ..flow import Shape, Who
+from .facts.reasons import Reason
+from .facts.reasons_read import AxisInFront, Unindexed
+from .upstream import ancestors
+
+
+def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
+    """Why two operands of an operation are incompatible, where the program's text tells; ``None`` where it does not."""
+    for mine, its in ((one, other), (other, one)):
+        found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
+        if found is not None:
+            return found
+    return None
+
+
+def _unindexed(evidence: Evidence, mine: Given, other: Shape) -> Unindexed | None:
+    """An array of the program's own of which, or of whose like, the function reads one entry elsewhere: an entry would broadcast to the other operand."""
+    raised, shape = evidence.raised, mine.spec.shape or ()
+    ends = zip(shape[:0:-1], other[::-1], strict=False)
+    if raised is None or len(shape) < 2 or len(shape) - 1 > len(other) or not all(1 in (n, m) or n == m for n, m in ends):
+        return None
+    known = {name: spec.shape for name, spec in raised.tensors}
+    held = dict.fromkeys(raised.variables)
+    for node, entry in unindexed(raised, lambda text: known.get(text) == shape or text in held):
+        return Unindexed(ast.unparse(node), shape, node.lineno, entry.of(entry.array), entry.line)
+    return None
+
+
+def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None:
+    """What put an axis in front of the samples of an operand, where the other has them first."""
+    shape = mine.spec.shape or ()
+    rows = (its.spec.shape or (None,))[0]
+    behind = (1 in mine.grows and 0 not in mine.grows) if mine.grows or its.grows else shape[1:2] == (None,) == (rows,)
+    first = 0 in its.grows or (not its.grows and (its.spec.shape or (1,))[0] is None)
+    if mine.giver is None or not behind or not first or shape[:1] != (1,):
+        return None
+    for node in [mine.giver, *ancestors(evidence, mine.giver.id)]:
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id) if edge.spec.shape), None) or (
+            shape if node is mine.giver else None
+        )
+        for edge in evidence.flow.into(node.id) if node.kind == "op" and node.called is not None else ():
+            before = edge.spec.shape or ()
+            if len(before) > 0 and before[0] == rows and made == (1, *before):
+                return AxisInFront(Who.of(node), before)
+    return None
