@@ -176,6 +176,26 @@ def _with(head: Own, body: str, data: str) -> Own:
     return Own(model_of(body, data, head=head.source), head.lines)
 
 
+_NEXT = """
+class Speaker(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.walk, self.head = L.Embedding(30, 8), L.GRU(8, return_sequences=True), L.Dense(30)
+
+    def call(self, x):
+        return self.head(self.walk(self.embed(x[:, :-1])))
+
+def build():
+    model = Speaker()
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+def data():
+    tokens = np.random.randint(0, 30, (16, 9))
+    return tokens, tokens
+"""
+
+
 ENTRIES: dict[str, tuple[str, Own]] = {
     "all rows of a weight where its like is indexed": (
         "op-shapes", _with(_changed(_STACK, "line", "h * self.scale + self.shift[i]", "h * self.scale[i] + self.shift[i]"), _NET, _DATA)),
@@ -201,6 +221,8 @@ model = keras.Model(i, L.Dense(1)(L.Concatenate()(parts)))
                             "i = keras.Input((7, 3))\nmodel = keras.Model(i, L.Dense(1)(Walk(8)(i)))\n", f"{rows(8, 7, 3)}, {rows(8, 1)}")),
     "labels with the step that is not fed": (
         "output-size", _tokens("labels = tokens", "tokens[:, :-1]", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
+    "labels that are what is fed, of which the model leaves out the last step": (
+        "output-size", Own(_NEXT, (("    return tokens, tokens", "    return tokens, tokens[:, 1:]"),))),
     "a last step that has no label": (
         "output-size", _tokens("labels = tokens[:, 1:]", "tokens", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
 }  # fmt: skip

@@ -796,6 +796,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     repeats.repeated_step,
     paired.summed_alike,
     each_sample.kept_dims,
+    shifted.next_step,
     emptied.as_wide,
     inserted.restored_axis,
     inserted.behind_samples,

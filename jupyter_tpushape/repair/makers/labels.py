@@ -213,9 +213,11 @@ def next_steps(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     if labels is None or labels.shape[1] != (fact.predictions[1] or 0) + 1:
         return
     fed = [path for path, values in x.items() if values is not None and np.array_equal(values, labels[:, :-1])]
-    if fed:
+    same = [path for path, values in x.items() if values is not None and np.array_equal(values, labels)]
+    if fed or same:
+        left = f"{show(fed[0])} is all" if fed else f"the model predicts from all of {show(same[0])}"
         yield (
-            f"Predict the next step: use labels[:, 1:], because {show(fed[0])} is all but the last step of the labels",
+            f"Predict the next step: use labels[:, 1:], because {left} but the last step{' of the labels' if fed else ''}",
             [transform(evidence.y[0][0], "next_steps")],
             "Each step is then compared with the next one.",
         )
