@@ -196,6 +196,46 @@ def data():
 """
 
 
+_MASKED = """
+class Decoder(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.attend, self.head = L.Embedding(30, 8), L.MultiHeadAttention(2, 4), L.Dense(30)
+
+    def call(self, x, mask):
+        n = tf.shape(x)[1]
+        before = tf.cast(tf.range(n)[:, None] >= tf.range(n), "int32")[None]
+        both = tf.minimum(tf.cast(mask[:, None, :], "int32"), before)
+        x = self.embed(x)
+        return self.head(x + self.attend(x, x, attention_mask=tf.cast(both, "bool")))
+
+class Captions(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.decoder = Decoder()
+
+    def call(self, x):
+        return self.decoder(x, x != 0)
+
+    def train_step(self, tokens):
+        fed, labels = tokens[:, :-1], tokens[:, 1:]
+        mask = tf.not_equal({tokens}, 0)
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=labels, y_pred=self.decoder(fed, mask))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {{"loss": loss}}
+
+def build():
+    model = Captions()
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+def data():
+    return tf.data.Dataset.from_tensor_slices(np.random.randint(0, 30, (16, 9))).batch(8)
+"""
+_SAME = _TOKENS.replace("        {labels}\n", "        fed, labels = {both}\n").replace("{fed}", "fed")
+
+
 ENTRIES: dict[str, tuple[str, Own]] = {
     "all rows of a weight where its like is indexed": (
         "op-shapes", _with(_changed(_STACK, "line", "h * self.scale + self.shift[i]", "h * self.scale[i] + self.shift[i]"), _NET, _DATA)),
@@ -223,6 +263,8 @@ model = keras.Model(i, L.Dense(1)(L.Concatenate()(parts)))
         "output-size", _tokens("labels = tokens", "tokens[:, :-1]", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
     "labels that are what is fed, of which the model leaves out the last step": (
         "output-size", Own(_NEXT, (("    return tokens, tokens", "    return tokens, tokens[:, 1:]"),))),
+    "a mask of all steps beside those that are fed": ("op-shapes", _changed(_MASKED, "tokens", "tokens", "labels")),
+    "labels that are the very steps that are fed": ("same-steps", _changed(_SAME, "both", "tokens[:, :-1], tokens[:, :-1]", "tokens[:, :-1], tokens[:, 1:]")),
     "a last step that has no label": (
         "output-size", _tokens("labels = tokens[:, 1:]", "tokens", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
 }  # fmt: skip

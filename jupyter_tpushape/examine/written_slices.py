@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..flow import Location
-from ..flow.syntax import is_new_axis
+from ..flow.syntax import assigned, is_new_axis
 from ..trace.locations import Place, file_of
 from ..trace.raised import scope_of, tree_of
 
@@ -79,15 +79,9 @@ def _constants(scope: ast.AST) -> dict[str, int]:
     """The whole numbers that the statements of a file or function give to names, each once."""
     found: dict[str, int] = {}
     body = getattr(scope, "body", [])
-    assigned = [item for item in (body if isinstance(body, list) else []) if isinstance(item, ast.Assign)]
-    for item in assigned:
-        names, values = item.targets[0], item.value
-        pairs = (
-            zip(names.elts, values.elts, strict=False)
-            if isinstance(names, ast.Tuple) and isinstance(values, ast.Tuple)
-            else [(names, values)]
-        )
-        for name, value in pairs:
+    statements = [item for item in (body if isinstance(body, list) else []) if isinstance(item, ast.Assign)]
+    for item in statements:
+        for name, value in assigned(item):
             number = _value(value, found)
             if isinstance(name, ast.Name) and number is not None:
                 found[name.id] = number

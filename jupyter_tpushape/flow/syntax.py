@@ -53,6 +53,14 @@ def makes_object(call: ast.AST) -> bool:
     return called(call)[:1].isupper()
 
 
+def assigned(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """The targets of an assignment, each with what it is given, where several are given several as well."""
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(one, value) for one in statement.targets]
+
+
 def is_new_axis(index: ast.AST) -> bool:
     """Whether a part of an index inserts an axis of size 1: ``None``, or a library's name for it."""
     named = index.attr if isinstance(index, ast.Attribute) else getattr(index, "id", "")

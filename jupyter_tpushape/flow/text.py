@@ -41,5 +41,7 @@ def uncommanding(text: str) -> str:
 
 
 def in_short(said: str) -> str:
-    """A message of TensorFlow without the constants of a graph that it ends with, which say the shapes a second time."""
-    return said.partition(" and with input tensors computed as partial shapes")[0]
+    """A message of TensorFlow without the constants of a graph that it ends with, which say the shapes a second time, and without general advice."""
+    return said.partition(" and with input tensors computed as partial shapes")[0].partition(" You can attempt the following resolutions")[
+        0
+    ]

@@ -495,6 +495,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "weights-frozen": (jitted.plain_method,),
     "empty-slice": (emptied.as_wide,),
+    "same-steps": (shifted.labels_one_later,),
     "unused-result": (unused.use_result,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
@@ -797,6 +798,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     paired.summed_alike,
     each_sample.kept_dims,
     shifted.next_step,
+    shifted.as_many_steps,
     emptied.as_wide,
     inserted.restored_axis,
     inserted.behind_samples,

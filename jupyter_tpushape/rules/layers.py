@@ -162,7 +162,14 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     return Finding.of(
         RAISES.id,
         "error",
-        LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner, hear(node.failure, HeardTuple) is not None),
+        LayerRaised(
+            Who.of(node),
+            given,
+            node.failure.said.rstrip("."),
+            node.failure.inner,
+            hear(node.failure, HeardTuple) is not None,
+            *_inside(evidence, node),
+        ),
     )
 
 
@@ -252,6 +259,13 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     named = within.name if within is not None and within.op in ("Sequential", "Functional") else ""
     who = Who.of(before) if before is not None else None
     return AXIS.id, WrongWidth(Who.of(node), wanted, shape, givers(evidence.flow, edges), cause, who, within=named)
+
+
+def _inside(evidence: Evidence, node: Node) -> tuple[str, int]:
+    """The expression of the program's own that raised inside a layer of the program's own, and its line."""
+    raised = evidence.raised
+    called = node.called is not None and raised is not None and raised.line == node.called.line
+    return (raised.text, raised.line) if node.family == "own" and raised is not None and raised.text and not called else ("", 0)
 
 
 def _kernel(evidence: Evidence, node: Node) -> Shape | None:

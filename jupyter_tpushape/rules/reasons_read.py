@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from ..examine.evidence import Evidence, Given
+from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
 from ..flow import Shape, Who
 from .facts.reasons import Reason
-from .facts.reasons_read import AxisInFront, Unindexed
+from .facts.reasons_read import AxisInFront, StepMore, Unindexed
 from .upstream import ancestors
 
 
@@ -18,6 +19,19 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
         found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
         if found is not None:
             return found
+    return _step_more(evidence, one.spec.shape or (), other.spec.shape or ())
+
+
+def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
+    """A sequence of which a line around the failed one takes all steps but one, while another takes all, where that many meet."""
+    aligned = [(n or 0, m or 0) for n, m in zip(one[::-1], other[::-1], strict=False)]
+    most = {max(pair) for pair in aligned if abs(pair[0] - pair[1]) == 1 and min(pair) > 1}
+    for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None and most else ():
+        shapes = {name: spec.shape or () for name, spec in raised.tensors}
+        for found in shifted(raised):
+            steps = shapes.get(ast.unparse(found.whole), ())[1:2]
+            if steps and steps[0] in most:
+                return StepMore(ast.unparse(found.cut), found.cut.lineno, found.whole.lineno, steps[0] or 0)
     return None
 
 

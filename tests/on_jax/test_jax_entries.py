@@ -163,7 +163,33 @@ def data():
     t = np.random.randint(0, 30, (32, 12))
     return t, t
 """
+SAME = """
+class Gen(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.emb = layers.Embedding(30, 16)
+        self.gru = layers.GRU(16, return_sequences=True)
+        self.out = layers.Dense(30)
+        self.tracker = keras.metrics.Mean(name="loss")
+
+    def call(self, x):
+        return self.out(self.gru(self.emb(x[:, :-1])))
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        labels = x[:, :-1]
+        return keras.ops.mean(keras.losses.sparse_categorical_crossentropy(labels, y_pred, from_logits=True))
+
+def build():
+    m = Gen()
+    m.compile("adam")
+    return m
+
+def data():
+    t = np.random.randint(0, 30, (32, 12))
+    return t, t
+"""
 CASES = {
+    "same": (SAME, "same-steps", "        labels = x[:, 1:]"),
     "stack": (STACK, "op-shapes", "            gate = jax.nn.sigmoid(h + self.scale[i])"),
     "attend": (ATTEND, "op-shapes", "        query = self.q(state)[:, None, :]"),
     "latent": (LATENT, "op-shapes", '        self.enc = keras.Sequential([layers.Dense(32, activation="relu"), layers.Dense(2 * LATENT)])'),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import called, loaded
+from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
 from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
 from ...rules.words import ATTENTIONS
@@ -290,7 +290,6 @@ def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
 def _kept(line: Line, names: list[str]) -> Iterator[str]:
     """The attributes in which a class keeps arguments of its constructor."""
     for item in nodes(line.owner(), ast.Assign):
-        target, value = item.targets[0], item.value
-        both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
-        pairs = zip(target.elts, value.elts, strict=False) if both else [(target, value)]
-        yield from (ast.unparse(one) for one, given in pairs if isinstance(one, ast.Attribute) and ast.unparse(given) in names)
+        for target, value in assigned(item):
+            if isinstance(target, ast.Attribute) and ast.unparse(value) in names:
+                yield ast.unparse(target)

@@ -9,6 +9,7 @@ import msgspec
 from ...examine.heard import Bound
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...flow.paths import show
+from ...flow.text import in_short
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
@@ -323,13 +324,18 @@ class OperationRaised(Fact, frozen=True):
 
 
 class LayerRaised(Fact, frozen=True):
-    """``layer`` raises an error for ``shapes``; ``inner`` names the layer inside it that did; ``alone``: it got a tuple of one number."""
+    """``layer`` raises an error for ``shapes``; ``inner`` names the layer inside it that did; ``alone``: it got a tuple of one number.
+
+    ``text``: the expression of the program's own inside the layer that raised, with ``line``.
+    """
 
     layer: Who
     shapes: tuple[Shape | None, ...]
     said: str
     inner: str = ""
     alone: bool = False
+    text: str = ""
+    line: int = 0
 
     def message(self) -> str:
         given = f" for {' and '.join(map(show_shape, self.shapes))}" if self.shapes else ""
@@ -337,9 +343,11 @@ class LayerRaised(Fact, frozen=True):
 
     def why(self) -> str:
         inner = f"The error comes from {self.inner}, inside the layer." if self.inner else ""
+        if self.text:
+            inner = f"Line {self.line} of the layer raises it: `{self.text}`."
         if self.alone:
             inner = f"{inner} A tuple arrives where a number is expected. A comma at the end of a line makes one, as in `self.units = units,`.".strip()
-        return inner if len(self.said) <= 120 else f"{inner} The error: {self.said}".strip()
+        return inner if len(self.said) <= 120 else f"{inner} The error: {in_short(self.said)}".strip()
 
 
 class NotDense(Fact, frozen=True):

@@ -32,6 +32,19 @@ class AxisInFront(Reason, frozen=True):
         return f"{self.maker.name}{placed(self.maker)} adds an axis before the batch axis: {show_shape(self.shape)} becomes {made}. The batch axis must stay first."
 
 
+class StepMore(Reason, frozen=True):
+    """Line ``cut_at`` uses ``cut``, all steps but one of a sequence; line ``whole_at`` uses all ``steps`` of it."""
+
+    cut: str
+    cut_at: int
+    whole_at: int
+    steps: int
+
+    def words(self) -> str:
+        whole = self.cut.partition("[")[0]
+        return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all {self.steps} steps of {whole}."
+
+
 class SliceEmpty(Reason, frozen=True):
     """The slice ``text`` at ``maker`` takes nothing: ``axis``, which ``giver`` gave its ``size``, ends before it.
 
