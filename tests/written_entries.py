@@ -236,6 +236,38 @@ def data():
 _SAME = _TOKENS.replace("        {labels}\n", "        fed, labels = {both}\n").replace("{fed}", "fed")
 
 
+_EACH = """
+class Each(L.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.parts = [L.Dense(4) for _ in range(count)]
+
+    def call(self, x):
+        made = []
+        for i, part in enumerate(self.parts):
+            {line}
+        return tf.reduce_mean(tf.stack(made, axis=1), axis=1)
+"""
+_QUERIES = """
+class Queries(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.attend = L.Attention()
+
+    def build(self, shape):
+        self.queries = self.add_weight(shape=(3, 4), initializer="random_normal", name="queries")
+        self.built = True
+
+    def call(self, x):
+        queries = {queries}
+        return tf.reduce_mean(self.attend([queries, x]), axis=1)
+"""
+_QUERIED = """
+i = keras.Input((7, 4))
+model = keras.Model(i, L.Dense(1)(Queries()(i)))
+"""
+
+
 ENTRIES: dict[str, tuple[str, Own]] = {
     "all rows of a weight where its like is indexed": (
         "op-shapes", _with(_changed(_STACK, "line", "h * self.scale + self.shift[i]", "h * self.scale[i] + self.shift[i]"), _NET, _DATA)),
@@ -265,6 +297,11 @@ model = keras.Model(i, L.Dense(1)(L.Concatenate()(parts)))
         "output-size", Own(_NEXT, (("    return tokens, tokens", "    return tokens, tokens[:, 1:]"),))),
     "a mask of all steps beside those that are fed": ("op-shapes", _changed(_MASKED, "tokens", "tokens", "labels")),
     "labels that are the very steps that are fed": ("same-steps", _changed(_SAME, "both", "tokens[:, :-1], tokens[:, :-1]", "tokens[:, :-1], tokens[:, 1:]")),
+    "a list that each iteration overwrites": ("layer-raises", _with(
+        _changed(_EACH, "line", "made = part(x[:, i : i + 2])", "made.append(part(x[:, i : i + 2]))"), "i = keras.Input((6,))\nmodel = keras.Model(i, L.Dense(1)(Each(3)(i)))\n", _DATA)),
+    "more multiples than axes": ("op-shapes", _with(
+        _changed(_QUERIES, "queries", "tf.tile(self.queries, [tf.shape(x)[0], 1, 1])", "tf.tile(self.queries[None], [tf.shape(x)[0], 1, 1])"),
+        _QUERIED, f"{rows(8, 7, 4)}, {rows(8, 1)}")),
     "a last step that has no label": (
         "output-size", _tokens("labels = tokens[:, 1:]", "tokens", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
 }  # fmt: skip

@@ -303,7 +303,8 @@ def _maker(evidence: Evidence, start: Node) -> Node:
 def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, float]) -> Finding:
     maker = _maker(evidence, source)
     reader = None if node.kind == "output" else Who.of(node)
-    fact = BatchLost(Who.of(maker), edge.spec.shape or (), min(grown) if grown else None, reader)
+    sized = bool(grown) and not evidence.flow.into(maker.id)
+    fact = BatchLost(Who.of(maker), edge.spec.shape or (), min(grown) if grown else None, reader, sized)
     return Finding.of(LOST.id, "silent", fact, (maker.id, node.id), (edge.id,), maker.called or maker.location)
 
 

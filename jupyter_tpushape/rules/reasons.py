@@ -41,7 +41,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
-from .reasons_read import read
+from .reasons_read import multiples, read
 from .reduced import samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
@@ -66,7 +66,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     joins = node.op.lower() in _JOINS
     operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
-    gone = emptied(evidence)
+    gone = emptied(evidence) or multiples(node, operands)
     if gone is not None:
         return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())

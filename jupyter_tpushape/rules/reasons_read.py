@@ -7,9 +7,9 @@ import ast
 from ..examine.evidence import Evidence, Given
 from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
-from ..flow import Shape, Who
+from ..flow import Node, Shape, Who
 from .facts.reasons import Reason
-from .facts.reasons_read import AxisInFront, StepMore, Unindexed
+from .facts.reasons_read import AxisInFront, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
 
@@ -20,6 +20,14 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
         if found is not None:
             return found
     return _step_more(evidence, one.spec.shape or (), other.spec.shape or ())
+
+
+def multiples(node: Node, operands: list[Given]) -> Multiples | None:
+    """More or fewer multiples than a repeated tensor has axes."""
+    shapes = [one.spec.shape or () for one in operands]
+    if node.op.lower() != "tile" or len(shapes) != 2 or len(shapes[1]) != 1 or shapes[1][0] in (None, len(shapes[0])):
+        return None
+    return Multiples(shapes[0], shapes[1][0] or 0)
 
 
 def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:

@@ -6,10 +6,10 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import Function, called
+from ...flow.syntax import Function, called, names_in
 from ..text.source import given_to, nodes
 from .edits import Made
-from .line import Line, lines_at, lines_of, listed, running
+from .line import Line, lines_at, lines_of, listed, running, short
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -45,6 +45,23 @@ def as_before(evidence: Evidence, finding: Finding) -> Made:
                         f"Give {name.id} the same axes at line {again.lineno} as at line {call.lineno}: {new}",
                         [line.edit(again.value, new)],
                         "The first step of the loop receives it with these axes.",
+                    )
+
+
+def appended(evidence: Evidence, finding: Finding) -> Made:
+    """What a loop gives to the name of an empty list, appended to that list."""
+    for line in running(evidence):
+        for loop in nodes(line.scope, ast.For):
+            for again in (item for item in nodes(loop, ast.Assign) if isinstance(item.targets[0], ast.Name)):
+                name = ast.unparse(again.targets[0])
+                before = given_to(line.scope, again.targets[0], loop.lineno)
+                empty = bool(before) and isinstance(before[-1], ast.List) and not before[-1].elts
+                if empty and loop.lineno < again.lineno < line.raised.line and name not in names_in(ast.unparse(again.value)):
+                    new = f"{name}.append({line.source.of(again.value)})"
+                    yield (
+                        f"Append to {name} at line {again.lineno}: {short(again.value)}",
+                        [line.edit(again, new)],
+                        f"{name} is an empty list before the loop, and each iteration overwrites it.",
                     )
 
 

@@ -169,17 +169,23 @@ class SamplesPicked(Fact, frozen=True):
 
 
 class BatchLost(Fact, frozen=True):
-    """``maker`` removed or moved the batch axis. ``axis``: its new position; ``reader``: the layer that receives it, ``None``: the output."""
+    """``maker`` removed or moved the batch axis. ``axis``: its new position; ``reader``: the layer that receives it, ``None``: the output.
+
+    ``sized``: no samples reach it, but a tensor that the program makes for as many samples.
+    """
 
     maker: Who
     shape: Shape
     axis: int | None
     reader: Who | None = None
+    sized: bool = False
 
     def message(self) -> str:
         where = "missing" if self.axis is None else f"on axis {self.axis}"
         at = "in the model's output" if self.reader is None else f"where {named(self.reader)} receives {show_shape(self.shape)}"
         did = "removes" if self.axis is None else "moves"
+        if self.sized:
+            return f"The batch axis is {where} {at}: a tensor is made for as many samples, with another axis first."
         return f"The batch axis is {where} {at}: {named(self.maker)}{placed(self.maker)} {did} it."
 
     def why(self) -> str:

@@ -32,6 +32,16 @@ class AxisInFront(Reason, frozen=True):
         return f"{self.maker.name}{placed(self.maker)} adds an axis before the batch axis: {show_shape(self.shape)} becomes {made}. The batch axis must stay first."
 
 
+class Multiples(Reason, frozen=True):
+    """A tensor of ``shape`` is repeated by ``count`` multiples, one of which belongs to each axis."""
+
+    shape: Shape
+    count: int
+
+    def words(self) -> str:
+        return f"It takes one multiple for each axis: {show_shape(self.shape)} needs {len(self.shape)}, but receives {self.count}."
+
+
 class StepMore(Reason, frozen=True):
     """Line ``cut_at`` uses ``cut``, all steps but one of a sequence; line ``whole_at`` uses all ``steps`` of it."""
 
