@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -84,10 +84,10 @@ def _whole(key: str, path: str) -> bool:
         return False
 
 
-def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None) -> Laid:
-    """Reads a distribution and a model; ``recorder``: what saw it being built."""
+def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None, made: Iterable[Any] = ()) -> Laid:
+    """Reads a distribution and a model; ``recorder``: what saw it being built; ``made``: variables that its first call creates."""
     held = getattr(distribution, "_layout_map", None)
-    variables = adapter.variables(model)
+    variables = list({str(one.path): one for one in (*adapter.variables(model), *made)}.values())
     slots, left = _slots(model, distribution, variables)
     taken = {str(one.path): axes_of(one._layout) for one in variables if getattr(one, "_layout", None) is not None}
     return Laid(
@@ -162,7 +162,9 @@ def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable
     for slot in made:
         plain = slot.path.replace("/", "_")
         fitting = [one for one in trained if one.shape == slot.shape and one.path.replace("/", "_") in plain]
-        alike = [one for one in trained if one.shape == slot.shape]
+        # A slot that bears the name of variables is one of theirs: the sums of a kernel's rows may be as long as a bias.
+        named = [one for one in trained if one.name == slot.name]
+        alike = [one for one in named or trained if one.shape == slot.shape]
         owner = max(fitting, key=lambda one: len(one.path)) if fitting else alike[0] if len(alike) == 1 else None
         if owner is None or not slot.shape:
             continue
