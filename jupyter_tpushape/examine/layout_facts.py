@@ -42,6 +42,7 @@ class Laid:
         taken: layouts of variables that were made under the distribution, by path: they stay, whatever the map says.
         slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
         the distribution was set. left: what the optimizer leaves to the map. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
+        held: variables' paths with attributes in place of the layers' names, where they differ.
     """
 
     mesh: Mesh
@@ -54,6 +55,7 @@ class Laid:
     early: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     deals: bool = True
+    held: dict[str, str] = field(default_factory=dict)
 
     def fits(self, path: str) -> list[Entry]:
         """The entries that a path takes its layout from, as Keras looks them up; more than one is an error."""
@@ -101,7 +103,36 @@ def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None, 
         _early(distribution, variables, recorder),
         left,
         bool(getattr(distribution, "auto_shard_dataset", True)),
+        _held(adapter, model, [str(one.path) for one in variables]),
     )
+
+
+def _held(adapter: Any, model: Any, paths: list[str]) -> dict[str, str]:
+    """Each variable's path as attributes lead to it from the model: ``lm/blocks/0/up/kernel`` for ``lm/block_0/expand/kernel``."""
+    layers, seen = {}, set[int]()
+    pending = [(model, str(model.name), str(model.name))]
+    while pending:
+        layer, named, held = pending.pop()
+        if id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        layers[named] = held
+        for attribute, value in vars(layer).items():
+            if attribute.startswith("_"):
+                continue
+            for inner, at in _inside(adapter, value, attribute):
+                pending.append((inner, f"{named}/{inner.name}", f"{held}/{at}"))
+    found = {path: layers[layer] + path[len(layer) :] for path in paths if (layer := path.rsplit("/", 1)[0]) in layers}
+    return {path: held for path, held in found.items() if held != path}
+
+
+def _inside(adapter: Any, value: Any, at: str) -> Iterator[tuple[Any, str]]:
+    """The layers that an attribute holds, also in lists and dicts, and where."""
+    if adapter.is_layer(value):
+        yield value, at
+    elif isinstance(value, (list, tuple, dict)):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _inside(adapter, one, f"{at}/{key}")
 
 
 def _early(distribution: Any, variables: list[Any], recorder: Any) -> tuple[str, ...]:

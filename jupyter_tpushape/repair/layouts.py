@@ -54,7 +54,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, TooLong):
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
-        if not any(fact.axes[len(short) :]):
+        if not any(fact.axes[len(short) :]) and not any(held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
         elif key:
             yield [(f"Match only the variables that have these axes: {key!r}", old, Entry(key, fact.axes))]
@@ -71,7 +71,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, SlotApart) and held.entries:
         slots = [slot for slot in held.slots if not slot.own]
         yield [(f"Shard {slot.path} as {laid(slot.beside)}", Entry("", (slot.path,)), Entry(slot.path, slot.beside)) for slot in slots]
-    if isinstance(fact, IdleAxis) and held.entries:
+    if isinstance(fact, IdleAxis) and held.entries and not fact.meant:
         whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
         found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
         yield from ([(f"Shard {path} as {laid(new.axes)}", ADDED, new)] for path, new in islice(found, 1))
@@ -81,11 +81,12 @@ def narrowed(held: Laid, entry: Entry) -> str:
     """The key for those of its variables alone that have as many axes as its layout; ``""`` if no simple one does it."""
     fitting = [(path, len(shape) >= len(entry.axes)) for path, shape, _, _ in held.variables if entry in held.fits(path)]
     good = {path for path, has in fitting if has}
-    lasts = {path.rsplit("/", 1)[-1] for path in good}
-    if len(lasts) != 1:
-        return ""
-    stem, last = entry.key.removesuffix(".*").removesuffix("/"), re.escape(lasts.pop()).replace(r"\_", "_")
-    for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"(?=.*/{last}$){entry.key}"):
+    lasts = sorted({path.rsplit("/", 1)[-1] for path in good})
+    stem, last = entry.key.removesuffix(".*").removesuffix("/"), "|".join(re.escape(one).replace(r"\_", "_") for one in lasts)
+    last = f"({last})" if len(lasts) > 1 else last
+    # The end of the key may stand for names like the last one.
+    shorter = re.sub(r"(\.\*|/)?\w+$", "", stem)
+    for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"{shorter}/{last}", f"{shorter}.*/{last}", f"(?=.*/{last}$){entry.key}"):
         if {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
             return key
     return ""
