@@ -12,10 +12,12 @@ from itertools import islice
 from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
+from ..flow.syntax import called
 from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
 from .rerun import Rerun
+from .text.arguments import appended, argument
 from .text.source import NoPlace, Source, nodes, parents
 from .trial import changed_text, forget
 
@@ -31,6 +33,8 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
     for finding in findings:
+        if isinstance(finding.fact, IdleAxis) and finding.fact.meant and (named := _batch_named(seen, finding.fact, others)) is not None:
+            finding.fixes = [named, *(one for one in finding.fixes if one.verified)]
         own = list(_changes(finding, held))
         # What is wrong in one way is mended at once.
         first = [change for one in findings if one.serious and one.rule == finding.rule for change in next(_changes(one, held), [])]
@@ -153,8 +157,38 @@ def _better(before: Laid, after: Laid) -> bool:
     return True
 
 
+def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
+    """The axis of the batch by its name, in the one call that leaves it to Keras, which takes the first axis."""
+    for file in _files(seen):
+        try:
+            source = Source.read(file)
+            calls = [one for one in nodes(source.tree, ast.Call) if called(one) == "ModelParallel"]
+            if len(calls) != 1 or argument(calls[0], "batch_dim_name", ["layout_map", "batch_dim_name"]) is not None:
+                continue
+            source.splice([appended(source, calls[0], f'batch_dim_name="{fact.axis}"')])
+        except NoPlace:
+            continue
+        held = _again(seen, {file: source.text})
+        if held is None or held.mesh.batch != fact.axis or not held.sound:
+            return None
+        patch, path, cell = patch_of({file: source.text})
+        edit = Edit("strategy", "layout", {"op": "layout", "batch": fact.axis})
+        return Fix(
+            f"Pass batch_dim_name={fact.axis!r} at line {calls[0].lineno}", (edit,), verified=not others, mends=True, patch=patch, file=path, cell=cell,
+            proof="source", effect=Effect(text=f"the batch is sharded over {fact.axis!r} in {held.mesh.size(fact.axis)} parts"),
+            reason="Weights keep their axis, and no device repeats the work of another.",
+        )  # fmt: skip
+    return None
+
+
 def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
     """Whether the program as it is written then runs, and lays out its variables by the same map."""
+    held = _again(seen, texts)
+    return held is not None and held.entries == after.entries
+
+
+def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
+    """How the changed text lays out its variables, if it runs."""
     rerun = None
     try:
         rerun = Rerun(seen, changed_text(seen, texts))
@@ -162,11 +196,10 @@ def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
             warnings.simplefilter("ignore")
             again = on_own_mesh(examine(rerun.program()))
     except Exception:  # a text that cannot be run on its own says nothing
-        return False
+        return None
     finally:
         forget(list(rerun.aliases.values()) if rerun is not None else [])
-    held: Laid | None = again.evidence.facts.get("layout")
-    return again.error is None and held is not None and held.entries == after.entries
+    return again.evidence.facts.get("layout") if again.error is None else None
 
 
 def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str, str], dict[str, str]]:

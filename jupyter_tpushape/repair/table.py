@@ -202,7 +202,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "varying-batch": (batching.static_batch,),
     "uneven-replicas": (batching.written_batch, batching.static_batch),
     "mesh-set-late": (scope.set_first,),
-    "mesh-axis-idle": (meshes.batch_named,),
     "mesh-hosts": (batching.for_hosts,),
     "mesh-hosts-share": (batching.sharded_once,),
     "mesh-batch": (batching.written_batch, batching.whole_batches, batching.shared_rows, batching.static_batch),

@@ -281,7 +281,7 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
             "A sample's value depends on that sample alone, so the gradient of the sum has the derivative of each.",
         )
         return
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if any(size != 1 for size in fact.shape) else ():
         by = line.spec(line.node.args[0]) if isinstance(line.node, ast.Call) and line.node.args else None
         if by is not None and by.shape and by.shape[0] == fact.shape[0]:
             return  # a derivative by the samples: a mean would divide it by their number

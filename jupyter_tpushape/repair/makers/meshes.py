@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.layouts import IdleAxis, MeshAxes, MeshCount
+from ...rules.facts.layouts import MeshAxes, MeshCount
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
@@ -41,22 +41,6 @@ def _lines(evidence: Evidence, fact: MeshAxes) -> Iterator[Line]:
         return
     for node in evidence.flow.nodes:
         yield from lines_at(evidence, node.location or node.called)[:1]
-
-
-@of(IdleAxis)
-def batch_named(evidence: Evidence, finding: Finding, fact: IdleAxis) -> Made:
-    """The axis of the batch by its name, where Keras takes the first one."""
-    for node in evidence.flow.nodes if fact.meant else ():
-        for line in lines_at(evidence, node.location or node.called)[:1]:
-            calls = [one for one in nodes(line.source.tree, ast.Call) if called(one) == "ModelParallel"]
-            if len(calls) == 1 and argument(calls[0], "batch_dim_name", ["layout_map", "batch_dim_name"]) is None and calls[0].keywords:
-                last = calls[0].keywords[-1]
-                yield (
-                    f"Pass batch_dim_name at line {calls[0].lineno}: {fact.axis!r}",
-                    [line.edit(last.value, f'{line.source.of(last.value)}, batch_dim_name="{fact.axis}"')],
-                    "Keras otherwise shards the batch over the first axis of the mesh.",
-                )
-                return
 
 
 @of(MeshCount)
