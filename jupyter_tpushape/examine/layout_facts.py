@@ -42,7 +42,7 @@ class Laid:
         taken: layouts of variables that were made under the distribution, by path: they stay, whatever the map says.
         slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
         the distribution was set. left: what the optimizer leaves to the map. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
-        held: variables' paths with attributes in place of the layers' names, where they differ.
+        scoped: whether a builder enters the distribution's scope, and sets none. held: variables' paths with attributes in place of the layers' names, where they differ.
     """
 
     mesh: Mesh
@@ -55,6 +55,7 @@ class Laid:
     early: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     deals: bool = True
+    scoped: bool = False
     held: dict[str, str] = field(default_factory=dict)
 
     def fits(self, path: str) -> list[Entry]:
@@ -103,6 +104,7 @@ def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None, 
         _early(distribution, variables, recorder),
         left,
         bool(getattr(distribution, "auto_shard_dataset", True)),
+        getattr(recorder, "scoped", None) is not None and recorder.scoped is recorder.distribution,
         _held(adapter, model, [str(one.path) for one in variables]),
     )
 

@@ -131,7 +131,7 @@ def judged(evidence: Evidence) -> Iterator[Finding]:
     if laid is None or not laid.variables:
         return
     if laid.early:
-        yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices))
+        yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices, laid.scoped))
     yield from _clashes(laid)
     for entry in laid.entries:
         yield from _entry(laid, entry)

@@ -159,6 +159,8 @@ class Recorder:
         self.unread: tuple[str, ...] = ()
         # The keras.distribution that a builder sets, and the variables that it had made before any was set.
         self.distribution: Any = None
+        # The one whose scope it enters.
+        self.scoped: Any = None
         self.building = False
         self.unplaced: dict[int, Any] = {}
         # The variables of Keras 3, by id, that the program itself read.

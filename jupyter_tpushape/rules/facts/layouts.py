@@ -24,7 +24,8 @@ def laid(axes: Axes) -> str:
 
 class KeyUnused(Fact, frozen=True):
     """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
-    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"held"`` if the key names attributes; ``"spelled"`` if their paths are closest to it; ``instead``: the axes that
+    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"held"`` if the key names attributes; ``"spelled"`` if their paths are closest
+    to it; ``instead``: the axes that
     they can be sharded along, where the layout's own do not divide them."""
 
     key: str
@@ -166,18 +167,22 @@ class LeftWhole(Fact, frozen=True):
 
 
 class MadeEarly(Fact, frozen=True):
-    """Variables created before the distribution was set."""
+    """Variables created before the distribution was set, or outside of its scope."""
 
     path: str
     variables: int
     devices: int
+    scoped: bool = False
 
     def message(self) -> str:
         more = f" and {count(self.variables - 1, 'more variable')}" if self.variables > 1 else ""
         were = "were" if self.variables > 1 else "was"
-        return f"{self.path}{more} {were} created before the distribution was set: on one device instead of {self.devices}."
+        when = "outside the scope of the distribution" if self.scoped else "before the distribution was set"
+        return f"{self.path}{more} {were} created {when}: on one device instead of {self.devices}."
 
     def why(self) -> str:
+        if self.scoped:
+            return "Keras places a variable when it is created, so its layout has no effect. Build the model inside the scope, or set the distribution first."
         return "Keras places a variable when it is created. fit raises ValueError (incompatible devices). Set the distribution first, then build the model."
 
 
