@@ -58,7 +58,9 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, TooLong):
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
-        if not any(fact.axes[len(short) :]) and not any(held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])):
+        if not any(fact.axes[len(short) :]) and not any(
+            held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])
+        ):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
         elif key:
             yield [(f"Match only the variables that have these axes: {key!r}", old, Entry(key, fact.axes))]

@@ -397,7 +397,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.own_output,
         layers.state_units,
     ),
-    "weights-untrained": (untrained.random_factor, untrained.by_probability),
+    "weights-untrained": (untrained.random_factor, untrained.by_probability, untrained.summed_with_values),
     "made-in-call": (layers.made_once,),
     "embedding-coded": (layers.word_numbers, entry.ids_of_rows),
     "layer-uncalled": (calls.call_layer,),

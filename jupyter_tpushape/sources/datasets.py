@@ -239,7 +239,9 @@ def _empty(sample: Sample) -> None:
     if len(sample.batch_sizes) > 1 and 0 in sample.batch_sizes and keras is not None and keras.backend.backend() == "jax":
         number = next((i for i, parts in enumerate(sample.sampled) if any(shape == 0 for shape in _rows(parts))), 0)
         which = "The last batch" if number == len(sample.sampled) - 1 and sample.cardinality else f"Batch {number}"
-        sample.problems.append(Problem("empty-batch", f"{which} has no rows, and JAX computes no gradient of an empty loss", "at least 1 row", "0 rows"))
+        sample.problems.append(
+            Problem("empty-batch", f"{which} has no rows, and JAX computes no gradient of an empty loss", "at least 1 row", "0 rows")
+        )
 
 
 def _rows(parts: Any) -> list[int | None]:

@@ -158,19 +158,22 @@ def test_a_model_built_in_the_scope_is_laid_out_by_its_map(tmp_path, kind):
     assert "layout-key" in [one.rule for one in look().findings]
 
 
-ORDERED = NETWORK + """
+ORDERED = (
+    NETWORK
+    + """
 def build():
     set_distribution(laid({layout}, ({names}), (4, 2){options}))
     model = network()
     model.compile("adam", "mse")
     return model
 """
+)
 
 
 def test_the_axis_of_the_batch_is_named_where_keras_takes_the_first(tmp_path):
     layout = '{".*wide/kernel": (None, "model"), ".*head/kernel": ("model", None)}'
     text = ORDERED.replace("{layout}", layout).replace("{names}", '"model", "data"').replace("{options}", "")
-    finding = mended(tmp_path, text, "mesh-axis-idle", 'ModelParallel(layout_map=made, batch_dim_name="data", **options)')
+    finding = mended(tmp_path, text, "mesh-axis-idle", 'ModelParallel(layout_map=made, **options, batch_dim_name="data")')
     assert finding.fact.meant
 
 

@@ -388,7 +388,8 @@ def _calls(line: Line, names: frozenset[str] | set[str]) -> list[ast.Call]:
     made = assigned_to(line, line.node.func) if isinstance(line.node, ast.Call) else None
     if isinstance(made, ast.Call):
         # It may be wrapped in another transform.
-        return [call for call in nodes(made, ast.Call) if called(call) in names]
+        wrapped = [one for item in made.args if isinstance(item, ast.Name) and isinstance(one := assigned_to(line, item), ast.Call)]
+        return [call for call in (*nodes(made, ast.Call), *wrapped) if called(call) in names]
     return [call for call in nodes(line.node, ast.Call) if called(call) in names] if line.node is not None else []
 
 
