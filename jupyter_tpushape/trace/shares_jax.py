@@ -28,7 +28,8 @@ def shares(program: Any, given: dict[Any, tuple[int, ...]]) -> dict[Any, tuple[i
         makers.update(dict.fromkeys(equation.outvars, equation))
         name, inner = str(equation.primitive.name), inner_of(equation)
         if name == "div":
-            axes = _total_of(*equation.invars, makers)
+            parts, whole = equation.invars
+            axes = _total_of(parts, whole, makers)
             if axes:
                 found[equation.outvars[0]] = axes
         elif name in _CAST and not hasattr(equation.invars[0], "val") and equation.invars[0] in found:

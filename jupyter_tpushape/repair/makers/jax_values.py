@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -44,7 +45,7 @@ def in_jax_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
             way = ast.unparse(call.func).split(".")
             if way[0] not in ("np", "numpy") or len(way) < 2 or called(call) in ("array", "asarray"):
                 continue
-            found = numpy
+            found: Any = numpy
             for name in way[1:]:
                 found = getattr(found, name, None)
             if callable(found):

@@ -13,7 +13,7 @@ Axes = tuple[str, ...]
 
 def for_batch(axis: str) -> bool:
     """Whether a mesh axis has a name for the batch."""
-    return any(word in axis.lower() for word in ("batch", "data", "replica"))
+    return axis.lower() == "dp" or any(word in axis.lower() for word in ("batch", "data", "replica"))
 
 
 def laid(axes: Axes) -> str:
