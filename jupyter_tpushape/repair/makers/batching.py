@@ -221,7 +221,7 @@ def rounded_up(evidence: Evidence, finding: Finding) -> Made:
                 one = isinstance(more, ast.Constant) and more.value == 1 and isinstance(value.op, ast.Add)
                 if one and isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.FloorDiv):
                     up = f"-(-{ast.unparse(ratio.left)} // {ast.unparse(ratio.right)})"
-                    yield f"Round up in __len__: {up}", [line.edit(value, up)], "The last batch then has at least one row."
+                    yield f"Use {up} in __len__: rounded up", [line.edit(value, up)], "The last batch then has at least one row."
 
 
 def _drawn(sample: Any) -> list[int]:
