@@ -142,8 +142,8 @@ def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
     return [one for one in found if one[0] and one[1]]
 
 
-def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, bool]]:
-    """Weights that no gradient reaches: the layer's node, the name, the operation that keeps it out, its line, and whether a factor of zeros does."""
+def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, str]]:
+    """Weights that no gradient reaches: the layer's node, the name, the operation that keeps it out, its line, and how."""
     adapter = seen.adapter
     assert adapter is not None
     owners: dict[int, str] = {}
@@ -151,8 +151,8 @@ def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, bool
         for variable in adapter.own_variables(call.obj) if call.kind == "layer" else ():
             owners[id(variable)] = seen.call_ids.get(id(call), "")
     return [
-        (owners.get(id(variable), ""), adapter.weight_name(variable), operation, location(place), zero)
-        for variable, operation, place, zero in seen.recorder.untrained
+        (owners.get(id(variable), ""), adapter.weight_name(variable), operation, location(place), kind)
+        for variable, operation, place, kind in seen.recorder.untrained
     ]
 
 

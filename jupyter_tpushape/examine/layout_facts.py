@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +42,7 @@ class Laid:
         taken: layouts of variables that were made under the distribution, by path: they stay, whatever the map says.
         slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
         the distribution was set. left: what the optimizer leaves to the map. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
+        scoped: whether a builder enters the distribution's scope, and sets none. held: variables' paths with attributes in place of the layers' names, where they differ.
     """
 
     mesh: Mesh
@@ -54,6 +55,8 @@ class Laid:
     early: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     deals: bool = True
+    scoped: bool = False
+    held: dict[str, str] = field(default_factory=dict)
 
     def fits(self, path: str) -> list[Entry]:
         """The entries that a path takes its layout from, as Keras looks them up; more than one is an error."""
@@ -84,10 +87,10 @@ def _whole(key: str, path: str) -> bool:
         return False
 
 
-def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None) -> Laid:
-    """Reads a distribution and a model; ``recorder``: what saw it being built."""
+def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None, made: Iterable[Any] = ()) -> Laid:
+    """Reads a distribution and a model; ``recorder``: what saw it being built; ``made``: variables that its first call creates."""
     held = getattr(distribution, "_layout_map", None)
-    variables = adapter.variables(model)
+    variables = list({str(one.path): one for one in (*adapter.variables(model), *made)}.values())
     slots, left = _slots(model, distribution, variables)
     taken = {str(one.path): axes_of(one._layout) for one in variables if getattr(one, "_layout", None) is not None}
     return Laid(
@@ -101,7 +104,37 @@ def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None) 
         _early(distribution, variables, recorder),
         left,
         bool(getattr(distribution, "auto_shard_dataset", True)),
+        getattr(recorder, "scoped", None) is not None and recorder.scoped is recorder.distribution,
+        _held(adapter, model, [str(one.path) for one in variables]),
     )
+
+
+def _held(adapter: Any, model: Any, paths: list[str]) -> dict[str, str]:
+    """Each variable's path as attributes lead to it from the model: ``lm/blocks/0/up/kernel`` for ``lm/block_0/expand/kernel``."""
+    layers, seen = {}, set[int]()
+    pending = [(model, str(model.name), str(model.name))]
+    while pending:
+        layer, named, held = pending.pop()
+        if id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        layers[named] = held
+        for attribute, value in vars(layer).items():
+            if attribute.startswith("_"):
+                continue
+            for inner, at in _inside(adapter, value, attribute):
+                pending.append((inner, f"{named}/{inner.name}", f"{held}/{at}"))
+    found = {path: layers[layer] + path[len(layer) :] for path in paths if (layer := path.rsplit("/", 1)[0]) in layers}
+    return {path: held for path, held in found.items() if held != path}
+
+
+def _inside(adapter: Any, value: Any, at: str) -> Iterator[tuple[Any, str]]:
+    """The layers that an attribute holds, also in lists and dicts, and where."""
+    if adapter.is_layer(value):
+        yield value, at
+    elif isinstance(value, (list, tuple, dict)):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _inside(adapter, one, f"{at}/{key}")
 
 
 def _early(distribution: Any, variables: list[Any], recorder: Any) -> tuple[str, ...]:
@@ -162,7 +195,9 @@ def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable
     for slot in made:
         plain = slot.path.replace("/", "_")
         fitting = [one for one in trained if one.shape == slot.shape and one.path.replace("/", "_") in plain]
-        alike = [one for one in trained if one.shape == slot.shape]
+        # A slot that bears the name of variables is one of theirs: the sums of a kernel's rows may be as long as a bias.
+        named = [one for one in trained if one.name == slot.name]
+        alike = [one for one in named or trained if one.shape == slot.shape]
         owner = max(fitting, key=lambda one: len(one.path)) if fitting else alike[0] if len(alike) == 1 else None
         if owner is None or not slot.shape:
             continue

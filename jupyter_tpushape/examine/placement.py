@@ -54,7 +54,7 @@ def place(seen: Examined) -> None:
     if batch not in names:
         seen.evidence.facts["batch_axis"] = batch, names
         return
-    facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution, seen.recorder)
+    facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution, seen.recorder, _made(seen))
     if seen.run is None or seen.evidence.split is None:
         return
     mesh, devices = mesh_of(distribution), seen.evidence.split.devices
@@ -72,6 +72,11 @@ def place(seen: Examined) -> None:
             edge.layout = _padded(axes, len(edge.spec.shape))
             shard = mesh.shard(edge.spec.shape, edge.layout)
             edge.replicas = tuple(Replica(index, device, shard) for index, device in enumerate(devices))
+
+
+def _made(seen: Examined) -> list[Any]:
+    """The variables that a model makes in its first call, which a trace takes back."""
+    return [one for one in seen.run.recorder.variables if hasattr(one, "path")] if seen.run is not None else []
 
 
 def _padded(axes: Axes, rank: int) -> Axes:

@@ -12,10 +12,12 @@ from itertools import islice
 from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
+from ..flow.syntax import called
 from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
 from .rerun import Rerun
+from .text.arguments import appended, argument
 from .text.source import NoPlace, Source, nodes, parents
 from .trial import changed_text, forget
 
@@ -31,6 +33,8 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
     for finding in findings:
+        if isinstance(finding.fact, IdleAxis) and finding.fact.meant and (named := _batch_named(seen, finding.fact, others)) is not None:
+            finding.fixes = [named, *(one for one in finding.fixes if one.verified)]
         own = list(_changes(finding, held))
         # What is wrong in one way is mended at once.
         first = [change for one in findings if one.serious and one.rule == finding.rule for change in next(_changes(one, held), [])]
@@ -54,7 +58,9 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, TooLong):
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
-        if not any(fact.axes[len(short) :]):
+        if not any(fact.axes[len(short) :]) and not any(
+            held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])
+        ):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
         elif key:
             yield [(f"Match only the variables that have these axes: {key!r}", old, Entry(key, fact.axes))]
@@ -71,7 +77,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, SlotApart) and held.entries:
         slots = [slot for slot in held.slots if not slot.own]
         yield [(f"Shard {slot.path} as {laid(slot.beside)}", Entry("", (slot.path,)), Entry(slot.path, slot.beside)) for slot in slots]
-    if isinstance(fact, IdleAxis) and held.entries:
+    if isinstance(fact, IdleAxis) and held.entries and not fact.meant:
         whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
         found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
         yield from ([(f"Shard {path} as {laid(new.axes)}", ADDED, new)] for path, new in islice(found, 1))
@@ -81,11 +87,12 @@ def narrowed(held: Laid, entry: Entry) -> str:
     """The key for those of its variables alone that have as many axes as its layout; ``""`` if no simple one does it."""
     fitting = [(path, len(shape) >= len(entry.axes)) for path, shape, _, _ in held.variables if entry in held.fits(path)]
     good = {path for path, has in fitting if has}
-    lasts = {path.rsplit("/", 1)[-1] for path in good}
-    if len(lasts) != 1:
-        return ""
-    stem, last = entry.key.removesuffix(".*").removesuffix("/"), re.escape(lasts.pop()).replace(r"\_", "_")
-    for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"(?=.*/{last}$){entry.key}"):
+    lasts = sorted({path.rsplit("/", 1)[-1] for path in good})
+    stem, last = entry.key.removesuffix(".*").removesuffix("/"), "|".join(re.escape(one).replace(r"\_", "_") for one in lasts)
+    last = f"({last})" if len(lasts) > 1 else last
+    # The end of the key may stand for names like the last one.
+    shorter = re.sub(r"(\.\*|/)?\w+$", "", stem)
+    for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"{shorter}/{last}", f"{shorter}.*/{last}", f"(?=.*/{last}$){entry.key}"):
         if {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
             return key
     return ""
@@ -152,8 +159,38 @@ def _better(before: Laid, after: Laid) -> bool:
     return True
 
 
+def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
+    """The axis of the batch by its name, in the one call that leaves it to Keras, which takes the first axis."""
+    for file in _files(seen):
+        try:
+            source = Source.read(file)
+            calls = [one for one in nodes(source.tree, ast.Call) if called(one) == "ModelParallel"]
+            if len(calls) != 1 or argument(calls[0], "batch_dim_name", ["layout_map", "batch_dim_name"]) is not None:
+                continue
+            source.splice([appended(source, calls[0], f'batch_dim_name="{fact.axis}"')])
+        except NoPlace:
+            continue
+        held = _again(seen, {file: source.text})
+        if held is None or held.mesh.batch != fact.axis or not held.sound:
+            return None
+        patch, path, cell = patch_of({file: source.text})
+        edit = Edit("strategy", "layout", {"op": "layout", "batch": fact.axis})
+        return Fix(
+            f"Pass batch_dim_name={fact.axis!r} at line {calls[0].lineno}", (edit,), verified=not others, mends=True, patch=patch, file=path, cell=cell,
+            proof="source", effect=Effect(text=f"the batch is sharded over {fact.axis!r} in {held.mesh.size(fact.axis)} parts"),
+            reason="Weights keep their axis, and no device repeats the work of another.",
+        )  # fmt: skip
+    return None
+
+
 def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
     """Whether the program as it is written then runs, and lays out its variables by the same map."""
+    held = _again(seen, texts)
+    return held is not None and held.entries == after.entries
+
+
+def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
+    """How the changed text lays out its variables, if it runs."""
     rerun = None
     try:
         rerun = Rerun(seen, changed_text(seen, texts))
@@ -161,11 +198,10 @@ def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
             warnings.simplefilter("ignore")
             again = on_own_mesh(examine(rerun.program()))
     except Exception:  # a text that cannot be run on its own says nothing
-        return False
+        return None
     finally:
         forget(list(rerun.aliases.values()) if rerun is not None else [])
-    held: Laid | None = again.evidence.facts.get("layout")
-    return again.error is None and held is not None and held.entries == after.entries
+    return again.evidence.facts.get("layout") if again.error is None else None
 
 
 def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str, str], dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.layout_facts import Entry, Laid
 from ..flow import Finding
-from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided
+from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided, for_batch
 from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.
@@ -131,7 +131,7 @@ def judged(evidence: Evidence) -> Iterator[Finding]:
     if laid is None or not laid.variables:
         return
     if laid.early:
-        yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices))
+        yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices, laid.scoped))
     yield from _clashes(laid)
     for entry in laid.entries:
         yield from _entry(laid, entry)
@@ -230,17 +230,24 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
         found = []
     if found:
         return found, ""
+    # As attributes of layers are named, and not the layers themselves.
+    found = [path for path in free if path in laid.held and (_fits(entry.key, laid.held[path]) or _fits(f".*{entry.key}", laid.held[path]))]
+    if found:
+        return found, "held"
     # As a key is written with dots for slashes, or for a layer that bears another number.
     meant = [_words(key) for key in _alternatives(entry.key)]
     alike = [path for path in free if any(_alike(words, path) for words in meant)]
     found = [path for path in alike if any(path.rsplit("/", 1)[-1] == words[-1] for words in meant)] or alike
     if found:
         return found, ""
+    paths = [path for path, _, _, _ in laid.variables]
     found = [path for words in meant for path in _wrapped(laid, words, free)]
     if found:
         return found, "wrapped"
     found, ratio = _closest(meant, free)
-    if found:
+    # What another key that matches nothing is as close to is not this one's.
+    others = [_alternatives(one.key) for one in laid.entries if one is not entry and not any(one in laid.fits(path) for path in paths)]
+    if found and not any(_closest([_words(key) for key in keys], found)[1] >= ratio for keys in others):
         return found, "" if ratio > _SAME else "spelled"
     # The layers that it was written for have other names here: clear where only one kind of layer is left that its layout would do for.
     rank, last = len(entry.axes), meant[0][-1]
@@ -333,7 +340,8 @@ def _idle(laid: Laid) -> Iterator[Finding]:
     used |= {axis for entry in laid.entries for axis in entry.axes if any(_fits(entry.key, path) for path in laid.outputs)}
     for name, devices in laid.mesh.sizes:
         if devices > 1 and name != laid.mesh.batch and name not in used:
-            yield Finding.of(IDLE.id, "slow", IdleAxis(name, devices, laid.mesh.batch))
+            meant = for_batch(name) and not for_batch(laid.mesh.batch) and laid.mesh.batch in used
+            yield Finding.of(IDLE.id, "slow", IdleAxis(name, devices, laid.mesh.batch, meant))
 
 
 def _whole(laid: Laid) -> Iterator[Finding]:

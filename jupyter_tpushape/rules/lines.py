@@ -26,7 +26,7 @@ from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
 )
-from .facts.layouts import MeshAxes, MeshCount
+from .facts.layouts import MeshAxes, MeshCount, for_batch
 from .facts.lines import LineRaised, LossOfModel, NeverCalled, NoAttribute, NoGradient, NotRecurrent, TooDeep, UnknownArguments
 from .messages import meanings
 
@@ -49,7 +49,7 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
         return NeverCalled(uncalled.layer, uncalled.what)
     axes, sizes = hear(node.failure, HeardMeshAxes), hear(node.failure, HeardMeshCount)
     if axes is not None and axes.got:
-        return MeshAxes(axes.got[0], axes.valid)
+        return MeshAxes(axes.got[0], axes.valid, rows=next(filter(for_batch, axes.valid), ""))
     if sizes is not None:
         return MeshCount(sizes.shape, sizes.devices)
     short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from .balanced import predicts
-from .facts.untrained import NeverTrained, ZeroProduct
+from .facts.untrained import NeverTrained, SumOfShares, ZeroProduct
 from .registry import check, rule
 
 _ADAPTER = """
@@ -29,10 +29,14 @@ UNTRAINED = rule(
     source="the traced program: a gradient passes through no integer, comparison or rounding, and through no product with zero",
     fails=_ADAPTER % "zeros", passes=_ADAPTER % "he_uniform",
     doc="""Reported for trainable weights that the model's output depends on, if the loss is differentiable by other weights but not by these. Some reach
-the loss only through a step without a slope, such as argmax or a comparison. Others start at zero and are multiplied only by what stays zero, such as both factors of a
+the loss only through a step without a slope, such as argmax or a comparison, or through a
+softmax that is summed along its own axis. Others start at zero and are multiplied only by what stays zero, such as both factors of a
 low-rank adapter. Not reported where stop_gradient or a custom derivative is on the way, for weights that nothing reads, and for training steps of the
 model's own. Keras on JAX does not warn about such weights.""",
 )  # fmt: skip
+
+
+_FACTS = {"zero": ZeroProduct, "one": SumOfShares}
 
 
 @check(order=49, backend="jax")
@@ -40,18 +44,18 @@ def weights_untrained(evidence: Evidence) -> Iterator[Finding]:
     """Weights behind a step without a slope, and weights that start at zero beside zeros: those of a line and a layer together."""
     if evidence.failure is not None or "train_step" in evidence.facts.get("overrides", ()) or not evidence.trains:
         return
-    found: dict[tuple[str, bool, str], tuple[list[str], Node, Node | None]] = {}
-    for layer, name, operation, place, zero in evidence.facts.get("untrained") or ():
+    found: dict[tuple[str, str, str], tuple[list[str], Node, Node | None]] = {}
+    for layer, name, operation, place, kind in evidence.facts.get("untrained") or ():
         step, owner = _step(evidence, operation, place), next((one for one in evidence.flow.nodes if one.id == layer), None)
         if step is not None and predicts(evidence, step):
-            names = found.setdefault((step.id, zero, layer), ([], step, owner))[0]
+            names = found.setdefault((step.id, kind, layer), ([], step, owner))[0]
             names += [name] * (name not in names)
     said = set()
-    for (_, zero, _), (names, step, owner) in found.items():
+    for (_, kind, _), (names, step, owner) in found.items():
         # A layer that is called, or made, several times is one line.
-        if (step.called, zero, tuple(names)) not in said:
-            said.add((step.called, zero, tuple(names)))
-            fact = (ZeroProduct if zero else NeverTrained)(tuple(names), Who.of(owner) if owner is not None else None, Who.of(step))
+        if (step.called, kind, tuple(names)) not in said:
+            said.add((step.called, kind, tuple(names)))
+            fact = _FACTS.get(kind, NeverTrained)(tuple(names), Who.of(owner) if owner is not None else None, Who.of(step))
             yield Finding.of(UNTRAINED.id, "silent", fact, ((owner or step).id, step.id)[owner is None :], location=step.called)
 
 

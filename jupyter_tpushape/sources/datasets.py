@@ -233,6 +233,21 @@ def _nothing(sample: Sample, what: str, drawn: Drawn) -> None:
         drawn.elements[:] = [element for element in drawn.elements if element is not None]
 
 
+def _empty(sample: Sample) -> None:
+    """Notes a batch without rows, of which only JAX makes no step."""
+    keras = sys.modules.get("keras")
+    if len(sample.batch_sizes) > 1 and 0 in sample.batch_sizes and keras is not None and keras.backend.backend() == "jax":
+        number = next((i for i, parts in enumerate(sample.sampled) if any(shape == 0 for shape in _rows(parts))), 0)
+        which = "The last batch" if number == len(sample.sampled) - 1 and sample.cardinality else f"Batch {number}"
+        sample.problems.append(
+            Problem("empty-batch", f"{which} has no rows, and JAX computes no gradient of an empty loss", "at least 1 row", "0 rows")
+        )
+
+
+def _rows(parts: Any) -> list[int | None]:
+    return [shape[0] for _, leaf in flatten(parts) if (shape := leaf_shape(leaf))]
+
+
 def _code(element: Any) -> str:
     return "element-list" if isinstance(element, list) else "element-not-tuple"
 
@@ -274,6 +289,7 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
         if usable:
             sample.x, sample.y, sample.weight = _merged(alike, framework)
     fill(sample, drawn)
+    _empty(sample)
     specs = tuple(part for part in (sample.x, sample.y, sample.weight) if part is not None)
     sample.stages = [
         Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages

@@ -29,7 +29,8 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
             return None, unmasked(error)
         finally:
             recorder.hollow = recorder.building = False
-            recorder.distribution = now if (now := live_distribution()) is not before else None
+            # One that is set stays; of one in whose scope the model was built, the variables keep their layouts.
+            recorder.distribution = now if (now := live_distribution()) is not before else recorder.scoped
 
 
 Counters = list[tuple[Any, dict[str, Any]]]

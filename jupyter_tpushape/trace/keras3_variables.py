@@ -37,6 +37,7 @@ class TracedVariables:
             if hasattr(Variable, "_initialize_layout"):
                 self.hooks.patch(Variable, "_initialize_layout", self._around_layout)
             self.hooks.patch(keras.src.backend.distribution_lib, "list_devices", self._around_devices)
+            self.hooks.patch(keras.distribution.ModelParallel, "scope", self._around_scope)
 
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
@@ -59,6 +60,15 @@ class TracedVariables:
             return original(variable) if recorder is None or not recorder.hollow else None
 
         return _initialize_layout
+
+    def _around_scope(self, original: Any) -> Any:
+        def scope(distribution: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.building:
+                recorder.scoped = distribution
+            return original(distribution)
+
+        return scope
 
     def _around_devices(self, original: Any) -> Any:
         def list_devices(device_type: str | None = None) -> Any:

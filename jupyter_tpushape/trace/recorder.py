@@ -159,6 +159,8 @@ class Recorder:
         self.unread: tuple[str, ...] = ()
         # The keras.distribution that a builder sets, and the variables that it had made before any was set.
         self.distribution: Any = None
+        # The one whose scope it enters.
+        self.scoped: Any = None
         self.building = False
         self.unplaced: dict[int, Any] = {}
         # The variables of Keras 3, by id, that the program itself read.
@@ -169,8 +171,8 @@ class Recorder:
         self.initial: list[Any] = []
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
-        # Weights that no gradient of the loss reaches: the variable, the operation that keeps it out and its line, and whether a factor of zeros does.
-        self.untrained: list[tuple[Any, str, Place | None, bool]] = []
+        # Weights that no gradient of the loss reaches: the variable, the operation that keeps it out and its line, and how: a factor of zeros, or a sum of one.
+        self.untrained: list[tuple[Any, str, Place | None, str]] = []
         # Whether functions that JAX has traced before are traced again.
         self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.

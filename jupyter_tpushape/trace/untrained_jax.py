@@ -1,7 +1,7 @@
 """Weights that no gradient of the loss reaches, read off a traced program: nothing is differentiated and nothing is computed.
 
 A gradient goes back through an equation to its operands, but not to whole numbers, not through what has no slope (``argmax``, ``floor``, comparisons),
-and not to a factor whose other factor is zero. Weights that start at zero stay there if each of their gradients passes through such a product.
+not to a factor whose other factor is zero, and not to what is summed to one. Weights that start at zero stay there if each of their gradients passes through such a product.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from .frames_jax import function_between, named
 from .inside_jax import called_at
 from .locations import is_ours
+from .shares_jax import adds_up, into, shares
 from .values_jax import is_placed
 
 # Equations whose result has no slope.
@@ -41,16 +42,17 @@ _STOP = "stop_gradient"
 class Untrained:
     """A weight by its place among the inputs, and the equation of the program that keeps its gradient out.
 
-    ``zero``: a product, of which the other factor is made of weights that start at zero and never change.
+    ``kind``: ``"zero"`` for a product, of which the other factor is made of weights that start at zero and never change; ``"one"`` for a sum of
+    what always adds up to one; otherwise it has no slope.
     """
 
     weight: int
     equation: Any
-    zero: bool
+    kind: str
 
 
-def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[tuple[Any, str, Any, bool]]:
-    """The variables that are trained and that no gradient of a traced loss reaches: the operation that keeps it out, its line, and whether it is a product.
+def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[tuple[Any, str, Any, str]]:
+    """The variables that are trained and that no gradient of a traced loss reaches: the operation that keeps it out, its line, and how.
 
     Args:
         graph: what was traced. variables: those that the program takes. framework: says which of them start at zero.
@@ -70,7 +72,7 @@ def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[
         names, place = called_at(one.equation)
         function = function_between([(name, file) for name, file in names if not is_ours(file)])
         said = named(function or str(one.equation.params.get("name") or one.equation.primitive.name))
-        found.append((held[one.weight][0], said, place, one.zero))
+        found.append((held[one.weight][0], said, place, one.kind))
     return found
 
 
@@ -100,25 +102,26 @@ def untrained(program: Any, loss: Any, weights: Sequence[Any], zeros: Collection
         if stops and not any(_on_purpose(each) for each in stops):
             if i in cut:
                 first = _first(program, depends, stops[0])
-                found += [Untrained(i, first, False)] if _has_no_slope(first) else []
+                summed = adds_up(first, shares(program, {}))
+                found += [Untrained(i, first, "one" if summed else "")] if summed or _has_no_slope(first) else []
             elif i in stuck:
-                found.append(Untrained(i, stops[0], True))
+                found.append(Untrained(i, stops[0], "zero"))
     return found
 
 
-def _live(program: Any, loss: Any, zero: set[Any]) -> set[Any]:
-    """The variables that a gradient of the loss reaches."""
-    live = {loss}
+def _live(program: Any, loss: Any, zero: set[Any], ones: dict[Any, tuple[int, ...]] | None = None) -> set[Any]:
+    """The variables that a gradient of the loss reaches; ``ones``: what of the inputs adds up to one."""
+    live, ones = {loss}, shares(program, ones or {})
     for equation in reversed(program.eqns):
         if any(one in live for one in equation.outvars):
-            live.update(_reached(equation, [one in live for one in equation.outvars], zero))
+            live.update(_reached(equation, [one in live for one in equation.outvars], zero, ones))
     return live
 
 
-def _reached(equation: Any, ends: list[bool], zero: set[Any]) -> list[Any]:
+def _reached(equation: Any, ends: list[bool], zero: set[Any], ones: dict[Any, tuple[int, ...]]) -> list[Any]:
     """The operands of an equation that a gradient of its results reaches."""
     name = str(equation.primitive.name)
-    if name in _FLAT or name == _STOP:
+    if name in _FLAT or name == _STOP or (name == "reduce_sum" and adds_up(equation, ones)):
         return []
     given = [one for one in equation.invars if not hasattr(one, "val") and _is_float(one)]
     if not any(end and _is_float(one) for end, one in zip(ends, equation.outvars, strict=True)):
@@ -132,7 +135,7 @@ def _reached(equation: Any, ends: list[bool], zero: set[Any]) -> list[Any]:
         live: set[Any] = set()
         for end, one in zip(ends, inner.outvars, strict=True):
             if end and not hasattr(one, "val"):
-                live |= _live(inner, one, known)
+                live |= _live(inner, one, known, into(inner, equation, ones))
         return [one for own, one in zip(inner.invars, equation.invars, strict=True) if own in live and one in given]
     return given
 

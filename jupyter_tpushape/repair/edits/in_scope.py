@@ -45,7 +45,8 @@ class InScope(Edit):
             at = body.index(block)
             first = next((i for i, item in enumerate(body[:at]) if makes(item)), at)
             if first == at:
-                raise NoPlace
+                _taken_in(source, body[:at], block, lines)
+                return
             self._into(source, body[first:at], block)
             return
         if scopes:
@@ -123,6 +124,30 @@ def _scoped(edit: Edit, run: Run, build: Any, strategy: Any) -> Any:
             return build()
 
     return build_in_scope
+
+
+def _taken_in(source: Source, above: list[ast.stmt], block: ast.With, lines: set[int]) -> None:
+    """Moves the statements in front of a scope's block that make the model through functions into it, and leaves what the scope needs."""
+    makers = _doing(source, above, lambda call: any(call.lineno <= line <= (call.end_lineno or 0) for line in lines))
+    if not makers:
+        raise NoPlace
+    going: list[ast.stmt] = []
+    needed = {name for item in block.items for name in used(ast.Expr(item.context_expr))}
+    for item in reversed(above[above.index(makers[0]) :]):
+        if needed & {*bound(item), *touched(item)}:
+            if item in makers:
+                raise NoPlace
+            needed |= set(used(item))
+        else:
+            going.insert(0, item)
+    if not all(source.first_in_line(item) for item in going):
+        raise NoPlace
+    inner = source.indent(block.body[0])
+    at = source.start(block.body[0]) - len(inner)
+    cut = [(_with_comments(source, item), min(source.line_end(item) + 1, len(source.text))) for item in going]
+    texts = [source.text[start:end].rstrip("\n").split("\n") for start, end in cut]
+    written = "".join(f"{_indented([text[0].lstrip(), *text[1:]], inner, source.indent(block))}\n" for text in texts)
+    source.splice([*((start, end, "") for start, end in cut), (at, at, written)])
 
 
 _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

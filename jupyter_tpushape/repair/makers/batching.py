@@ -210,6 +210,20 @@ def whole_batches(evidence: Evidence, finding: Finding) -> Made:
                     yield f"Leave out the last batch: {whole} in __len__", [line.edit(value, whole)], "All other batches are full."
 
 
+def rounded_up(evidence: Evidence, finding: Finding) -> Made:
+    """As many batches as have rows: a division rounded up in ``__len__``, where one more than the rounded quotient is returned."""
+    sample = evidence.sample
+    stages = sample.stages if sample is not None and any(problem.code == "empty-batch" for problem in sample.problems) else ()
+    for line in lines_at(evidence, stages[0].location) if stages and stages[0].op == "pydataset" else []:
+        for method in (item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__len__"):
+            for value in nodes(method, ast.BinOp):
+                ratio, more = (value.left, value.right) if isinstance(value.left, ast.BinOp) else (value.right, value.left)
+                one = isinstance(more, ast.Constant) and more.value == 1 and isinstance(value.op, ast.Add)
+                if one and isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.FloorDiv):
+                    up = f"-(-{ast.unparse(ratio.left)} // {ast.unparse(ratio.right)})"
+                    yield f"Use {up} in __len__: rounded up", [line.edit(value, up)], "The last batch then has at least one row."
+
+
 def _drawn(sample: Any) -> list[int]:
     return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
 

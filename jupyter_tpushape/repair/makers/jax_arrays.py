@@ -281,12 +281,12 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
             "A sample's value depends on that sample alone, so the gradient of the sum has the derivative of each.",
         )
         return
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if any(size != 1 for size in fact.shape) else ():
         by = line.spec(line.node.args[0]) if isinstance(line.node, ast.Call) and line.node.args else None
         if by is not None and by.shape and by.shape[0] == fact.shape[0]:
             return  # a derivative by the samples: a mean would divide it by their number
         for call in _calls(line, _GRADIENTS):
-            loss = _returned_loss(line, call) if call.args else None
+            loss = returned_loss(line, call) if call.args else None
             if loss is not None:
                 yield (
                     f"Take the mean over the samples at line {loss.lineno}",
@@ -295,7 +295,12 @@ def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
                 )
 
 
-def _returned_loss(line: Line, call: ast.Call) -> ast.expr | None:
+def gradients(line: Line) -> list[ast.Call]:
+    """The calls of functions that differentiate others, of the expression that raised."""
+    return _calls(line, _GRADIENTS)
+
+
+def returned_loss(line: Line, call: ast.Call) -> ast.expr | None:
     """What the function to differentiate returns as its loss, if it returns in one place."""
     given = call.args[0]
     name = ast.unparse(given).rpartition(".")[2]
@@ -382,7 +387,9 @@ def _calls(line: Line, names: frozenset[str] | set[str]) -> list[ast.Call]:
     """The calls of these functions in the expression that raised, and where the function that it calls was made in the lines before."""
     made = assigned_to(line, line.node.func) if isinstance(line.node, ast.Call) else None
     if isinstance(made, ast.Call):
-        return [made] if called(made) in names else []
+        # It may be wrapped in another transform.
+        wrapped = [one for item in made.args if isinstance(item, ast.Name) and isinstance(one := assigned_to(line, item), ast.Call)]
+        return [call for call in (*nodes(made, ast.Call), *wrapped) if called(call) in names]
     return [call for call in nodes(line.node, ast.Call) if called(call) in names] if line.node is not None else []
 
 

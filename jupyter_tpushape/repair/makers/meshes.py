@@ -22,9 +22,9 @@ def axis_names(evidence: Evidence, finding: Finding, fact: MeshAxes) -> Made:
     if not fact.near:
         return
     for line in _lines(evidence, fact):
-        found = [
-            one for one in nodes(line.source.tree, ast.Constant) if one.value == fact.got and (fact.batch or one.lineno == line.raised.line)
-        ]
+        written = [one for one in nodes(line.source.tree, ast.Constant) if one.value == fact.got]
+        # A layout may have been written on other lines than the one that uses it.
+        found = [one for one in written if fact.batch or one.lineno == line.raised.line] or written
         if found and (not fact.batch or len(found) == 1):
             yield (
                 f"Use the axis {fact.near!r} at line {found[0].lineno}",

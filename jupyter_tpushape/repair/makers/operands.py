@@ -288,6 +288,8 @@ def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
     if name in JOINS and isinstance(first, (ast.List, ast.Tuple)):
         parts = [_sizes_of(item) for item in first.elts]
         return None if None in parts else [size for part in parts for size in part or ()]
+    while isinstance(first, ast.Call) and called(first) in _PACKS and first.args:
+        first = first.args[0]
     return [first] if name == "expand_dims" else None
 
 

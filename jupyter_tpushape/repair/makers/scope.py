@@ -19,7 +19,14 @@ def in_scope(evidence: Evidence, finding: Finding) -> Made:
 
 
 def set_first(evidence: Evidence, finding: Finding) -> Made:
-    """The distribution set before anything is built."""
+    """The distribution set before anything is built, or all of it built in its scope."""
+    if getattr(finding.fact, "scoped", False):
+        yield (
+            "Build the model in the scope of the distribution",
+            [InScope("model")],
+            "Keras places a variable when it is created.",
+        )
+        return
     yield (
         "Set the distribution before the model is built",
         [SetFirst("model")],

@@ -142,11 +142,25 @@ def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) ->
                 continue
             size, of = ast.unparse(cuts[0].upper), [ast.unparse(one.value) for one in pair if isinstance(one, ast.Subscript)]
             if ast.unparse(cuts[1].lower) == size and size.isidentifier() and of[0] == of[1]:
-                yield (
-                    f"Take the last {size} variables first at line {item.lineno}",
-                    [line.edit(item.value, f"{of[0]}[-{size}:], {of[0]}[:-{size}]")],
-                    "The other model comes first in the list.",
-                )
+                edit = line.edit(item.value, f"{of[0]}[-{size}:], {of[0]}[:-{size}]")
+                joined = [one for call in nodes(line.owner(), ast.Call) if (one := _joined_for(call, of[0])) is not None]
+                if joined:
+                    turned = [line.edit(one, f"{ast.unparse(one.right)} + {ast.unparse(one.left)}") for one in joined]
+                    title = f"Take the last {size} variables first at line {item.lineno}"
+                    yield (
+                        f"{title}, and their gradients last at line {joined[0].lineno}",
+                        [edit, *turned],
+                        "The other model comes first in the list.",
+                    )
+                yield f"Take the last {size} variables first at line {item.lineno}", [edit], "The other model comes first in the list."
+
+
+def _joined_for(call: ast.Call, variables: str) -> ast.BinOp | None:
+    """The sum of two lists of gradients that an optimizer is given for a list of variables."""
+    if called(call) != "stateless_apply" or len(call.args) != 3 or ast.unparse(call.args[2]) != variables:
+        return None
+    given = call.args[1]
+    return given if isinstance(given, ast.BinOp) and isinstance(given.op, ast.Add) else None
 
 
 @of(OptimizerPart)

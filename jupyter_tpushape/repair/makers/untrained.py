@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Shape
 from ...flow.syntax import called
-from ...rules.facts.untrained import NeverTrained, ZeroProduct
+from ...rules.facts.untrained import NeverTrained, SumOfShares, ZeroProduct
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
@@ -59,3 +59,36 @@ def by_probability(evidence: Evidence, finding: Finding, fact: NeverTrained) -> 
                     [line.edit(call, f"{line.source.of(call)} * {line.source.of(scores)}")],
                     "What is chosen is then weighted by its probability, which gets a gradient.",
                 )
+
+
+@of(SumOfShares)
+def summed_with_values(evidence: Evidence, finding: Finding, fact: SumOfShares) -> Made:
+    """The letters of an einsum, so that what is weighted is summed along the axis of the weights."""
+    shapes = [edge.spec.shape or () for edge in evidence.flow.edges if edge.target == finding.nodes[-1]]
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            text = call.args[0] if called(call) == "einsum" and call.lineno == line.raised.line and len(call.args) == 3 else None
+            if not isinstance(text, ast.Constant) or not isinstance(text.value, str) or "." in text.value:
+                continue
+            left, _, gives = text.value.replace(" ", "").partition("->")
+            terms = left.split(",")
+            said = dict.fromkeys(_with_letter(terms, gives, shapes))
+            if len(said) == 1:
+                new = f"{','.join(next(iter(said)))}->{gives}"
+                yield (
+                    f'Sum the values along the axis of the weights at line {call.lineno}: "{new}"',
+                    [line.edit(text, f'"{new}"')],
+                    "Each result is then the weighted mean of the values.",
+                )
+
+
+def _with_letter(terms: list[str], gives: str, shapes: list[Shape]) -> Iterator[tuple[str, ...]]:
+    """The terms with a letter that only one of them has in the other's as well, instead of one for an axis of that size."""
+    if len(terms) != 2 or sorted(map(len, terms)) != sorted(map(len, shapes)):
+        return
+    for i, (term, other) in enumerate((terms, terms[::-1])):
+        sizes = next((dict(zip(term, shape, strict=True)) for shape in shapes if len(shape) == len(term)), {})
+        for letter in set(term) - set(other) - set(gives):
+            for old in [one for one in other[1:] if one in term and one in gives and sizes.get(one) == sizes.get(letter)]:
+                made = (term, other.replace(old, letter))
+                yield made if i == 0 else made[::-1]

@@ -11,6 +11,11 @@ from ..words import count, listed, size
 Axes = tuple[str, ...]
 
 
+def for_batch(axis: str) -> bool:
+    """Whether a mesh axis has a name for the batch."""
+    return axis.lower() == "dp" or any(word in axis.lower() for word in ("batch", "data", "replica"))
+
+
 def laid(axes: Axes) -> str:
     """A layout as a tuple in source: ``(None, 'model')``."""
     inner = ", ".join(repr(axis) if axis else "None" for axis in axes)
@@ -19,7 +24,8 @@ def laid(axes: Axes) -> str:
 
 class KeyUnused(Fact, frozen=True):
     """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
-    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"spelled"`` if their paths are closest to it; ``instead``: the axes that
+    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"held"`` if the key names attributes; ``"spelled"`` if their paths are closest
+    to it; ``instead``: the axes that
     they can be sharded along, where the layout's own do not divide them."""
 
     key: str
@@ -42,6 +48,8 @@ class KeyUnused(Fact, frozen=True):
         cure = f" Use the key {self.key_for!r}{along}." if self.key_for else ""
         if self.how == "wrapped":
             return f"The layer with that name is wrapped in another layer here, so {whole}.{cure}"
+        if self.how == "held":
+            return f"A path consists of the names of layers, not of the attributes that hold them, so {whole}.{cure}"
         if self.how == "spelled":
             return f"Did you mean {self.near[0]}? A key must match the whole path (re.fullmatch), so {whole}.{cure}"
         if self.how == "renamed":
@@ -124,16 +132,22 @@ class Undivided(Fact, frozen=True):
 
 
 class IdleAxis(Fact, frozen=True):
-    """A mesh axis over which nothing is sharded."""
+    """A mesh axis over which nothing is sharded. ``meant``: its name is for the batch, which shares another axis with weights."""
 
     axis: str
     devices: int
     left: str
+    meant: bool = False
 
     def message(self) -> str:
         return f"Nothing is sharded over the mesh axis {self.axis!r}: its {self.devices} devices have the same values and do the same work."
 
     def why(self) -> str:
+        if self.meant:
+            return (
+                f"The batch is sharded over {self.left!r}, like weights. Without batch_dim_name, Keras takes the first axis of the mesh: "
+                f"pass batch_dim_name={self.axis!r}."
+            )
         return f"The batch is sharded over {self.left!r}, and no layout that matches a variable uses {self.axis!r}."
 
 
@@ -153,18 +167,22 @@ class LeftWhole(Fact, frozen=True):
 
 
 class MadeEarly(Fact, frozen=True):
-    """Variables created before the distribution was set."""
+    """Variables created before the distribution was set, or outside of its scope."""
 
     path: str
     variables: int
     devices: int
+    scoped: bool = False
 
     def message(self) -> str:
         more = f" and {count(self.variables - 1, 'more variable')}" if self.variables > 1 else ""
         were = "were" if self.variables > 1 else "was"
-        return f"{self.path}{more} {were} created before the distribution was set: on one device instead of {self.devices}."
+        when = "outside the scope of the distribution" if self.scoped else "before the distribution was set"
+        return f"{self.path}{more} {were} created {when}: on one device instead of {self.devices}."
 
     def why(self) -> str:
+        if self.scoped:
+            return "Keras places a variable when it is created, so its layout has no effect. Build the model inside the scope, or set the distribution first."
         return "Keras places a variable when it is created. fit raises ValueError (incompatible devices). Set the distribution first, then build the model."
 
 
@@ -192,16 +210,20 @@ class SlotApart(Fact, frozen=True):
 
 
 class MeshAxes(Fact, frozen=True):
-    """``got`` is no axis of a mesh with ``axes``: a layout names it, or the distribution shards the ``batch`` along it."""
+    """``got`` is no axis of a mesh with ``axes``: a layout names it, or the distribution shards the ``batch`` along it. ``rows``: the
+    axis that by its name is for the batch."""
 
     got: str
     axes: Axes
     batch: bool = False
+    rows: str = ""
 
     @property
     def near(self) -> str:
-        """The axis that was probably meant."""
-        return next(iter(difflib.get_close_matches(self.got, self.axes, 1, 0.6)), "")
+        """The axis that was probably meant: the one with almost that name, or for a weight the only one beside the batch's."""
+        others = [axis for axis in self.axes if axis != self.rows]
+        close = difflib.get_close_matches(self.got, self.axes, 1, 0.6)
+        return close[0] if close else others[0] if self.rows and len(others) == 1 else ""
 
     def message(self) -> str:
         what = "batch_dim_name is" if self.batch else "A layout names the mesh axis"

@@ -60,5 +60,28 @@ class ZeroProduct(Fact, frozen=True):
         return Side("one factor that is not zero"), Side("zeros only")
 
 
+class SumOfShares(Fact, frozen=True):
+    """The loss depends on ``weights`` of ``layer`` only through what ``step`` sums along an axis where it always adds up to one."""
+
+    weights: tuple[str, ...]
+    layer: Who | None
+    step: Who
+
+    def message(self) -> str:
+        return (
+            f"{_of(self.weights, self.layer)} get{'s' if len(self.weights) == 1 else ''} no gradient: {self.step.op}{placed(self.step)} sums "
+            "the result of a softmax along its own axis."
+        )
+
+    def why(self) -> str:
+        return (
+            "A softmax adds up to 1 along its axis, whatever its scores are, so the result does not depend on them. No error is raised. "
+            "Multiply by the other tensor along that axis, and sum then."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a gradient"), Side("no gradient")
+
+
 def _of(weights: tuple[str, ...], layer: Who | None) -> str:
     return f"{listed(weights)} of {named(layer)}" if layer is not None else listed(weights)
