@@ -9,7 +9,7 @@ from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
 from ..text.source import given_to, nodes
 from .edits import Made
-from .line import Line, lines_at, lines_of, listed, running, short
+from .line import Line, lines_at, lines_of, listed, running
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -59,7 +59,7 @@ def appended(evidence: Evidence, finding: Finding) -> Made:
                 if empty and loop.lineno < again.lineno < line.raised.line and name not in names_in(ast.unparse(again.value)):
                     new = f"{name}.append({line.source.of(again.value)})"
                     yield (
-                        f"Append to {name} at line {again.lineno}: {short(again.value)}",
+                        f"Add each result to the list {name} at line {again.lineno}: {name}.append",
                         [line.edit(again, new)],
                         f"{name} is an empty list before the loop, and each iteration overwrites it.",
                     )
