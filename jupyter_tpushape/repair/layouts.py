@@ -15,6 +15,7 @@ from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
 from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
+from .registered import entries_kept
 from .rerun import Rerun
 from .text.source import NoPlace, Source, nodes, parents
 from .trial import changed_text, forget
@@ -156,9 +157,10 @@ def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
     """Whether the program as it is written then runs, and lays out its variables by the same map."""
     rerun = None
     try:
-        rerun = Rerun(seen, changed_text(seen, texts))
-        with warnings.catch_warnings():
+        text = changed_text(seen, texts)
+        with entries_kept(text), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            rerun = Rerun(seen, text)
             again = on_own_mesh(examine(rerun.program()))
     except Exception:  # a text that cannot be run on its own says nothing
         return False
