@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compatibility.md"
-TESTS = ("test_smoke.py", "test_attacks_files.py", "test_attacks_archives.py", "conftest.py", "settled.py")
+TESTS = ("test_smoke.py", "test_attacks_files.py", "test_attacks_archives.py", "test_attacks_made.py", "conftest.py", "settled.py")
 JAX_TESTS = ("on_jax/conftest.py", "on_jax/test_jax_trace.py", "settled.py")
 TOOLS = ("pytest>=8.2", "ipykernel>=6.29")
 

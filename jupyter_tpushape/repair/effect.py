@@ -30,9 +30,11 @@ def _parameters(seen: Examined) -> int | None:
         return None
     if seen.evidence.where and not _built(seen.model):
         return None
+    count = sum(node.params for node in seen.evidence.flow.nodes)
     with contextlib.suppress(Exception):
-        return int(seen.model.count_params())
-    return sum(node.params for node in seen.evidence.flow.nodes)
+        count = int(seen.model.count_params())
+    # A product of many sizes may have more digits than Python writes.
+    return count if count < 2**63 else None
 
 
 def _built(model: object) -> bool:

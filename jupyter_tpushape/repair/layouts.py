@@ -16,6 +16,7 @@ from ..flow.syntax import called
 from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
+from .registered import entries_kept
 from .rerun import Rerun
 from .text.arguments import appended, argument
 from .text.source import NoPlace, Source, nodes, parents
@@ -193,9 +194,10 @@ def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
     """How the changed text lays out its variables, if it runs."""
     rerun = None
     try:
-        rerun = Rerun(seen, changed_text(seen, texts))
-        with warnings.catch_warnings():
+        text = changed_text(seen, texts)
+        with entries_kept(text), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            rerun = Rerun(seen, text)
             again = on_own_mesh(examine(rerun.program()))
     except Exception:  # a text that cannot be run on its own says nothing
         return None

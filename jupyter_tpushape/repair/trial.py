@@ -19,6 +19,7 @@ from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
 from .live import builder_of, carry_weights
+from .registered import entries_kept
 from .rerun import Rerun, forget, origin
 from .text.program import Text
 from .text.source import NoPlace, Source
@@ -113,15 +114,17 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
     """Runs a trial's text and looks at the program that comes of it; a text that raises as it runs is the trial's failure."""
-    try:
-        rerun = Rerun(root, changed_text(root, made.texts), whole=whole)
-    except (NoPlace, CannotRebuild):
-        raise
-    except Exception as error:
-        made.failed = f"{type(error).__name__}: {_last(error)}"
-        return made
-    made.aliases = (*made.aliases, *rerun.aliases.values())
-    return _looked_at(made, rerun.program, root.limits)
+    text = changed_text(root, made.texts)
+    with entries_kept(text):
+        try:
+            rerun = Rerun(root, text, whole=whole)
+        except (NoPlace, CannotRebuild):
+            raise
+        except Exception as error:
+            made.failed = f"{type(error).__name__}: {_last(error)}"
+            return made
+        made.aliases = (*made.aliases, *rerun.aliases.values())
+        return _looked_at(made, rerun.program, root.limits)
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
@@ -268,9 +271,9 @@ def changed_text(seen: Examined, texts: dict[str, str]) -> Text:
 
 
 def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
-    rerun = Rerun(seen, changed_text(seen, texts))
-    program = rerun.program(fresh=True)
-    with kept_counters(seen.counters):
+    text = changed_text(seen, texts)
+    with entries_kept(text), kept_counters(seen.counters):
+        program = Rerun(seen, text).program(fresh=True)
         model = program.model
         if adapter_for(model) is None:
             model, error = build(program.model, Recorder())
@@ -281,7 +284,8 @@ def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
     if seen.model is not None and adapter_for(seen.program.model) is not None:
         with contextlib.suppress(Exception):
             carry_weights(seen.model, model)
-    return model, program.data() if is_builder(program.data) else program.data
+    with entries_kept(text):
+        return model, program.data() if is_builder(program.data) else program.data
 
 
 def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Run]:

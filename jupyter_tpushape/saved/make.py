@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from .walk import Impossible, Refused, check
 
 # Bytes by which the process may grow while a model is made: its variables take none.
 MEMORY = 4 << 30
+MOST_AXES, MOST_ELEMENTS = 254, 2**63 - 1
 
 
 class Broken(Exception):
@@ -59,20 +62,55 @@ def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -
             made = _model(framework, config)
         if not isinstance(made, framework.Model):
             raise Broken(f"describes a {type(made).__name__} instead of a model")
-        try:
-            with limited("The file's configuration", memory=MEMORY):
-                build()
-        except Exception:
-            said(f"The compile arguments in {held.path.name} cannot be read, so the loss is not checked. Pass its name with --loss.")
-            compile_config = None
+        _possible(made)
+        if compile_config is not None:
+            compile_config = _compilable(package, framework, made, compile_config, held.path.name, said)
     return build
+
+
+def _compilable(package: str, framework: Any, model: Any, config: dict[str, Any], file: str, said: Callable[[str], None]) -> Any:
+    """What of the compile arguments can be read: a Keras does not read all that it writes, and the loss needs nothing else."""
+    plain = {"loss": config.get("loss")}
+    for given in (config, plain) if config.get("loss") else (config,):
+        with contextlib.suppress(Exception):
+            with _hollow(package), limited("The file's configuration", memory=MEMORY):
+                model.compile(**_arguments(framework, given))
+            if given is plain:
+                said(f"Of the compile arguments in {file}, only the loss can be read, so the metrics are not checked.")
+            return given
+    said(f"The compile arguments in {file} cannot be read, so the loss is not checked. Pass its name with --loss.")
+    return None
+
+
+def _own(config: dict[str, Any]) -> dict[str, Any]:
+    """A copy: Keras takes out of a configuration what it has read, and a model is made more than once."""
+    return dict(json.loads(json.dumps(config)))
+
+
+def _possible(model: Any) -> None:
+    """No tensor has more axes than TensorFlow counts, or more elements than fit in 64 bits; the sum over many would not end, either.
+
+    Raises:
+        Impossible: where the model declares such a tensor.
+    """
+    try:
+        declared = [*model.inputs, *model.outputs]
+    except (AttributeError, TypeError, ValueError):
+        declared = []
+    for kind, tensors in (("a tensor", declared), ("a weight", model.weights)):
+        for tensor in tensors:
+            axes = tuple(tensor.shape)
+            if len(axes) > MOST_AXES:
+                raise Impossible(f"{kind} with {len(axes):,} dimensions, of which at most {MOST_AXES} are possible")
+            if math.prod(size for size in axes if size) > MOST_ELEMENTS:
+                raise Impossible(f"{kind} of the shape {str(axes)[:80]}, which are more elements than a tensor can have")
 
 
 @contextlib.contextmanager
 def _told(package: str) -> Iterator[None]:
     try:
         yield
-    except Broken:
+    except (Broken, Impossible):
         raise
     except Exception as error:
         raise Broken(f"describes a model that {package} cannot build ({_first(error)})") from error
@@ -80,17 +118,17 @@ def _told(package: str) -> Iterator[None]:
 
 def _model(framework: Any, config: dict[str, Any]) -> Any:
     if "module" in config:
-        return framework.saving.deserialize_keras_object(config, safe_mode=True)
+        return framework.saving.deserialize_keras_object(_own(config), safe_mode=True)
     # tf_keras has it in public, Keras 3 with what reads the files of Keras 2.
     make = getattr(framework.models, "model_from_config", None) or _legacy(framework).model_from_config
-    return make(config)
+    return make(_own(config))
 
 
 def _arguments(framework: Any, config: dict[str, Any]) -> dict[str, Any]:
     """What ``compile`` was given; ``compile_from_config`` would make the optimizer's slots too."""
     if "optimizer_config" in config:
-        return dict(_legacy(framework).compile_args_from_training_config(config))
-    return dict(framework.saving.deserialize_keras_object(config, safe_mode=True))
+        return dict(_legacy(framework).compile_args_from_training_config(_own(config)))
+    return dict(framework.saving.deserialize_keras_object(_own(config), safe_mode=True))
 
 
 def _legacy(framework: Any) -> Any:

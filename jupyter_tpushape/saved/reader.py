@@ -143,7 +143,10 @@ def _attribute(file: Any, name: str) -> str | None:
     if file.attrs.get_id(name).get_storage_size() > MOST_TEXT:
         raise Unreadable(f"has a {name} of more than {MOST_TEXT:,} bytes")
     value = file.attrs[name]
-    value = value.tobytes() if hasattr(value, "tobytes") and not isinstance(value, bytes) else value
+    kind = getattr(value, "dtype", None)
+    if kind is not None and not isinstance(value, bytes):
+        # Bytes without a type are read as text; the bytes of texts in an array are addresses, and those of a structure its numbers.
+        value = value.tobytes() if kind.kind == "V" and kind.names is None else None
     if not isinstance(value, (bytes, str)):
         raise Unreadable(f"has a {name} that is not text")
     if len(value) > MOST_TEXT:

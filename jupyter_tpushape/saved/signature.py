@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,16 +32,29 @@ def serving(held: Held) -> Callable[[], Any]:
         import keras
 
         layer = _layer(keras, outputs)
-        given = {name: keras.Input(batch_shape=spec.shape, dtype=spec.dtype, name=_plain(name)) for name, spec in inputs.items()}
+        plain = _plain(list(inputs))
+        given = {name: keras.Input(batch_shape=spec.shape, dtype=spec.dtype, name=plain[name]) for name, spec in inputs.items()}
         only = len(given) == 1
         made = layer(next(iter(given.values())) if only else given)
-        return keras.Model(next(iter(given.values())) if only else given, made)
+        with warnings.catch_warnings():
+            # Keras warns of each key that is not the name of its tensor; the signature's names are what data is given by.
+            warnings.simplefilter("ignore")
+            return keras.Model(next(iter(given.values())) if only else given, made)
 
     return build
 
 
-def _plain(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in name) or "x"
+def _plain(names: list[str]) -> dict[str, str]:
+    """For each name one that Keras accepts, and that no other has."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = made = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in name) or "x"
+        number = 0
+        while made in found.values() or (made != name and made in names):
+            number += 1
+            made = f"{plain}_{number}"
+        found[name] = made
+    return found
 
 
 def _layer(keras: Any, outputs: dict[str, Spec]) -> Any:

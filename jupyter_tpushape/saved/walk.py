@@ -71,14 +71,15 @@ def _one(package: str, value: dict[str, Any]) -> None:
     if module is not None and not isinstance(module, str):
         raise Impossible(f"a module that is {type(module).__name__}")
     place = f"{module}.{name}" if module and module != "builtins" else name
-    found = allowed.named(package, module, name)
+    # A class of Keras' own may be registered under a package's name, as "Custom>Adam" is.
+    found = allowed.registered(package, name) if not module and ">" in name else allowed.named(package, module, name)
     # A module of Keras holds dicts and lists too, which have no hash.
     known = isinstance(found, (type, FunctionType)) and found in (allowed.functions(package) if function else allowed.classes(package))
     if not known:
         raise Refused(f"{'the function' if function else 'the class'} {place[:120]}")
     if registered not in (None, name) and (not isinstance(registered, str) or allowed.registered(package, registered) is not found):
         raise Refused(f"the class {str(registered)[:120]}")
-    inner = value.get("config")
+    inner, name = value.get("config"), found.__name__
     if name in ("TFOpLambda", "SlicingOpLambda") and not allowed.computes(inner.get("function") if isinstance(inner, dict) else None):
         raise Refused(f"the function {str(inner.get('function') if isinstance(inner, dict) else inner)[:80]}")
     if name == "InstanceProperty" and not _plain_attribute(inner):

@@ -105,3 +105,9 @@ def backend_of(framework: str) -> str:
 
 
 __all__ = ["MissingBackend", "adapter", "adapter_for", "backend_of", "loaded", "uninstall"]
+
+
+def registered() -> list[dict[Any, Any]]:
+    """The tables of the loaded frameworks in which programs have registered classes and functions by name."""
+    modules = [sys.modules.get(f"{one.package}.src.saving.object_registration") for one in loaded()]
+    return [value for module in modules for name, value in vars(module or object).items() if name.strip("_").startswith("GLOBAL_CUSTOM")]

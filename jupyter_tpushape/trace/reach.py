@@ -45,7 +45,11 @@ class Reached:
     def restore(self) -> None:
         """Gives the user's own instances and containers what they held."""
         for holder, held in self.holders:
-            if isinstance(holder, list):
+            if isinstance(holder, set):
+                if len(holder) != len(held) or {id(item) for item in holder} != {id(item) for item in held}:
+                    holder.clear()
+                    holder.update(held)
+            elif isinstance(holder, list):
                 if len(holder) != len(held) or any(a is not b for a, b in zip(holder, held, strict=True)):
                     holder[:] = held
             elif isinstance(holder, dict) and (holder.keys() != held.keys() or any(holder[key] is not held[key] for key in held)):
@@ -101,13 +105,19 @@ def reach(function: Any) -> Reached:
     return found
 
 
+def reach_into(value: Any, found: Reached) -> None:
+    """Follows one more value, and adds what it leads to."""
+    _visit(value, found, 0)
+
+
 def _visit(value: Any, found: Reached, depth: int) -> None:
     if depth > _DEPTH or id(value) in found._seen or isinstance(value, (str, bytes, int, float, bool, type, type(None), ModuleType)):
         return
     found._seen.add(id(value))
     if _sort(value, found):
         return
-    if is_graph_function(value):
+    # Of its class: an object may answer to every name, or with an error to the first.
+    if is_graph_function(type(value)):
         held = getattr(value, "python_function", None)
         _visit(getattr(held, "__wrapped__", held), found, depth)
     elif isinstance(value, functools.partial):
@@ -125,8 +135,8 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
         for item in _named(value):
             _visit(item, found, depth + 1)
     elif isinstance(value, (list, tuple, set)):
-        if isinstance(value, list):
-            found.holders.append((value, list(value)))
+        if not isinstance(value, tuple):
+            found.holders.append((value, value.copy()))
         for item in list(value)[:64]:
             _visit(item, found, depth + 1)
     elif isinstance(value, dict):
