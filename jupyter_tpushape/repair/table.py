@@ -49,6 +49,7 @@ from .makers import (
     operands,
     operations,
     orders,
+    outside,
     other_axis,
     own_classes,
     paired,
@@ -487,6 +488,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.append_head,
     ),
     "weights-frozen": (jitted.plain_method,),
+    "weights-outside": (outside.function_itself,),
     "unused-result": (unused.use_result,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (

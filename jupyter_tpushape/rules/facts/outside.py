@@ -1,0 +1,30 @@
+"""Facts about layers that a program calls and its model does not hold."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Side, Sides, Who
+from ..words import listed, named
+
+
+class OutsideModel(Fact, frozen=True):
+    """``layers`` have weights that are trained nowhere: ``caller`` calls them, and the model does not hold them."""
+
+    layers: tuple[Who, ...]
+    caller: Who
+
+    def message(self) -> str:
+        names = listed(tuple(named(one) for one in self.layers))
+        return f"The weights of {names} are never trained: {named(self.caller)} calls {self._them}, but the model does not contain {self._them}."
+
+    def why(self) -> str:
+        return (
+            f"fit trains and saves the weights that the model lists. A layer lists those of layers in its attributes, but not those that only a "
+            f"function reads. No error is raised. Call {self._them} where the model is built, or set trainable=False if this is meant."
+        )
+
+    def sides(self) -> Sides:
+        return Side("layers of the model"), Side("a layer that only a function holds")
+
+    @property
+    def _them(self) -> str:
+        return "it" if len(self.layers) == 1 else "them"
