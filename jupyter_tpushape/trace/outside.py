@@ -23,8 +23,8 @@ def outside(framework: Framework, recorder: Recorder, model: Any) -> Iterator[Ca
         if not own or any(id(one) in held for one in own):
             continue
         above = [*_around(call)]
-        # What a loss computes with a network of its own is the loss's business; without a layer around it, a functional model would hold it.
-        if above and all(one.kind == "layer" for one in above) and not any(id(one.obj) in found for one in above):
+        # What a loss computes with a network of its own is the loss's business.
+        if all(one.kind == "layer" for one in above) and not any(id(one.obj) in found for one in above):
             found[id(call.obj)] = call
     yield from found.values()
 

@@ -7,23 +7,35 @@ from ..words import listed, named
 
 
 class OutsideModel(Fact, frozen=True):
-    """``layers`` have weights that are trained nowhere: ``caller`` calls them, and the model does not hold them."""
+    """``layers`` have weights that are trained nowhere: ``caller``, or the model itself, calls them, and the model does not hold them.
+
+    ``refused``: the first call creates the weights, and raises because of that.
+    """
 
     layers: tuple[Who, ...]
-    caller: Who
+    caller: Who | None
+    refused: bool = False
 
     def message(self) -> str:
         names = listed(tuple(named(one) for one in self.layers))
+        if self.caller is None:
+            return f"The weights of {names} are never trained: the model calls {self._them}, but does not contain {self._them}."
         return f"The weights of {names} are never trained: {named(self.caller)} calls {self._them}, but the model does not contain {self._them}."
 
     def why(self) -> str:
+        how = f"Assign {self._them} to an attribute of the model" if self.caller is None else f"Call {self._them} where the model is built"
+        if self.refused:
+            return (
+                "A layer that wraps a function raises if the function creates variables, because it could neither train nor save them. "
+                f"{how}."
+            )
         return (
-            f"fit trains and saves the weights that the model lists. A layer lists those of layers in its attributes, but not those that only a "
-            f"function reads. No error is raised. Call {self._them} where the model is built, or set trainable=False if this is meant."
+            f"fit trains and saves the weights that the model lists. A layer lists those of the layers in its attributes, but not those that only a "
+            f"function or another object holds. No error is raised. {how}, or set trainable=False if this is meant."
         )
 
     def sides(self) -> Sides:
-        return Side("layers of the model"), Side("a layer that only a function holds")
+        return Side("layers of the model"), Side("a layer that the model does not contain")
 
     @property
     def _them(self) -> str:
