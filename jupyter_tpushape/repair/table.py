@@ -60,6 +60,7 @@ from .makers import (
     repeats,
     reshapes,
     restored,
+    reversed_steps,
     rows,
     same_rows,
     scope,
@@ -490,6 +491,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "weights-frozen": (jitted.plain_method,),
     "weights-outside": (outside.function_itself,),
     "unused-result": (unused.use_result,),
+    "steps-reversed": (reversed_steps.turned_back,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
         unread.other_result,

@@ -32,15 +32,11 @@ def weights_outside(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where or evidence.failure is not None or "train_step" in evidence.facts.get("overrides", ()) or not evidence.trains:
         return
     found: dict[str, list[Node]] = {}
-    created: set[str] = set()
-    for name, fresh in evidence.facts.get("outside", ()):
+    for name in evidence.facts.get("outside", ()):
         node = evidence.flow.node(name)
         if node is not None:
             found.setdefault(node.parent, []).append(node)
-            created |= {node.parent} if fresh else set()
     for parent, nodes in found.items():
         caller = evidence.flow.node(parent) if parent else None
-        # Keras 2 looks after each call of a function for variables that the call created.
-        refused = parent in created and caller is not None and caller.op == "Lambda" and evidence.framework == "tf_keras"
-        fact = OutsideModel(tuple(map(Who.of, nodes)), Who.of(caller) if caller is not None else None, refused)
-        yield Finding.of(OUTSIDE.id, "error" if refused else "silent", fact, tuple(node.id for node in nodes), location=nodes[0].called)
+        fact = OutsideModel(tuple(map(Who.of, nodes)), Who.of(caller) if caller is not None else None)
+        yield Finding.of(OUTSIDE.id, "silent", fact, tuple(node.id for node in nodes), location=nodes[0].called)

@@ -7,14 +7,10 @@ from ..words import listed, named
 
 
 class OutsideModel(Fact, frozen=True):
-    """``layers`` have weights that are trained nowhere: ``caller``, or the model itself, calls them, and the model does not hold them.
-
-    ``refused``: the first call creates the weights, and raises because of that.
-    """
+    """``layers`` have weights that are trained nowhere: ``caller``, or the model itself, calls them, and the model does not hold them."""
 
     layers: tuple[Who, ...]
     caller: Who | None
-    refused: bool = False
 
     def message(self) -> str:
         names = listed(tuple(named(one) for one in self.layers))
@@ -24,11 +20,6 @@ class OutsideModel(Fact, frozen=True):
 
     def why(self) -> str:
         how = f"Assign {self._them} to an attribute of the model" if self.caller is None else f"Call {self._them} where the model is built"
-        if self.refused:
-            return (
-                "A layer that wraps a function raises if the function creates variables, because it could neither train nor save them. "
-                f"{how}."
-            )
         return (
             f"fit trains and saves the weights that the model lists. A layer lists those of the layers in its attributes, but not those that only a "
             f"function or another object holds. No error is raised. {how}, or set trainable=False if this is meant."
