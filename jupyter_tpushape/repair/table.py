@@ -322,6 +322,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-raises": (
         inputs.padded,
         reshapes.divided,
+        merging.joined_directions,
         merging.joined,
         transposed.initial_matrix,
         jax_arrays.one_row,
@@ -403,7 +404,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "declared-shape": (paired.reduced_whole, paired.kept_axis, calls.declared_as_returned, calls.undeclared),
     "stateful-batch": (batching.declared_rows,),
     "sample-weights": (inputs.one_weight, inputs.each_value, inputs.without_weights, layers.general),
-    "weights-apart": (tables.size_of_table, tables.axes_of_weight),
+    "weights-apart": (tables.adapted_to_inputs, tables.size_of_table, tables.axes_of_weight),
     "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
     "symbolic-tensor": (conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),
     "value-asked": (

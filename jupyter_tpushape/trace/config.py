@@ -163,7 +163,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 # Arguments that decide sizes, whatever the layer is called.
 _SIZES = frozenset({
     "axis", "cropping", "data_format", "depth_multiplier", "dilation_rate", "dims", "filters", "input_dim", "keepdims", "kernel_size", "n", "num_classes", "num_labels",
-    "output_dim", "output_padding", "padding", "pool_size", "return_sequences", "size", "strides", "target_shape", "units",
+    "output_dim", "output_padding", "padding", "pool_size", "return_sequences", "size", "strides", "target_shape", "merge_mode", "shared_axes", "units",
 })  # fmt: skip
 
 
