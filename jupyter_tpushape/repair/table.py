@@ -391,6 +391,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "mask-shapes": (masks.ended,),
     "rnn-states": (
+        states.states_of_each,
         states.as_many_states,
         states.declared_states,
         states.first_state,

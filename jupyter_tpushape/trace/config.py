@@ -188,11 +188,20 @@ def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]
     return found
 
 
+def _flat(sizes: Any) -> Iterator[Any]:
+    """The sizes of the states of one cell, or of several in their order."""
+    if isinstance(sizes, (list, tuple)):
+        for one in sizes:
+            yield from _flat(one)
+    else:
+        yield sizes
+
+
 def state_sizes(obj: Any) -> tuple[int, ...]:
     """The sizes of the states of a recurrent layer, for both directions in turn; ``()`` for other layers."""
     both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
     if all(one is not None for one in both):
         return tuple(n for one in both for n in state_sizes(one))
     sizes = getattr(getattr(obj, "cell", None), "state_size", None)
-    flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    flat = [*_flat(sizes)]
     return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()
