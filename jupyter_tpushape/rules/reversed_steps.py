@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Flow, Node, Shape, Who
+from ..flow import Edge, Finding, Flow, Node, Who
 from .facts.reversed_steps import StepsReversed
 from .registry import check, rule
 
@@ -88,18 +88,16 @@ def _read_in_order(flow: Flow, node: Node) -> bool:
         if given and given[0] == edge.spec.shape and taker.family == "other" and not taker.weights:
             if _read_in_order(flow, taker):
                 return True
-        elif given and len(given[0]) >= 3:
+        elif given and len(given[0]) >= 3 and given[0][1] != 1:
             return True
     return False
 
 
 def _step_by_step(flow: Flow, node: Node, edges: list[Edge]) -> bool:
     """Whether a node gives one step for each step of all that it gets: it adds them, or joins their features."""
-    shapes = [edge.spec.shape for edge in edges]
-    given: list[Shape] = [edge.spec.shape for edge in flow.edges if edge.source == node.id]
-    if not given or any(shape is None or len(shape) < 3 or shape[1] in (None, 1) for shape in (*shapes, given[0])):
-        return False
-    if any(shape[1] != given[0][1] for shape in shapes):
+    shapes = [edge.spec.shape or () for edge in edges]
+    given = next((edge.spec.shape or () for edge in flow.edges if edge.source == node.id), ())
+    if any(len(shape) < 3 or shape[1] in (None, 1) or shape[1] != given[1] for shape in (given, *shapes)):
         return False
     lasts = [shape[-1] or 0 for shape in shapes]
-    return len(shapes) == 1 or (len({len(shape) for shape in (*shapes, given[0])}) == 1 and given[0][-1] in (max(lasts), sum(lasts)))
+    return len(shapes) == 1 or (len({len(shape) for shape in (*shapes, given)}) == 1 and given[-1] in (max(lasts), sum(lasts)))

@@ -17,7 +17,9 @@ from .line import lines_at
 def function_itself(evidence: Evidence, finding: Finding, fact: OutsideModel) -> Made:
     """The function that a layer wraps, called on what the layer is called on: its layers are then those of the model."""
     caller = fact.caller
-    for line in lines_at(evidence, caller.called)[:1] if caller is not None else ():
+    if caller is None:
+        return
+    for line in lines_at(evidence, caller.called)[:1]:
         wraps = [call.func for call in line.around(ast.Call) if isinstance(call.func, ast.Call) and called(call.func) == caller.op]
         for wrap in wraps if len(wraps) == 1 else ():
             given = wrap.args[0] if wrap.args else next((one.value for one in wrap.keywords if one.arg == "function"), None)

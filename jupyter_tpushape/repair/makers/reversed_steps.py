@@ -20,7 +20,11 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
     for line in lines_at(evidence, fact.layer.called)[:1]:
         calls = line.around(ast.Call)
         made = [call for call in calls if isinstance(call.func, ast.Call) and called(call.func) == fact.layer.op]
-        held = [call for call in calls if isinstance(call.func, (ast.Name, ast.Attribute)) and called(call) in (fact.layer.name, *_names(line, fact))]
+        held = [
+            call
+            for call in calls
+            if isinstance(call.func, (ast.Name, ast.Attribute)) and called(call) in (fact.layer.name, *_names(line, fact))
+        ]
         for call in made if len(made) == 1 else held if len(held) == 1 else ():
             yield (
                 f"Reverse the steps of {fact.layer.name} at line {call.lineno}",
@@ -31,10 +35,8 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
 
 def _names(line: Line, fact: StepsReversed) -> tuple[str, ...]:
     """The attributes and names that hold a layer which goes backwards."""
-
-    found = []
-    for node in nodes(line.source.tree, ast.Assign):
-        if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op:
-            if any(word.arg == "go_backwards" for word in node.value.keywords):
-                found += [ast.unparse(target).rpartition(".")[2] for target in node.targets]
-    return tuple(found)
+    made = [
+        node for node in nodes(line.source.tree, ast.Assign) if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op
+    ]
+    backwards = [node for node in made for word in nodes(node.value, ast.keyword) if word.arg == "go_backwards"]
+    return tuple(ast.unparse(target).rpartition(".")[2] for node in backwards for target in node.targets)

@@ -230,7 +230,9 @@ class UnknownAxis(Fact, frozen=True):
         return "The shape of its weights depends on that size. Declare the size, or pool over the unknown axes first."
 
     def sides(self) -> Sides:
-        return Side("a known size" if self.own or self.shared else "a known last dimension" if self.axis == -1 else "axis=-1"), side(self.shape)
+        return Side("a known size" if self.own or self.shared else "a known last dimension" if self.axis == -1 else "axis=-1"), side(
+            self.shape
+        )
 
 
 class WrongMask(Fact, frozen=True):

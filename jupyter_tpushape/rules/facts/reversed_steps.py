@@ -13,9 +13,7 @@ class StepsReversed(Fact, frozen=True):
     merge: Who
 
     def message(self) -> str:
-        return (
-            f"{named(self.merge)}{placed(self.merge)} joins sequences in opposite orders: {named(self.layer)} returns its steps in reverse order."
-        )
+        return f"{named(self.merge)}{placed(self.merge)} joins sequences in opposite orders: {named(self.layer)} returns its steps in reverse order."
 
     def why(self) -> str:
         return (
