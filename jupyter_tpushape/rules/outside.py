@@ -21,15 +21,21 @@ OUTSIDE = rule(
     "weights-outside", "The model does not contain a layer that it calls", severity="silent",
     source="keras/src/layers/core/lambda_layer.py: variables that a function uses are not tracked",
     fails=_MODEL.format("L.Lambda(lambda t: inner(t))"), passes=_MODEL.format("inner"),
-    doc="""Reported for a layer with trainable weights that another layer calls, if none of these weights is a weight of the model: the function of a `Lambda`, or
-an object that is no layer, holds it. Not reported for layers with `trainable=False`, for layers that a loss calls, or if the model has a `train_step` of its own.""",
+    doc="""Reported for a layer with trainable weights that the program calls, if none of these weights is a weight of the model. The function of a `Lambda` holds such
+a layer, or an object that is no layer. Not reported for layers with `trainable=False`, for layers that a loss calls, or if the class overrides `train_step`.""",
 )  # fmt: skip
 
 
 @check(order=46)
 def weights_outside(evidence: Evidence) -> Iterator[Finding]:
     """The layers that each caller calls and the model does not hold."""
-    if evidence.where or evidence.failure is not None or "train_step" in evidence.facts.get("overrides", ()) or not evidence.trains:
+    if (
+        evidence.where
+        or evidence.failure is not None
+        or "train_step" in evidence.facts.get("overrides", ())
+        or not evidence.trains
+        or evidence.facts.get("anew")
+    ):
         return
     found: dict[str, list[Node]] = {}
     for name in evidence.facts.get("outside", ()):

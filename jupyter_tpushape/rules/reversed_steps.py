@@ -23,7 +23,7 @@ REVERSED = rule(
     source="keras/src/layers/rnn/rnn.py: go_backwards processes the input sequence backwards and returns the reversed sequence",
     fails=_MODEL.format(""), passes=_MODEL.format("b = b[:, ::-1]"),
     doc="""Reported if a layer joins two sequences of one input step by step, and a recurrent layer with `go_backwards=True` gave one of them. Not reported if an
-operation of the program's own is between the two, because it may reverse the steps.""",
+operation in the user's code is between the two, because it may reverse the steps.""",
 )  # fmt: skip
 
 # What gives its steps in the order in which it got them, if it keeps their number.

@@ -27,7 +27,7 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
         ]
         for call in made if len(made) == 1 else held if len(held) == 1 else ():
             yield (
-                f"Reverse the steps of {fact.layer.name} at line {call.lineno}",
+                f"Put the steps of {fact.layer.name} in order at line {call.lineno}",
                 [line.edit(call, f"{IT}[:, ::-1]")],
                 "Each step is then joined with the step that belongs to it.",
             )

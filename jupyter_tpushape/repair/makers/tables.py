@@ -32,7 +32,7 @@ def adapted_to_inputs(evidence: Evidence, finding: Finding, fact: AdaptedApart) 
                 parts = [one for one in nodes(line.source.tree, ast.Subscript) if ast.unparse(one.value) == whole.id and _columns(one)]
                 for part in dict.fromkeys(map(ast.unparse, parts)):
                     yield (
-                        f"Adapt {fact.layer.name} to {part} at line {call.lineno}",
+                        f"Call adapt of {fact.layer.name} with {part} at line {call.lineno}",
                         [line.edit(whole, part)],
                         f"{whole.id} has {fact.adapted} columns, and the model receives {fact.given[-1]}.",
                     )

@@ -223,7 +223,7 @@ class UnknownAxis(Fact, frozen=True):
                 "A weight needs a known shape. Declare that size in the shape of the input, or create a weight that does not depend on it."
             )
         if self.shared:
-            return f"It has weights of its own for each position. With shared_axes={list(self.shared)}, it has one for each channel."
+            return f"It has separate weights for each position. With shared_axes={list(self.shared)}, it has one for each channel."
         if self.axis != -1:
             channels = show_shape((self.shape or (None,))[-1:]).strip("(),")
             return f"The channels are on the last axis: axis=-1 has {channels}. Axis {self.axis} is a position in the image."

@@ -21,8 +21,8 @@ class OutsideModel(Fact, frozen=True):
     def why(self) -> str:
         how = f"Assign {self._them} to an attribute of the model" if self.caller is None else f"Call {self._them} where the model is built"
         return (
-            f"fit trains and saves the weights that the model lists. A layer lists those of the layers in its attributes, but not those that only a "
-            f"function or another object holds. No error is raised. {how}, or set trainable=False if this is meant."
+            "fit trains and saves only the weights that the model lists: those of the layers in its attributes and in theirs. "
+            f"No error is raised. {how}, or set trainable=False if this is meant."
         )
 
     def sides(self) -> Sides:
