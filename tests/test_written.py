@@ -6,6 +6,7 @@ import linecache
 
 import pytest
 from broken import HEAD, fit, load
+from written_apart import APART
 from written_arrays import ARRAYS
 from written_blocks import BLOCKS
 from written_calls import CALLS
@@ -65,6 +66,7 @@ PROGRAMS = {
     **ROWS,
     **ARRAYS,
     **REPORTED,
+    **APART,
     **UNUSED,
     **RESTORED,
     **ENTRIES,

@@ -103,6 +103,13 @@ class HeardLoopState(Heard, frozen=True):
     after: Shape
 
 
+class HeardKept(Heard, frozen=True):
+    """A tensor of the shape ``after`` was to have the shape ``before``."""
+
+    before: Shape
+    after: Shape
+
+
 class HeardUndefined(Heard, frozen=True):
     """A weight was to be made with an axis of unknown size."""
 
@@ -183,6 +190,7 @@ def _weights(text: str) -> Iterator[Heard]:
         yield HeardWeightCount(counted[1], int(counted[3]), int(counted[2]))
 
 
+_KEPT = re.compile(r"Dimension \d+ in both shapes must be equal, but are \d+ and \d+\. Shapes are \[([^\]]*)\] and \[([^\]]*)\]\.")
 _LOOP = re.compile(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration")
 
 
@@ -192,7 +200,9 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardStateful(True)
     elif "If an RNN is stateful, the batch size of the input sequences must be the same" in text:
         yield HeardStateful(False)
-    loop = _LOOP.search(text)
+    loop, kept = _LOOP.search(text), _KEPT.search(text)
+    if kept:
+        yield HeardKept(sizes_of(kept[2]), sizes_of(kept[1]))
     if loop:
         yield HeardLoopState(sizes_of(loop[1]), sizes_of(loop[2]))
     if "Shapes used to initialize variables must be fully-defined" in text:

@@ -40,6 +40,7 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
+        evidence.facts["outside"] = [seen.call_ids[id(one)] for one in traced.outside if id(one) in seen.call_ids]
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)

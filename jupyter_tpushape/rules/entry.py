@@ -59,6 +59,7 @@ def compare(
     building: bool = False,
     labelled: bool = False,
     ranked: bool = False,
+    once: bool = False,
     breaks_at: str = "",
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
@@ -67,12 +68,13 @@ def compare(
     ``building``: the declaration already broke the model, so the data is not at fault.
     ``labelled``: there are as many labels as rows, so each row is a sample.
     ``ranked``: the layer behind the input works on tensors of the declared rank alone.
+    ``once``: the data is one sample, beside several samples of other inputs.
     """
     text = got.dtype == "string" != want.dtype
     if not text and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
     declared: Shape = (None, *(want.shape or ())[1:])
-    fault = "text" if text else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
+    fault = "text" if text else "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
 
 
@@ -138,14 +140,29 @@ def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
 
 def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
     """Every declared input that the data does not match, with the path of that data and the rule."""
-    rows, failed = getattr(evidence.sample, "rows", None), evidence.failed
+    rows, failed, once = getattr(evidence.sample, "rows", None), evidence.failed, once_for_all(evidence)
     for (door, want), (path, got) in matched(evidence):
         found = compare(
             evidence.doors[door].word, want, got, rows, several=len(evidence.doors) > 1, building=evidence.where == "build",
-            labelled=_labelled(evidence, got), ranked=_ranked(evidence, door, want), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
+            labelled=_labelled(evidence, got), ranked=_ranked(evidence, door, want), once=path in once,
+            breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
         )  # fmt: skip
         if found is not None:
             yield path, *found
+
+
+def once_for_all(evidence: Evidence) -> tuple[KeyPath, ...]:
+    """Arrays that are one sample of their input each, where the others have one row for each of several samples: their rows are no samples."""
+    problems = getattr(evidence.sample, "problems", ())
+    pairs = matched(evidence) if any(problem.code == "cardinality" for problem in problems) else []
+    whole = {path: leaf.shape for path, leaf in evidence.sample.leaves("x", "y")} if pairs else {}
+    once = tuple(path for (_, want), (path, _) in pairs if want.shape is not None and _whole(want.shape[1:], whole.get(path)))
+    return once if len(once) < len(pairs) else ()
+
+
+def _whole(row: Shape, shape: Shape | None) -> bool:
+    """Whether an array with all its rows has the shape of a sample with several axes."""
+    return shape is not None and len(row) == len(shape) > 1 and fits(row, shape)
 
 
 def _ranked(evidence: Evidence, door: KeyPath, want: Spec) -> bool:

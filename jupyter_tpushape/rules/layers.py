@@ -193,6 +193,9 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         wanted, got, bound = len(names), len(shape), ""
     else:
         return None
+    if wanted == got:
+        # Several tensors where the layer takes one: it counts no axes of theirs.
+        return None
     batchings = getattr(evidence.sample, "batchings", 0) if got > wanted else 0
     lost = lost_batch(evidence, edges)
     giver = evidence.flow.node(edges[0].source) if edges else None
@@ -331,6 +334,9 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     said = hear(node.failure, HeardUnknown)
     if said is not None and said.made and node.family == "own" and shape is not None and None in shape[1:]:
         return UNKNOWN.id, UnknownAxis(Who.of(node), shape, shape.index(None, 1), own=True)
+    if said is not None and said.made and shape is not None and shape[-1] is not None and "shared_axes" in evidence.arguments(node.id):
+        shared = tuple(axis for axis in range(1, len(shape) - 1))
+        return UNKNOWN.id, UnknownAxis(Who.of(node), shape, shape.index(None, 1) if None in shape[1:] else -1, shared=shared)
     unknown = shape is not None and None in shape[1:] and node.op in ("Dense", "Flatten") and hear(node.failure, HeardNone) is not None
     if (said is None or said.made) and not unknown:
         return None

@@ -180,7 +180,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 # Arguments that decide sizes, whatever the layer is called.
 _SIZES = frozenset({
     "axis", "cropping", "data_format", "depth_multiplier", "dilation_rate", "dims", "filters", "input_dim", "keepdims", "kernel_size", "n", "num_classes", "num_labels",
-    "output_dim", "output_padding", "padding", "pool_size", "return_sequences", "size", "strides", "target_shape", "units",
+    "output_dim", "output_padding", "padding", "pool_size", "return_sequences", "size", "strides", "target_shape", "merge_mode", "shared_axes", "units",
 })  # fmt: skip
 
 
@@ -205,6 +205,15 @@ def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]
     return found
 
 
+def _flat(sizes: Any) -> Iterator[Any]:
+    """The sizes of the states of one cell, or of several in their order."""
+    if isinstance(sizes, (list, tuple)):
+        for one in sizes:
+            yield from _flat(one)
+    else:
+        yield sizes
+
+
 def state_sizes(obj: Any) -> tuple[int, ...]:
     """The sizes of the states of a recurrent layer or cell, for both directions in turn; ``()`` for other layers."""
     both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
@@ -212,5 +221,5 @@ def state_sizes(obj: Any) -> tuple[int, ...]:
         return tuple(n for one in both for n in state_sizes(one))
     cell = getattr(obj, "cell", None) or (obj if callable(getattr(obj, "get_initial_state", None)) else None)
     sizes = getattr(cell, "state_size", None)
-    flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    flat = [*_flat(sizes)]
     return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()

@@ -61,6 +61,8 @@ class Run:
     unused: list[tuple[Call, bool]] = field(default_factory=list)
     # Functions that were compiled while a framework inferred shapes, and read the weights of that moment.
     frozen: list[Frozen] = field(default_factory=list)
+    # The calls of layers with trained weights that the model does not hold.
+    outside: list[Call] = field(default_factory=list)
 
 
 # What a source is called by its role in the data.

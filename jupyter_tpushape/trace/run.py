@@ -16,6 +16,7 @@ from .framework import Framework
 from .frozen import frozen
 from .inside import look_inside
 from .kept import Generators, kept, transforms
+from .outside import outside
 from .patience import ENDS, limited
 from .ran import Leaf, Run, leaves
 from .recorder import Call, Port, Recorder, recording, unmasked
@@ -270,6 +271,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
             run.graph.results = total = compute()
         run.graph.ends.append(total)
         run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True), adapter.trained(model))
+        run.outside = [*outside(adapter, recorder, model)] if training and loss is None else []
         if not run.fast:
             run.unused = [*unused(adapter, recorder, run.graph, run.graph.ends)]
             run.frozen = [*frozen(adapter, recorder, run.graph, model)]

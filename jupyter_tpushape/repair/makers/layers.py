@@ -344,6 +344,10 @@ def flatten_upstream(evidence: Evidence, finding: Finding) -> Made:
 def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     """A global pooling in place of a Flatten over unknown axes."""
     node, _ = failing(evidence)
+    if isinstance(finding.fact, UnknownAxis) and finding.fact.shared:
+        shared = list(finding.fact.shared)
+        yield setting(node, "shared_axes", shared, "", "One weight for each channel fits an input of any size.")
+        return
     if isinstance(finding.fact, UnknownAxis) and finding.fact.axis != -1:
         yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "The last axis has a known size."
         return

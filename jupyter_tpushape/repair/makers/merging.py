@@ -13,7 +13,7 @@ from ...rules.facts.branches import UnlikeBranches
 from ...rules.reasons import one_step
 from ...rules.upstream import maker_of
 from ...rules.words import MERGES
-from ...trace.axes import RECURRENT
+from ...trace.axes import RECURRENT, recurs
 from ..edits import InsertLayer
 from ..text.source import nodes
 from .edits import (
@@ -140,6 +140,17 @@ def joined(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(given, f"{kind}()({line.source.of(given)})")],
                 f"{node.op} reads one tensor.",
             )
+            return
+
+
+def joined_directions(evidence: Evidence, finding: Finding) -> Made:
+    """The two directions of a recurrent layer as one tensor, where it gives them apart and a layer behind it reads one."""
+    node, edges = evidence.failed, evidence.failed_inputs()
+    if node is None or len(edges) < 2 or len({edge.source for edge in edges}) != 1:
+        return
+    for above in upstream(evidence, node):
+        if recurs(above) and evidence.arguments(above.id).get("merge_mode", "") is None:
+            yield f"Set merge_mode='concat' on {above.name}", [configure(above.name, merge_mode="concat")], f"{node.op} reads one tensor."
             return
 
 

@@ -51,6 +51,26 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 
 @of(States)
+def states_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """The states of one cell for each of several cells with as many."""
+    node, each = evidence.failed, len(fact.given)
+    cells = len(fact.keeps) // each if each else 0
+    if node is None or fact.both or cells < 2 or fact.keeps != fact.keeps[:each] * cells:
+        return
+    if any(shape is None or shape[-1] != size for shape, size in zip(fact.given, fact.keeps[:each], strict=True)):
+        return
+    for line in lines_at(evidence, node.called or node.location):
+        states = line.keyword("initial_state")
+        if isinstance(states, (ast.List, ast.Tuple)) and len(states.elts) == each:
+            text = ast.unparse(states)
+            yield (
+                f"Pass the initial state to each of the {cells} cells at {line.at}",
+                [line.edit(states, f"[{', '.join([text] * cells)}]")],
+                "A layer of several cells expects one list of states for each cell.",
+            )
+
+
+@of(States)
 def states_for_sequence(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """The states of an encoder in place of its sequence of outputs; those of both directions are joined."""
     node, rows = evidence.failed, [len(shape or ()) for shape in fact.given]

@@ -9,15 +9,39 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import WeightApart
-from ...rules.facts.held import ScalarSum
+from ...rules.facts.held import AdaptedApart, ScalarSum
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import ClassesSummed, Lengths
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of, setting
-from .line import Line, assigned_to, lines_of, listed, short, whole_number
+from .line import Line, assigned_to, lines_at, lines_of, listed, short, whole_number
 from .operands import JOINS
+
+
+@of(AdaptedApart)
+def adapted_to_inputs(evidence: Evidence, finding: Finding, fact: AdaptedApart) -> Made:
+    """The columns of a table that the text takes elsewhere, where a layer is adapted to all of them."""
+    node = next((one for one in evidence.flow.nodes if one.name == fact.layer.name), None)
+    for line in lines_at(evidence, node.location if node is not None else None)[:1]:
+        for call in nodes(line.source.tree, ast.Call):
+            if not (isinstance(call.func, ast.Attribute) and call.func.attr == "adapt" and len(call.args) == 1):
+                continue
+            for whole in nodes(call.args[0], ast.Name):
+                parts = [one for one in nodes(line.source.tree, ast.Subscript) if ast.unparse(one.value) == whole.id and _columns(one)]
+                for part in dict.fromkeys(map(ast.unparse, parts)):
+                    yield (
+                        f"Call adapt of {fact.layer.name} with {part} at line {call.lineno}",
+                        [line.edit(whole, part)],
+                        f"{whole.id} has {fact.adapted} columns, and the model receives {fact.given[-1]}.",
+                    )
+
+
+def _columns(part: ast.Subscript) -> bool:
+    """Whether a subscript takes several columns of all rows, by numbers alone."""
+    index = part.slice.elts if isinstance(part.slice, ast.Tuple) else []
+    return len(index) == 2 and all(isinstance(one, ast.Slice) for one in index) and not [*nodes(part.slice, ast.Name)]
 
 
 def table_start(evidence: Evidence, finding: Finding) -> Made:

@@ -202,12 +202,16 @@ class WindowTooLarge(Fact, frozen=True):
 
 
 class UnknownAxis(Fact, frozen=True):
-    """``layer`` creates weights for an axis of ``shape`` whose size is unknown; ``own``: in code of the program."""
+    """``layer`` creates weights for an axis of ``shape`` whose size is unknown; ``own``: in code of the program.
+
+    ``shared``: the axes along which the layer can share its weights.
+    """
 
     layer: Who
     shape: Shape | None
     axis: int = -1
     own: bool = False
+    shared: tuple[int, ...] = ()
 
     def message(self) -> str:
         if self.axis != -1:
@@ -219,13 +223,17 @@ class UnknownAxis(Fact, frozen=True):
             return (
                 "A weight needs a known shape. Declare that size in the shape of the input, or create a weight that does not depend on it."
             )
+        if self.shared:
+            return f"It has separate weights for each position. With shared_axes={list(self.shared)}, it has one for each channel."
         if self.axis != -1:
             channels = show_shape((self.shape or (None,))[-1:]).strip("(),")
             return f"The channels are on the last axis: axis=-1 has {channels}. Axis {self.axis} is a position in the image."
         return "The shape of its weights depends on that size. Declare the size, or pool over the unknown axes first."
 
     def sides(self) -> Sides:
-        return Side("a known size" if self.own else "a known last dimension" if self.axis == -1 else "axis=-1"), side(self.shape)
+        return Side("a known size" if self.own or self.shared else "a known last dimension" if self.axis == -1 else "axis=-1"), side(
+            self.shape
+        )
 
 
 class WrongMask(Fact, frozen=True):
