@@ -210,9 +210,9 @@ model = keras.Model(i, L.Dense(1)(x))
 """, f"{rows(8, 9, 2)}, {rows(8, 3, 1)}"), ((
         "    model = keras.Model(i, L.Dense(1)(x))", "    model = keras.Model(i, L.Reshape((3, 1))(L.Dense(3)(x)))",
     ),))),
-    "a first state as wide as no cell": ("op-shapes", Own(model_of("""
+    "a first state as wide as no cell": ("rnn-states", Own(model_of("""
 model = Rolled()
 """, f"{rows(8, 5, 3)}, {rows(8, 1)}", head=_ROLLED), ((
-        "        state = tf.zeros((tf.shape(x)[0], 6))", "        state = tf.zeros((tf.shape(x)[0], 4))",
+        "        state = tf.zeros((tf.shape(x)[0], 6))", "        state = tf.zeros((tf.shape(x)[0], self.cell.units))",
     ),))),
 }  # fmt: skip
