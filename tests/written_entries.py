@@ -268,6 +268,24 @@ model = keras.Model(i, L.Dense(1)(Queries()(i)))
 """
 
 
+_GRID = """
+class Mixed(L.Layer):
+    def __init__(self, stride):
+        super().__init__()
+        self.stride = stride
+
+    def build(self, shape):
+        _, height, width, channels = shape
+        self.pool = L.AveragePooling2D(self.stride)
+        self.rows = L.Reshape((height * width, channels))
+        self.grid = L.Reshape({grid})
+        self.built = True
+
+    def call(self, x):
+        return self.grid(self.pool(x))
+"""
+
+
 ENTRIES: dict[str, tuple[str, Own]] = {
     "all rows of a weight where its like is indexed": (
         "op-shapes", _with(_changed(_STACK, "line", "h * self.scale + self.shift[i]", "h * self.scale[i] + self.shift[i]"), _NET, _DATA)),
@@ -302,6 +320,9 @@ model = keras.Model(i, L.Dense(1)(L.Concatenate()(parts)))
     "more multiples than axes": ("op-shapes", _with(
         _changed(_QUERIES, "queries", "tf.tile(self.queries, [tf.shape(x)[0], 1, 1])", "tf.tile(self.queries[None], [tf.shape(x)[0], 1, 1])"),
         _QUERIED, f"{rows(8, 7, 4)}, {rows(8, 1)}")),
+    "a reshape to the size in front of a stride": ("reshape-size", _with(
+        _changed(_GRID, "grid", "(height, width, 1, channels)", "(height // self.stride, width // self.stride, 1, channels)"),
+        "i = keras.Input((8, 8, 3))\nmodel = keras.Model(i, L.Dense(1)(L.Flatten()(Mixed(2)(i))))\n", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}")),
     "a last step that has no label": (
         "output-size", _tokens("labels = tokens[:, 1:]", "tokens", "labels = tokens[:, 1:]", "tokens[:, :-1]")),
 }  # fmt: skip

@@ -85,12 +85,15 @@ def cause(size: Size, other: Size | int) -> Cause | None:
 
 
 def _from_number(size: Size, target: int) -> Cause | None:
-    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from."""
+    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from.
+
+    Of a size that begins behind code of the program's own, a stride as well.
+    """
     steps = chain(size)
     begin = steps[0].of if steps else size
-    values = _values(begin, steps) if isinstance(begin, Given) and value(size) not in (None, target) else None
+    values = _values(begin, steps) if isinstance(begin, (Given, Opaque)) and value(size) not in (None, target) else None
     found = _alone(steps, values, target) if values is not None else None
-    if found is None or values is None or found[0] != "unpadded" or not isinstance(begin, Given):
+    if found is None or values is None or not isinstance(begin, (Given, Opaque)) or (found[0] != "unpadded" and isinstance(begin, Given)):
         return None
     one = steps[found[1]]
     stride = one.stride if isinstance(one, (Slid, Spread)) else 1
@@ -117,7 +120,7 @@ def unlike(sizes: Sequence[Size]) -> Cause | None:
     return Cause("unpadded", steps[0].who, before, after, None, 1, len(names) - 1, start.who, start.axis, start.size, ())
 
 
-def _values(begin: Axis | Given, steps: Sequence[Step]) -> list[int] | None:
+def _values(begin: Axis | Given | Opaque, steps: Sequence[Step]) -> list[int] | None:
     """The size before the first step and after each."""
     if begin.size is None or (steps and steps[0].of != begin):
         return None

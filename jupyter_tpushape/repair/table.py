@@ -77,6 +77,7 @@ from .makers import (
     static_sizes,
     step_state,
     steps,
+    strided_targets,
     tables,
     tapes,
     tiled,
@@ -283,6 +284,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        strided_targets.divided,
         reshapes.channels_of_target,
         reshapes.width_for_blocks,
         sequences.without_token,

@@ -295,7 +295,18 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     last = evidence.origins.of(edges[0])[-1:] if edges and (len(rows) == 1 or kept) else ()
     made = written(last[0]) if last else ""
     block = elements(sizes[len(rows) - 1 :]) or 0 if kept else 0
-    return RESHAPE.id, WrongCount(Who.of(node), sizes, rows, node.kind == "layer", made, block)
+    return RESHAPE.id, WrongCount(Who.of(node), sizes, rows, node.kind == "layer", made, block, _shrunk(evidence, node, edges, sizes, rows))
+
+
+def _shrunk(evidence: Evidence, node: Node, edges: list[Edge], target: tuple[int, ...], rows: Shape) -> Cause | None:
+    """Why the first axes are not as large as the target has them, where that alone is the difference."""
+    origins = evidence.origins.of(edges[0]) if len(edges) == 1 else ()
+    first, found, rest = int(node.kind == "layer"), [], elements(rows) or 0
+    for axis, (want, have) in enumerate(zip(target, rows[:-1], strict=False)):
+        if have and want > 0 and want != have and axis + first < len(origins):
+            found.append(cause_of(origins[axis + first], want))
+            rest = rest * want // have
+    return found[0] if found and rest == elements(target) else None
 
 
 _WIDEST = 11  # the widest window of well-known networks

@@ -120,6 +120,7 @@ class WrongCount(Fact, frozen=True):
     """A reshape of ``given`` to ``target``, which has a different number of elements. ``per_sample``: the batch axis is not counted.
 
     ``made``: what gave the last axis its size; ``block``: what the target makes of it, where all axes in front of it stay as they are.
+    ``cause``: why the first axes are not as large as the target has them.
     """
 
     layer: Who
@@ -128,6 +129,7 @@ class WrongCount(Fact, frozen=True):
     per_sample: bool
     made: str = ""
     block: int = 0
+    cause: Cause | None = None
 
     def _asked(self) -> str:
         if -1 in self.target:
@@ -152,6 +154,8 @@ class WrongCount(Fact, frozen=True):
                 f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "
                 "Use a larger input, or fewer strides and poolings before this layer."
             )
+        if self.cause is not None:
+            return f"{because(self.cause, merged=False)} The target has {self.cause.before if self.cause.kind == 'strided' else 'another size'} there."
         if self.block and self.made:
             split = self.target[len(self.given) - 1 :]
             return f"{self.made}, but the target splits the last axis into {' × '.join(map(str, split))} = {self.block}."
