@@ -123,7 +123,7 @@ CASES = [
     Case("a layer made in call", _LAYER, "    def call(self, x):\n        return L.Dense(4)(x)", "    def call(self, x):\n        return L.Activation('relu')(x)",
          calls.MadeAnew, {"cls": "Dense", "where": "call"}),
     Case("a layer kept by the first call", _LAYER, "    def call(self, x):\n        return L.Dense(4)(x)",
-         "    inner = None\n    def call(self, x):\n        if self.inner is None:\n            Own.inner = L.Dense(4)\n        return self.inner(x)", calls.MadeAnew, {}),
+         "    inner = None\n    def call(self, x):\n        if self.inner is None:\n            Own.inner = L.Dense(4, trainable=False)\n        return self.inner(x)", calls.MadeAnew, {}),
     Case("a loss of rows", _LAYER, "    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x), axis=1))\n        return x",
          "    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x)))\n        return x", calls.VectorLoss, {"shape": (8,)}),
     Case("all nodes of a graph", _GRAPH, "x, y", "tf.data.Dataset.from_tensors(((x[0], x[1]), y))", layers.OperationRaised, {"reason": reasons.WholeOnly(50, 32)}),
