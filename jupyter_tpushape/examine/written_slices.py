@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..flow import Location
-from ..flow.syntax import assigned, is_new_axis
+from ..flow.syntax import assigned, computed, is_new_axis
 from ..trace.locations import Place, file_of
 from ..trace.raised import scope_of, tree_of
-
-_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,4 @@ def _constants(scope: ast.AST) -> dict[str, int]:
 
 
 def _value(node: ast.expr, known: Mapping[str, int]) -> int | None:
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
-        left, right = _value(node.left, known), _value(node.right, known)
-        return None if left is None or right is None else _COMPUTES[type(node.op)](left, right)
-    return known.get(ast.unparse(node))
+    return computed(node, lambda one: known.get(ast.unparse(one)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, overload
 
@@ -59,6 +61,19 @@ def assigned(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return list(zip(target.elts, value.elts, strict=True))
     return [(one, value) for one in statement.targets]
+
+
+_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+
+def computed(node: ast.expr, named: Callable[[ast.expr], int | None]) -> int | None:
+    """The whole number that is written there, or computed there of others; ``named``: what anything else is known to hold."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
+        left, right = computed(node.left, named), computed(node.right, named)
+        return None if left is None or right is None else _COMPUTES[type(node.op)](left, right)
+    return named(node)
 
 
 def is_new_axis(index: ast.AST) -> bool:

@@ -37,9 +37,10 @@ def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None and most else ():
         shapes = {name: spec.shape or () for name, spec in raised.tensors}
         for found in shifted(raised):
-            steps = shapes.get(ast.unparse(found.whole), ())[1:2]
+            whole = ast.unparse(found.whole)
+            steps = shapes.get(whole, ())[1:2]
             if steps and steps[0] in most:
-                return StepMore(ast.unparse(found.cut), found.cut.lineno, found.whole.lineno, steps[0] or 0)
+                return StepMore(ast.unparse(found.cut), found.cut.lineno, whole, found.whole.lineno, steps[0] or 0)
     return None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .unused import around
+
 if TYPE_CHECKING:
     from .framework import Framework
     from .recorder import Call, Recorder
@@ -17,26 +19,16 @@ def outside(framework: Framework, recorder: Recorder, model: Any) -> Iterator[Ca
     held = {id(one) for one in framework.variables(model)}
     found: dict[int, Call] = {}
     for call in recorder.calls:
-        if call.kind != "layer" or not call.done or id(call.obj) in found or not _trains(call.obj):
+        if call.kind != "layer" or not call.done or id(call.obj) in found or not getattr(call.obj, "trainable", True):
             continue
         own = framework.trained(call.obj)
         if not own or any(id(one) in held for one in own):
             continue
-        above = [*_around(call)]
+        above = [*around(call)]
         # What a loss computes with a network of its own is the loss's business.
         if all(one.kind == "layer" for one in above) and not any(id(one.obj) in found for one in above):
             found[id(call.obj)] = call
     yield from found.values()
-
-
-def _trains(layer: Any) -> bool:
-    return bool(getattr(layer, "trainable", True))
-
-
-def _around(call: Call) -> Iterator[Call]:
-    while call.parent is not None:
-        call = call.parent
-        yield call
 
 
 __all__ = ["outside"]

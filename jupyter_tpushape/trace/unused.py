@@ -23,7 +23,7 @@ def unused(framework: Framework, recorder: Recorder, graph: Any, ends: list[Any]
     trained = _trained(framework, recorder)
     for call in calls:
         alone = id(call) in dead and (id(call) in trained or call.opaque) and id(call.obj) not in used
-        if alone and not _returned(call) and all(id(one) not in dead for one in _around(call)):
+        if alone and not _returned(call) and all(id(one) not in dead for one in around(call)):
             yield call, id(call) in trained
 
 
@@ -47,7 +47,8 @@ def outside(mine: set[int], operations: Iterable[Any], of: Callable[[Any], Any])
     return [*found.values()]
 
 
-def _around(call: Call) -> Iterator[Call]:
+def around(call: Call) -> Iterator[Call]:
+    """The calls that a call stands in, innermost first."""
     while call.parent is not None:
         call = call.parent
         yield call
@@ -56,7 +57,7 @@ def _around(call: Call) -> Iterator[Call]:
 def _returned(call: Call) -> bool:
     """Whether a call around this one returns its result."""
     keys = {port.key for port in call.outputs}
-    return any(port.key in keys for one in _around(call) for port in one.outputs)
+    return any(port.key in keys for one in around(call) for port in one.outputs)
 
 
 def _trained(framework: Framework, recorder: Recorder) -> set[int]:
@@ -64,7 +65,7 @@ def _trained(framework: Framework, recorder: Recorder) -> set[int]:
     found: set[int] = set()
     for call in recorder.calls:
         if call.kind == "layer" and call.done and _trains(framework, call):
-            found.update(map(id, (call, *_around(call))))
+            found.update(map(id, (call, *around(call))))
     return found
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons_read import EmptySlice, SliceEmpty
-from ..text.arguments import argument
-from ..text.names import positions_of
 from .edits import Made, configure, named
-from .line import lines_at, makers_of
+from .line import lines_at, written_in
 
 
 def as_wide(evidence: Evidence, finding: Finding) -> Made:
@@ -24,9 +20,7 @@ def as_wide(evidence: Evidence, finding: Finding) -> Made:
     why = f"The slices reach up to {gone.stop}."
     for line in lines_at(evidence, node.location)[:1] if node is not None and not gone.end.isdigit() else ():
         assert node is not None
-        positions = positions_of(getattr(getattr(sys.modules.get(evidence.framework), "layers", None), node.op, None))
-        written = [argument(call, gone.argument, positions) for call in makers_of(line, node)]
-        fits = [one for one in written if one is not None and line.number(one) in (None, gone.size)]
+        fits = [one for one in written_in(line, node, gone.argument) if line.number(one) in (None, gone.size)]
         if len(fits) == 1:
             yield f"Set {gone.argument}={gone.end} on {gone.giver}", [line.edit(fits[0], gone.end)], why
     yield f"Set {gone.argument}={gone.stop} on {gone.giver}", [configure(gone.giver, **{gone.argument: gone.stop})], why

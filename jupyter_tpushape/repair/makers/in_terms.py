@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ..edits import LayerConfig
-from ..text.arguments import argument
-from ..text.names import positions_of
 from .edits import Fix, named
-from .line import lines_at, makers_of
+from .line import lines_at, written_in
 
 
 def in_terms(evidence: Evidence, fix: Fix) -> Iterator[Fix]:
@@ -23,10 +20,9 @@ def in_terms(evidence: Evidence, fix: Fix) -> Iterator[Fix]:
     (key, size), node = next(iter(edit.config.items())), named(evidence, edit.target)
     if node is None or type(size) is not int:
         return
-    positions = positions_of(getattr(getattr(sys.modules.get(evidence.framework), "layers", None), node.op, None))
     for line in lines_at(evidence, node.location)[:1]:
-        calls = makers_of(line, node)
-        written = argument(calls[0], key, positions) if len(calls) == 1 else None
+        found = written_in(line, node, key)
+        written = found[0] if len(found) == 1 else None
         if not isinstance(written, ast.BinOp):
             continue
         for part in (written.left, written.right):

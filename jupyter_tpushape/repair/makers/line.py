@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
 from ...flow import Location, Node, Shape, Spec
-from ...flow.syntax import Function, called
+from ...flow.syntax import Function, assigned, called, computed
 from ...trace.locations import file_of
 from ...trace.raised import Raised
 from ..edits import Edit, Removed
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
+from ..text.names import positions_of
 from ..text.source import N, NoPlace, Source, at_line, class_of, given_before, given_to, nodes, parents, words_of
 
 _SHORT = 32
@@ -27,7 +27,6 @@ _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Div: ("RealDiv", "div"),
     ast.MatMult: ("MatMul", "BatchMatMulV2", "dot_general"),
 }
-_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 _MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
 
 
@@ -104,11 +103,9 @@ class Line:
 
     def number(self, node: ast.expr) -> int | None:
         """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, and what is computed of them."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
-            left, right = self.number(node.left), self.number(node.right)
-            return None if left is None or right is None else _COMPUTES[type(node.op)](left, right)
+        return computed(node, self._held)
+
+    def _held(self, node: ast.expr) -> int | None:
         name = ast.unparse(node)
         if name in self.numbers:
             return self.numbers[name]
@@ -171,11 +168,9 @@ class Line:
 def constants(module: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
     """The whole numbers that the module gives to names, one by one or several at once, where they stand."""
     for item in module.body:
-        if isinstance(item, ast.Assign):
-            both = isinstance(item.targets[0], ast.Tuple) and isinstance(item.value, ast.Tuple)
-            single = [(target, item.value) for target in item.targets]
-            pairs = zip(item.targets[0].elts, item.value.elts, strict=False) if both else single  # type: ignore[attr-defined]
-            yield from ((ast.unparse(name), made) for name, made in pairs if isinstance(made, ast.Constant) and type(made.value) is int)
+        for name, made in assigned(item) if isinstance(item, ast.Assign) else ():
+            if isinstance(made, ast.Constant) and type(made.value) is int:
+                yield ast.unparse(name), made
 
 
 def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
@@ -262,6 +257,14 @@ def makers_of(line: Line, node: Node) -> list[ast.Call]:
     """The calls on the line where a layer was made that can have made it."""
     made = node.location
     return [call for call in nodes(line.source.tree, ast.Call) if made is not None and call.lineno == made.line and called(call) == node.op]
+
+
+def written_in(line: Line, node: Node, argument_name: str) -> list[ast.expr]:
+    """What the calls that can have made a layer of the framework give it as an argument."""
+    layers = getattr(sys.modules.get(line.evidence.framework), "layers", None)
+    positions = positions_of(getattr(layers, node.op, None))
+    found = (argument(call, argument_name, positions) for call in makers_of(line, node))
+    return [one for one in found if one is not None]
 
 
 def span_of(node: ast.expr | ast.stmt) -> list[int]:

@@ -268,7 +268,7 @@ def empty_state(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """The state of zeros that a cell begins with, with one value for each of its units."""
     line = next(iter(running(evidence)), None)
     call = line.call() if line is not None else None
-    if not fact.cell or line is None or call is None or not of_zeros(evidence):
+    if not fact.cell or line is None or call is None or not _of_zeros(evidence):
         return
     units = f"{ast.unparse(call.func)}.units"
     for made in nodes(line.scope, ast.Call):
@@ -283,7 +283,7 @@ def empty_state(evidence: Evidence, finding: Finding, fact: States) -> Made:
             yield f"Start at line {made.lineno} with a state of {units} values", edits, "A state has one value per unit."
 
 
-def of_zeros(evidence: Evidence) -> bool:
+def _of_zeros(evidence: Evidence) -> bool:
     """Whether the program fills a state of the failed cell with zeros: its size then follows the cell, and not the other way round."""
     states = evidence.given[1:]
     return any(one.giver is None or one.giver.op.lower().replace("_", "") in _FILLS for one in states)
@@ -293,7 +293,7 @@ def of_zeros(evidence: Evidence) -> bool:
 def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """A cell as wide as its state, in the terms of the class that makes it: an argument of its constructor that has this value; else as a number."""
     widths, node, owner = {shape[-1] for shape in fact.given if shape}, evidence.failed, own_layer(evidence)
-    if not fact.cell or node is None or len(widths) != 1 or not isinstance(node.config.get("units"), int) or of_zeros(evidence):
+    if not fact.cell or node is None or len(widths) != 1 or not isinstance(node.config.get("units"), int) or _of_zeros(evidence):
         return
     width, why = widths.pop(), "A state has one value per unit."
     names = [name for name, value in evidence.arguments(owner.id).items() if value == width] if owner is not None else []

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import sys
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.layers import WrongCount
 from ..text.arguments import argument
-from ..text.names import positions_of
 from ..text.source import nodes
 from .edits import Made, named, of
-from .line import lines_at, listed, makers_of
+from .line import lines_at, listed, written_in
 
 _STRIDES = ("strides", "pool_size")
 
@@ -25,13 +23,10 @@ def divided(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
     maker = named(evidence, cause.who) if cause is not None and cause.kind == "strided" else None
     if node is None or cause is None or maker is None:
         return
-    layers = getattr(sys.modules.get(evidence.framework), "layers", None)
     for line, other in zip(lines_at(evidence, node.location)[:1], lines_at(evidence, maker.location)[:1], strict=False):
-        made = [call for call in makers_of(other, maker) if call]
-        given = [argument(made[0], key, positions_of(getattr(layers, maker.op, None))) for key in _STRIDES] if len(made) == 1 else []
-        stride = next((ast.unparse(one) for one in given if one is not None), "")
-        calls = [call for call in makers_of(line, node) if call.args or call.keywords]
-        target = argument(calls[0], "target_shape", ["target_shape"]) if len(calls) == 1 else None
+        strides = [found[0] for key in _STRIDES if len(found := written_in(other, maker, key)) == 1][:1]
+        targets = written_in(line, node, "target_shape")
+        stride, target = "".join(map(ast.unparse, strides)), targets[0] if len(targets) == 1 else None
         sizes = [
             part.id
             for part, want, have in zip(listed(target), fact.target, fact.given, strict=False)

@@ -304,7 +304,7 @@ class GridApart(Fact, frozen=True):
     data, where both are multiples of it. ``resized``: the stage of the pipeline that brought the inputs alone from the size of the labels to
     that of the predictions. ``moved``: the layer that put another axis in the place of the data's, which has the labels' size. ``turned``: the
     transpose that put two axes in another order than the data and the labels have; ``last``: the model ends with it. ``cut``: the slice that
-    takes all steps but one of a sequence at line ``cut_at``, which line ``whole_at`` uses whole.
+    takes all steps but one of the sequence ``whole`` at line ``cut_at``; line ``whole_at`` uses all of it.
     """
 
     head: Who
@@ -321,6 +321,7 @@ class GridApart(Fact, frozen=True):
     last: bool = False
     cut: str = ""
     cut_at: int = 0
+    whole: str = ""
     whole_at: int = 0
 
     @property
@@ -348,8 +349,7 @@ class GridApart(Fact, frozen=True):
     def why(self) -> str:
         rule = f"{self.loss} compares them position by position, so both must have the same size."
         if self.cut:
-            whole = self.cut.partition("[")[0]
-            return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all of {whole}. {rule}"
+            return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all of {self.whole}. {rule}"
         if self.turned is not None:
             does = "puts the axes of the predictions in this order" if self.last else "exchanges the axes, and nothing puts them back"
             return f"{named(self.turned)}{placed(self.turned)} {does}. The labels have the order of the data."

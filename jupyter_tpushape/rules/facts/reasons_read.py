@@ -43,16 +43,16 @@ class Multiples(Reason, frozen=True):
 
 
 class StepMore(Reason, frozen=True):
-    """Line ``cut_at`` uses ``cut``, all steps but one of a sequence; line ``whole_at`` uses all ``steps`` of it."""
+    """Line ``cut_at`` uses ``cut``, all steps but one of the sequence ``whole``; line ``whole_at`` uses all ``steps`` of it."""
 
     cut: str
     cut_at: int
+    whole: str
     whole_at: int
     steps: int
 
     def words(self) -> str:
-        whole = self.cut.partition("[")[0]
-        return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all {self.steps} steps of {whole}."
+        return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all {self.steps} steps of {self.whole}."
 
 
 class SliceEmpty(Reason, frozen=True):
