@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -64,3 +66,40 @@ def test_the_tests_of_this_package_see_the_fault_itself(fault, monkeypatch):
     monkeypatch.setenv("TPUSHAPE_STRICT", "1")
     with pytest.raises(KeyError, match="no such node"):
         tpushape.trace(broken, data, tpu=None)
+
+
+def shut():
+    """A layer with a property that raises, as an abstract class leaves it to its subclasses."""
+
+    class Cell(keras.layers.Layer):
+        @property
+        def state_size(self):
+            raise NotImplementedError
+
+        def call(self, inputs, states):
+            return inputs, states
+
+    model = keras.Sequential([keras.Input((6, 3)), keras.layers.RNN(Cell()), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def test_what_raises_is_reported_where_the_check_that_knows_why_fails(monkeypatch):
+    """Also where another check has found something silent, and where the words for the error fail too."""
+    monkeypatch.delenv("TPUSHAPE_STRICT", raising=False)
+    monkeypatch.setattr(sys.modules["jupyter_tpushape.rules.layers"], "_explain", faulty)
+    report = tpushape.trace(broken, data, tpu="v5e-8")
+    assert not report.ok
+    first = report.findings[0]
+    assert (first.rule, first.severity) in {("layer-raises", "error"), ("missing-flatten", "error")}
+    report = tpushape.trace(shut, (np.zeros((8, 6, 3), "float32"), np.zeros((8, 1), "float32")), tpu="v5e-8")
+    first = report.findings[0]
+    assert (first.rule, first.severity) == ("layer-raises", "error")
+    assert report.flow.node(first.nodes[0]).failure.type == "NotImplementedError"
+
+
+def test_a_method_that_an_abstract_class_leaves_open_is_named_and_no_shape_is_changed_for_it():
+    report = tpushape.trace(shut, (np.zeros((8, 6, 3), "float32"), np.zeros((8, 1), "float32")), tpu=None)
+    first = report.findings[0]
+    assert (first.fact.owner, first.fact.method) == ("Cell", "state_size")
+    assert not first.fixes and not first.rejected

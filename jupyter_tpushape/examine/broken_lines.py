@@ -16,6 +16,7 @@ from ..trace.locations import Place, is_user_file
 from ..trace.raised import frames_of, innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 from ..trace.unknown import filled
+from ..trace.whose import attribute
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,11 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
     """How many states a recurrent cell's ``call`` unpacks, and how many its ``state_size`` says that there are."""
     for frame, place in frames_of(error):
         cell, scope = frame.f_locals.get("self"), scope_of(place)
-        if scope is None or not hasattr(type(cell), "call") or not hasattr(cell, "state_size"):
+        if scope is None or not hasattr(type(cell), "call"):
             continue
-        sizes, values = getattr(cell, "state_size", None), values_of(frame)
+        sizes, values = attribute(cell, "state_size"), values_of(frame)
+        if sizes is None:
+            continue
         keeps = len(sizes) if isinstance(sizes, (list, tuple)) else 1
         for statement in (item for item in ast.walk(scope) if isinstance(item, ast.Assign) and item.lineno == place[1]):
             target, given = statement.targets[0], values.of(statement.value)

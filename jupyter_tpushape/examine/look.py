@@ -26,7 +26,7 @@ from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.locations import Place, defined, location
 from ..trace.patience import ENDS, TimeUp, limited, patience
-from ..trace.raised import raised_at, raised_by
+from ..trace.raised import raised_at, raised_by, unwritten
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -95,7 +95,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
-            seen.evidence.facts["of_call"] = of_call(error, adapter)
+            seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)

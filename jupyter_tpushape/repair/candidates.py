@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding, elements
 from ..internal import part_lost
+from ..rules.facts.calls import Unwritten
 from .edits import InputShape
 from .makers.edits import Fix
 from .makers.in_terms import in_terms
@@ -32,6 +33,8 @@ class Candidate:
 
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order of the trials."""
+    if isinstance(finding.fact, Unwritten):
+        return []  # no edit of shapes or data writes a method
     at_line = AT_THE_LINE if evidence.raised is not None and finding.rule in RAISED else ()
     found: list[Candidate] = []
     seen: set[str] = set()

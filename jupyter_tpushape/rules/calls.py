@@ -10,7 +10,18 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential, stepped
-from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, VectorLoss
+from .facts.calls import (
+    Constant,
+    HostDrawn,
+    MadeAnew,
+    MetricInCall,
+    Misdeclared,
+    NeverUpdated,
+    NotCalled,
+    ReadOutside,
+    Unwritten,
+    VectorLoss,
+)
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -117,6 +128,14 @@ def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
     if refused is None or not refused.layer or not refused.tensors or not (refused.doubled or refused.many):
         return None
     return UNCALLED.id, NotCalled(refused.layer, False)
+
+
+def not_written(evidence: Evidence, node: Node) -> tuple[str, Unwritten] | None:
+    """A method that an abstract class leaves to its subclasses, and that the layer needs."""
+    lacking: tuple[str, str] | None = evidence.facts.get("unwritten")
+    if lacking is None or node.failure is None or node.failure.type != "NotImplementedError":
+        return None
+    return "layer-raises" if node.kind == "layer" else "code-raises", Unwritten(Who.of(node), *lacking)
 
 
 def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...], Location | None] | None:

@@ -33,7 +33,7 @@ from ..graph import instead
 from ..trace.axes import RECURRENT
 from ..trace.doors import fits
 from ..trace.signature import Refused
-from .calls import MADE, not_called
+from .calls import MADE, not_called, not_written
 from .facts.calls import MadeAnew
 from .facts.contracts import (
     CallArguments,
@@ -404,7 +404,8 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
+    lambda at: not_called(at.evidence), lambda at: not_written(at.evidence, at.node), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node),
+    lambda at: loss_called(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
     lambda at: not_dense(at.evidence, at.node), lambda at: mask_apart(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,

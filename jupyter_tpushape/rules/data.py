@@ -12,7 +12,7 @@ from ..examine.heard_contracts import HeardNoRank
 from ..examine.heard_data import HeardReturned, HeardSlices, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
-from ..flow import Fact, Finding, KeyPath, Location, Spec
+from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
 from ..trace.locations import location
@@ -204,7 +204,13 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
-        yield Finding.of(DATA_MISFIT.id, "error", Refused(*said, made=made), location=where)
+        yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), Refused(*said, made=made), location=where)
+
+
+def _severity(evidence: Evidence, code: str) -> Severity:
+    """An error, but for data without rows where ``fit`` returns an empty history: Keras 3 on TensorFlow counts no steps of a ``tf.data.Dataset``."""
+    empty = code in ("no-rows", "no-batches") and getattr(evidence.sample, "kind", "") in ("arrays", "dataset")
+    return "silent" if empty and (evidence.framework, evidence.backend) == ("keras", "tensorflow") else "error"
 
 
 def _row_step(evidence: Evidence) -> tuple[RowStep | None, Location | None]:

@@ -71,6 +71,16 @@ def unexplained(evidence: Evidence) -> Iterator[Finding]:
         yield finding
 
 
+@fallback
+def as_raised(evidence: Evidence) -> Iterator[Finding]:
+    """The node's error in its own words, where the checks that look for its cause failed themselves."""
+    node = evidence.failed
+    if node is not None and node.failure is not None:
+        given = tuple(edge.spec.shape for edge in evidence.flow.into(node.id))
+        fact = LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner)
+        yield Finding.of(RAISES.id, "error", fact, nodes=(node.id,), location=node.location or node.called)
+
+
 @check(order=20)
 def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     """The node that raised while the model was built or called, unless the inputs explain it."""

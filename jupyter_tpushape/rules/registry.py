@@ -95,13 +95,16 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
     Args:
         limits: where to say that a check failed; without it, its exception is raised.
     """
-    from ..flow import SEVERITIES
+    from ..flow import SERIOUS, SEVERITIES
 
     findings: list[Finding] = []
     # Nodes that a step never gets to, although a trace does.
     beyond: frozenset[str] = evidence.facts.get("refused_before", frozenset())
+    lost = len(limits or ())
     for order, function in [*CHECKS, *((-1, function) for function in FALLBACKS)]:
-        if order < 0 and any(finding.serious for finding in findings):
+        # A check that failed may have been the one that knew why the program raises.
+        explained = SERIOUS if len(limits or ()) == lost else ("error",)
+        if order < 0 and any(finding.severity in explained for finding in findings):
             continue
         if evidence.backend and BACKENDS.get(function, evidence.backend) != evidence.backend:
             continue

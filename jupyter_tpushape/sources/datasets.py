@@ -136,6 +136,25 @@ def rows_of(dataset: Any) -> int | None:
     return rows if rows >= 0 and not dropped else None
 
 
+def _why_empty(dataset: Any) -> str:
+    """Which stage leaves nothing of what it is given."""
+    current = dataset
+    while len(inputs_of(current)) == 1:
+        before = inputs_of(current)[0]
+        try:
+            elements = int(before.cardinality().numpy())
+        except Exception:
+            break
+        if elements:
+            name = op_name(current)
+            if name in ("batch", "padded_batch"):
+                return "The dataset has no batches: it has fewer rows than one batch, and drop_remainder=True drops them"
+            given = f"{elements} elements" if elements > 1 else "elements"
+            return f"The dataset has no batches: {name}() leaves none of the {given} before it"
+        current = before
+    return "The dataset has no elements, so there is nothing to train on"
+
+
 _WRAPPED = {
     "dataset": Problem(
         "nested-dataset", "The elements of the dataset are datasets themselves, as with window(): convert them to tensors with flat_map(lambda w: w.batch(n)), or zip their parts first", "tensors", "datasets"
@@ -166,10 +185,7 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         sample.problems.append(_WRAPPED[wrapping])
         return sample
     if sample.cardinality == 0:
-        sample.problems.append(
-            Problem("no-batches", "The dataset has no batches: it has fewer rows than one batch, and drop_remainder=True drops them",
-                    "at least 1 batch", "0 batches")
-        )  # fmt: skip
+        sample.problems.append(Problem("no-batches", _why_empty(dataset), "at least 1 batch", "0 batches"))
         return sample
     try:
         source = without_memory(dataset)

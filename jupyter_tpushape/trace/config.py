@@ -11,6 +11,7 @@ from typing import Any
 
 from .patience import TimeUp, limited
 from .reach import is_own
+from .whose import attribute
 
 # The configurations that were asked for during one look at a program, by the object's id, with the object.
 _ASKED: ContextVar[dict[int, tuple[Any, dict[str, Any]]] | None] = ContextVar("asked", default=None)
@@ -220,6 +221,6 @@ def state_sizes(obj: Any) -> tuple[int, ...]:
     if all(one is not None for one in both):
         return tuple(n for one in both for n in state_sizes(one))
     cell = getattr(obj, "cell", None) or (obj if callable(getattr(obj, "get_initial_state", None)) else None)
-    sizes = getattr(cell, "state_size", None)
+    sizes = attribute(cell, "state_size")
     flat = [*_flat(sizes)]
     return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()

@@ -213,6 +213,24 @@ def frames_of(error: BaseException) -> list[tuple[FrameType, Place]]:
     return found[::-1]
 
 
+def unwritten(error: BaseException) -> tuple[str, str] | None:
+    """The class and the name of the method that raised because nobody wrote it, as an abstract class leaves it to those that inherit from it."""
+    # Frameworks raise it again with what the layer was called with.
+    chain: list[BaseException] = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+        chain.append(inner)
+    root = next((one for one in reversed(chain) if isinstance(one, NotImplementedError)), None)
+    trace = root.__traceback__ if root is not None else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    owner = trace.tb_frame.f_locals.get("self") if trace is not None else None
+    name = trace.tb_frame.f_code.co_name if trace is not None else ""
+    # A method that raises with words of its own refuses something that it was given.
+    return (
+        (type(owner).__name__, name) if owner is not None and not any(map(str.isalnum, str(root))) and hasattr(type(owner), name) else None
+    )
+
+
 def _running(files: list[str], file: str, line: int) -> str:
     """The file that a line is of: autograph names the first that had this very code, and a cell that is run again has it too."""
     text = linecache.getline(file, line)

@@ -1,4 +1,4 @@
-"""Whose a function is that a layer holds."""
+"""Whose a function is that a layer holds, and what its attributes are."""
 
 from __future__ import annotations
 
@@ -13,3 +13,11 @@ def of_the_user(value: Any) -> bool:
         return False
     module = getattr(value, "__module__", None) or type(value).__module__ or ""
     return not str(module).startswith(_OWN)
+
+
+def attribute(obj: Any, name: str) -> Any:
+    """An attribute of an object of the user's own; ``None`` where it has none, or where reading it raises."""
+    try:
+        return getattr(obj, name, None)
+    except Exception:
+        return None

@@ -233,7 +233,8 @@ def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     """Samples lie in columns: as many columns as there are labels."""
     rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
     refused = isinstance(finding.fact, Refused)
-    if refused and evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
+    labels = {row[0] for row in rows[1:] if row}
+    if refused and evidence.declared and len(evidence.x) == 1 and rows and rows[0] and len(rows[0]) == 2 and labels == {rows[0][1]}:
         yield (
             "Transpose the data: one sample per row",
             [transform(("x",), "transpose", perm=[1, 0])],

@@ -9,6 +9,20 @@ from ...flow.paths import show
 from ..words import listed, named, pair
 
 
+class Unwritten(Fact, frozen=True):
+    """``layer`` needs ``method`` of the class ``owner``, which leaves it to its subclasses."""
+
+    layer: Who
+    owner: str
+    method: str
+
+    def message(self) -> str:
+        return f"{named(self.layer)} needs {self.owner}.{self.method}, which is not implemented."
+
+    def why(self) -> str:
+        return f"It raises NotImplementedError, as a method that is left to subclasses does. Define it in {self.owner}, or use a class that does."
+
+
 class MadeAnew(Fact, frozen=True):
     """Every call creates a ``cls``. ``where``: in the model's call, its loss, or its training step. ``silent``: nothing raises."""
 
