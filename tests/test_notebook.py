@@ -946,3 +946,26 @@ def test_an_order_is_not_used_in_a_cell_before_it_is_drawn(notebook):
     notebook.run("shuffled = x[order]\nlabels = y")
     notebook.run("%tpushape model (shuffled, labels) --text")
     assert "+labels = y[order]" in notebook.out, notebook.out
+
+
+@pytest.mark.parametrize("loaded", ["%load_ext jupyter_tpushape", "pass"], ids=["recorded", "looked up"])
+def test_a_loss_is_mended_in_the_cell_that_compiles(notebook, loaded):
+    notebook.run(f"{loaded}\nimport keras, numpy as np, jupyter_tpushape as tpushape")
+    notebook.run("x, y = np.zeros((32, 4), 'float32'), np.eye(6)[np.arange(32) % 6]")
+    notebook.run("model = keras.Sequential([keras.Input((4,)),\n    keras.layers.Dense(6, activation='softmax')])")
+    notebook.run(
+        "top = keras.metrics.TopKCategoricalAccuracy(k=3)\nmodel.compile('sgd',\n    loss='sparse_categorical_crossentropy', metrics=[top])"
+    )
+    notebook.run("print(tpushape.trace(model, (x, y), tpu=None))")
+    mended = r"✓.*\n(.*\n)*? +-    loss='sparse_categorical_crossentropy', metrics=\[top\]\)\n +\+    loss='categorical_crossentropy', metrics=\[top\]\)"
+    assert re.search(mended, notebook.out), notebook.out
+
+
+def test_a_fit_that_fails_is_mended_in_the_cell_that_compiles(notebook):
+    notebook.run("%load_ext jupyter_tpushape\nimport keras, numpy as np")
+    notebook.run("x, y = np.zeros((32, 4), 'float32'), np.eye(6)[np.arange(32) % 6]")
+    notebook.run("model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6, activation='softmax')])")
+    notebook.run("model.compile('sgd', 'sparse_categorical_crossentropy')")
+    notebook.run("model.fit(x, y, verbose=0)")
+    notebook.run("%tpushape --text")
+    assert "+model.compile('sgd', 'categorical_crossentropy')" in notebook.out, notebook.out

@@ -23,7 +23,7 @@ from ..trace.build import build, kept_counters
 from ..trace.config import asked_once
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
-from ..trace.hindsight import look_back
+from ..trace.hindsight import look_back, look_back_at_compile
 from ..trace.locations import Place, defined, location
 from ..trace.patience import ENDS, TimeUp, limited, patience
 from ..trace.raised import raised_at, raised_by, unwritten
@@ -155,6 +155,7 @@ def _look(program: Program) -> Examined:
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
         with contextlib.suppress(Exception):
             look_back(model)
+            recorder.compile_places[id(model)] = look_back_at_compile(model)
     left = ""
     with contextlib.suppress(Exception):  # an odd object of the user's is traced all the same
         left = adapter.left_by_fit(model) if adapter is not None and error is None and adapter.is_model(model) else ""

@@ -50,6 +50,8 @@ class CellProgram:
         self.data: Any = None
         self.handed: tuple[str, int] | None = None
         self.batch_size: int | None = None
+        #: Whether the model that the cell trains is one of an earlier cell.
+        self.lives = False
 
     @property
     def code(self) -> CodeType:
@@ -81,6 +83,7 @@ class CellProgram:
                 exec(code, names)
         if caught:
             self.data, self.handed, self.batch_size = caught[-1].data, caught[-1].where, caught[-1].batch_size
+            self.lives = any(value is caught[-1].model for value in list(self.names.values()))
             return caught[-1].model
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
         models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
@@ -163,12 +166,22 @@ def _trace_cell(
         chosen = {**chosen, "batch_size": program.batch_size}
     token = HANDED.set(program.handed)
     try:
-        report = trace(program.build, program.data, **chosen)
+        report = trace(model if program.lives else program.build, program.data, **chosen)
+        # A cell that trains a model of another builds nothing anew: that model is changed where it was made, data where the cells make it.
+        if program.lives and not report.ok and (proved := _proved(report)) < 2:
+            anew = trace(program.build, program.data, **chosen)
+            report = anew if _proved(anew) > proved else report
     finally:
         HANDED.reset(token)
     if report.title == program.build.__name__:
         report.title = f"In[{shell._tpushape.running if count is None else count}]"
     return report, program
+
+
+def _proved(report: Any) -> int:
+    """How well the first fix of a report is proved: 2 as text, 1 on the live objects."""
+    fix = next((fix for finding in report.findings if finding.serious for fix in finding.fixes), None)
+    return 0 if fix is None or not fix.verified else 2 if fix.proof == "source" else 1
 
 
 def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> Any:

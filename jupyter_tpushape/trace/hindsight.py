@@ -24,7 +24,7 @@ from typing import Any
 from ..flow import syntax
 from ..flow.text import MOST_SOURCE
 from .locations import is_user_file
-from .recorder import line_of, set_line
+from .recorder import compiled_at, line_of, set_line
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _UNSAID = ("name", "dtype", "input_shape", "input_dim", "batch_input_shape", "weights")
@@ -42,6 +42,23 @@ def look_back(model: Any) -> None:
     left = [layer for layer in layers if line_of(layer) is None]
     if left:
         _model(model, left, layers, names, sources)
+
+
+def look_back_at_compile(model: Any) -> tuple[str, int] | None:
+    """The line that compiled ``model``: the last one that calls ``compile`` of the one variable that holds it."""
+    if (known := compiled_at(model)) is not None:
+        return known
+    names, sources = _program()
+    bound = [name for name, value in list(names.items()) if value is model and not name.startswith("_")]
+    for source in reversed(sources if len(bound) == 1 and getattr(model, "compiled", False) else []):
+        tree = _tree(source)
+        called = [call for statement in (tree.body if tree is not None else ()) for call in _calls(statement)]
+        found = [call for call in called if isinstance(call.func, ast.Attribute) and ast.unparse(call.func) == f"{bound[0]}.compile"]
+        if found:
+            return (source, found[0].lineno) if len(found) == 1 else None
+        if _last([source], bound[0]) is not None:
+            return None
+    return None
 
 
 def _layers(model: Any) -> list[Any]:

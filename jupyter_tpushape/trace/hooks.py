@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .anew import note
 from .locations import user_frame
-from .recorder import Call, Recorder, active, remember_line
+from .recorder import Call, Recorder, active, remember_line, set_compiled
 from .turns import DOORS, waiting
 
 if TYPE_CHECKING:
@@ -302,6 +302,8 @@ class Hooks:
                     args, kwargs = recorder.edits.compile(self.framework, recorder, model, args, kwargs)
                 recorder.compiled.append((model, dict(kwargs)))
                 recorder.compile_places[id(model)] = user_frame(depth=2, outer=True)
+            elif recorder is None and self._originals:
+                set_compiled(model, user_frame(depth=2))
             return original(model, *args, **kwargs)
 
         return compile

@@ -363,6 +363,25 @@ def set_line(obj: Any, where: tuple[str, int]) -> None:
         _LINES[obj] = where
 
 
+# Lines that compiled models while only the idle recorder was there.
+_COMPILED: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
+
+
+def set_compiled(model: Any, where: tuple[str, int] | None) -> None:
+    """Keeps the line that compiled a model, as long as the model lives."""
+    with contextlib.suppress(TypeError):
+        if where is not None:
+            _COMPILED[model] = where
+
+
+def compiled_at(model: Any) -> tuple[str, int] | None:
+    """The line that compiled ``model``, where it was seen being compiled."""
+    try:
+        return _COMPILED.get(model)
+    except TypeError:
+        return None
+
+
 def line_of(obj: Any) -> tuple[str, int] | None:
     """The line that made ``obj``, where it was seen being made."""
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from ...trace.locations import Place
 from .names import Names
-from .program import Text
-from .source import NoPlace, Source, nodes
+from .program import Text, Where
+from .source import NoPlace, Source, at_line, nodes
 
 
 def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Call]:
@@ -21,8 +23,7 @@ def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Cal
     if where is None and len(places) == 1:
         where = next(iter(places.values()))
     if where is not None:
-        source, names, call = text.call_of(where)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "compile":
+        for source, names, call in _at(text, where):
             return source, names, call
     files = {place[0] for obj in text.objects() if (place := text.where(obj)) is not None}
     if seen.program.handed is not None:
@@ -44,3 +45,15 @@ def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Cal
         raise NoPlace
     source, call = found[0]
     return source, text.names(source.file), call
+
+
+def _at(text: Text, where: Where) -> Iterator[tuple[Source, Names, ast.Call]]:
+    """The call of ``compile`` at a place; where only its line is known, the one on the line."""
+    if isinstance(where, Place) and where.span is not None:
+        found = [text.call_of(where)]
+    else:
+        source = text.source(where[0])
+        found = [(source, text.names(where[0]), call) for call in at_line(source.tree, ast.Call, where[1])]
+    found = [one for one in found if isinstance(one[2].func, ast.Attribute) and one[2].func.attr == "compile"]
+    if len(found) == 1:
+        yield found[0]
