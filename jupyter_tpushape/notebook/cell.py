@@ -17,6 +17,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..flow import syntax
+from ..trace.restore import Memento
 from .begun import begun
 from .earlier import earlier, quiet
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
+_COPIED = 1000  # items of a list of the user's
 _LIBRARIES = ("keras", "tf_keras", "tensorflow", "jax", "numpy")
 
 
@@ -42,6 +44,8 @@ class CellProgram:
         texts = {names[number]: quiet(shell, text) for number, text in front} | {self.name: quiet(shell, source)}
         #: The code of each cell by the name of its text, in order.
         self.codes = {name: compile(text, name, "exec") for name, text in texts.items()}
+        #: The user's own objects that the cells name, as they were found: a cell may compile a model or add a layer to it.
+        self.found = Memento([value for name in self._named() if _is_kept(value := self.names.get(name))])
 
     def _start(self, shell: Any, source: str) -> None:
         self.shell, self.source = shell, source
@@ -53,6 +57,15 @@ class CellProgram:
         #: Whether the model that the cell trains is one of an earlier cell.
         self.lives = False
 
+    def _named(self) -> set[str]:
+        pending: list[Any] = list(self.codes.values())
+        found: set[str] = set()
+        while pending:
+            code = pending.pop()
+            found.update(code.co_names)
+            pending += [item for item in code.co_consts if isinstance(item, CodeType)]
+        return found
+
     @property
     def code(self) -> CodeType:
         """The code of the cell itself."""
@@ -62,6 +75,7 @@ class CellProgram:
         """The same cells, some with another text and the name that it is looked up under, or in another namespace."""
         made = object.__new__(CellProgram)
         made._start(self.shell, self.source)
+        made.found = self.found
         made.names = self.names if names is None else names
         made.name = texts[self.name][1] if self.name in texts else self.name
         made.codes = {}
@@ -74,6 +88,7 @@ class CellProgram:
         """The model that the cell trains, or else the last one that it leaves behind, or what it has begun of one."""
         from ..trace.frameworks import adapter_for, loaded
 
+        self.found.restore()
         names = dict(self.names)
         before = {key: id(value) for key, value in names.items()}
         caught: list[Attempt] = []
@@ -148,22 +163,36 @@ def _numbered(shell: Any, count: int) -> Iterator[None]:
 def _trace_cell(
     shell: Any, source: str, chosen: dict[str, Any], count: int | None = None, front: Sequence[tuple[int, str]] = ()
 ) -> tuple[Any, CellProgram]:
-    from ..diagnose import trace
-    from ..examine import HANDED, BadProgram
+    from ..examine import BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
     from .hint import has_part, is_ours
 
     program, recorder = CellProgram(shell, source, count, front), Recorder()
-    model, error = build(program.build, recorder)
-    if error is None and model is None:
-        raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
-    if error is not None and not is_ours(error) and not has_part(error, recorder):
-        return None, program
-    if callable(chosen.get("strategy")):
-        chosen = {**chosen, "strategy": chosen["strategy"](program.made)}
-    if program.batch_size and not chosen.get("batch_size"):
-        chosen = {**chosen, "batch_size": program.batch_size}
+    try:
+        model, error = build(program.build, recorder)
+        if error is None and model is None:
+            raise BadProgram(
+                "This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data."
+            )
+        if error is not None and not is_ours(error) and not has_part(error, recorder):
+            return None, program
+        if callable(chosen.get("strategy")):
+            chosen = {**chosen, "strategy": chosen["strategy"](program.made)}
+        if program.batch_size and not chosen.get("batch_size"):
+            chosen = {**chosen, "batch_size": program.batch_size}
+        report = _traced(program, model, chosen)
+    finally:
+        program.found.restore()
+    if report.title == program.build.__name__:
+        report.title = f"In[{shell._tpushape.running if count is None else count}]"
+    return report, program
+
+
+def _traced(program: CellProgram, model: Any, chosen: dict[str, Any]) -> Any:
+    from ..diagnose import trace
+    from ..examine import HANDED
+
     token = HANDED.set(program.handed)
     try:
         report = trace(model if program.lives else program.build, program.data, **chosen)
@@ -171,11 +200,14 @@ def _trace_cell(
         if program.lives and not report.ok and (proved := _proved(report)) < 2:
             anew = trace(program.build, program.data, **chosen)
             report = anew if _proved(anew) > proved else report
+        return report
     finally:
         HANDED.reset(token)
-    if report.title == program.build.__name__:
-        report.title = f"In[{shell._tpushape.running if count is None else count}]"
-    return report, program
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether a cell can change a value in place, and the value is small enough to be copied: Keras' objects, and short containers."""
+    return len(value) <= _COPIED if type(value) in (list, dict, set) else hasattr(value, "__dict__")
 
 
 def _proved(report: Any) -> int:

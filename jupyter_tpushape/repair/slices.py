@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,8 @@ class Slice:
             body = [item for item in source.tree.body if not is_main(item)]
         except NoPlace:
             return
+        if any(id(item) in self.home for item in body):
+            body = copy.deepcopy(body)  # a cell that ran twice with one text: each run has a place of its own
         self.statements += body
         self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
         if source.changed:
@@ -115,9 +118,13 @@ class Slice:
             if name in again:
                 continue
             makers = self._again(name)
-            if not makers:
-                if name in self.names and not self._fragile(self.names[name]):
+            if not any(name in bound(item) for item in makers) and name in self.names:
+                # What only changes it in place would change the user's own object.
+                if self._fragile(self.names[name]):
+                    raise NoPlace
+                if not makers:
                     continue
+            if not makers:
                 raise NoPlace
             again[name] = makers
             for item in makers:

@@ -1,0 +1,57 @@
+"""A cell that is run again for a report finds the user's objects as they are, and leaves them so."""
+
+from __future__ import annotations
+
+import pytest
+from shells import cells as shell_cells
+
+DATA = "import keras, numpy as np\nx, y = np.zeros((32, 4), 'float32'), np.arange(32) % 6"
+MODEL = "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6, activation='softmax')])"
+COMPILE = "model.compile('adam', 'categorical_crossentropy')"
+FIT = "model.fit(x, y, verbose=0)"
+
+# What the cells after the data are, and the line that asks for the report.
+CELLS = {
+    "compiled in a cell of its own": ([MODEL, COMPILE, FIT], "%tpushape --text"),
+    "compiled and trained in one cell": ([MODEL, f"{COMPILE}\n{FIT}"], "%tpushape --text"),
+    "compiled twice by the same text": ([MODEL, COMPILE, MODEL, COMPILE, FIT], "%tpushape --text"),
+    "a layer added where it is trained": ([MODEL, f"model.add(keras.layers.Softmax())\n{COMPILE}\n{FIT}"], "%tpushape --text"),
+    "made by a function that sets a global": ([f"def make():\n    global model\n    {MODEL}\nmake()", COMPILE, FIT], "%tpushape --text"),
+    "asked for": ([MODEL, COMPILE], "%tpushape model (x, y) --text"),
+}
+
+
+@pytest.fixture
+def run():
+    with shell_cells() as made:
+        made(f"%load_ext jupyter_tpushape\n{DATA}")
+        yield made
+
+
+def state(model):
+    return id(model.optimizer), model.loss, [id(layer) for layer in model.layers], int(model.optimizer.iterations)
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_the_model_keeps_its_optimizer_its_loss_and_its_layers(run, case):
+    cells, asked = CELLS[case]
+    for cell in cells:
+        run(cell)
+    model = run.shell.user_ns["model"]
+    before = state(model)
+    run(asked)
+    assert run.report.findings[0].rule == "integer-labels"
+    assert run.report.findings[0].fixes[0].verified
+    assert run.shell.user_ns["model"] is model
+    assert state(model) == before
+
+
+def test_a_traced_cell_changes_a_model_once(run):
+    """The cell runs after its trace: a layer that it adds is there once, and so is what it appends."""
+    run("names = []\nmodel = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])")
+    run(
+        "%%tpushape --text\nmodel.add(keras.layers.Dense(6, activation='softmax')); names.append(1)\n"
+        "model.compile('adam', 'sparse_categorical_crossentropy')\nmodel.fit(x, y, verbose=0)"
+    )
+    assert [layer.units for layer in run.shell.user_ns["model"].layers] == [4, 6]
+    assert run.shell.user_ns["names"] == [1]
