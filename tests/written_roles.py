@@ -254,4 +254,19 @@ class Waves(L.Layer):
     def call(self, x):
         return tf.sin(tf.matmul(x, self.w) + self.b)
 """), (("        self.w = self.add_weight(shape=(shape[1], 3))", "        self.w = self.add_weight(shape=(shape[-1], 3))"),))),
+    "a loop that adds layers to images": ("loss-broadcast", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 5))])
+for width in (8, 6):
+    model.add(L.Dense(width, activation="relu"))
+model.add(L.Dense(1))
+""", f"{rows(8, 6, 5)}, {rows(8, 1)}"), (
+        ("    for width in (8, 6):", "    model.add(L.Flatten())\n    for width in (8, 6):"),))),
+    "a loop over widths that images go through": ("loss-broadcast", Own(model_of("""
+i = keras.Input((6, 5))
+x = i
+for width in (8, 6):
+    x = L.Dense(width, activation="relu")(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 6, 5)}, {rows(8, 1)}"), (
+        ("    for width in (8, 6):", "    x = L.Flatten()(x)\n    for width in (8, 6):"),))),
 }  # fmt: skip

@@ -19,6 +19,7 @@ from ..flow import Spec, syntax
 from ..flow.text import words
 from .framework import Framework
 from .locations import Place, Span, is_user_file, own_file
+from .whose import written_by_the_user
 from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
 
 _MISSING = object()
@@ -226,9 +227,9 @@ def unwritten(error: BaseException) -> tuple[str, str] | None:
     owner = trace.tb_frame.f_locals.get("self") if trace is not None else None
     name = trace.tb_frame.f_code.co_name if trace is not None else ""
     # A method that raises with words of its own refuses something that it was given.
-    return (
-        (type(owner).__name__, name) if owner is not None and not any(map(str.isalnum, str(root))) and hasattr(type(owner), name) else None
-    )
+    if owner is None or not written_by_the_user(type(owner)) or any(map(str.isalnum, str(root))) or not hasattr(type(owner), name):
+        return None
+    return type(owner).__name__, name
 
 
 def _running(files: list[str], file: str, line: int) -> str:

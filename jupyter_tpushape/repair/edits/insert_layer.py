@@ -15,7 +15,7 @@ from ...trace.locations import Place
 from ..text.arguments import Change, argument
 from ..text.names import Names, arguments_of
 from ..text.program import Text, parameter
-from ..text.source import NoPlace, Source, enclosing, free_name, made_in_init, nodes, parents, statement_of
+from ..text.source import NoPlace, Source, enclosing, free_name, made_in_init, nodes, outermost_loop, parents, statement_of
 from .base import Edit, kind, made, written
 from .run import Run
 
@@ -76,16 +76,14 @@ class InsertLayer(Edit):
         return func
 
     def _at_call(self, text: Text, place: Place) -> None:
-        shared = [
-            other for other in text.seen.recorder.calls if other.called == place and getattr(other.called, "span", None) == place.span
-        ]
-        if len({other.name for other in shared}) > 1:
+        shared = text.called_at(place)
+        if len(shared) > 1:
             key = (place, place.span, self.layer_class, repr(self.config), self.position, self.input)
             if key in text.put:
                 return
             text.put.add(key)
         source, names, call = text.call_of(place, called=self.target)
-        several = len({other.name for other in shared}) > 1
+        several = len(shared) > 1
         outer = self._outside(text, source, call, place) if several or _called_again(source, call) else None
         if outer is not None:
             source, names, call, argument = outer
@@ -93,9 +91,9 @@ class InsertLayer(Edit):
             source.splice([*changes, *enclosed(source, argument, f"{new}(", ")")])
             return
         if several:
-            if self._each_its_own(text, source, names, call):
+            if self._each_its_own(text, source, names, call) or self._before_loop(text, source, names, call, shared):
                 return
-            text.remark_shared(len({other.name for other in shared}))
+            text.remark_shared(len(shared))
         self._around_call(text, source, names, call)
 
     def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
@@ -124,6 +122,19 @@ class InsertLayer(Edit):
                 source.splice([*changes, *enclosed(source, around, "", f" if {around.id}.shape[-1] == {size.id} else {new}({around.id})")])
                 return True
         return False
+
+    def _before_loop(self, text: Text, source: Source, names: Names, call: ast.Call, shared: list[Any]) -> bool:
+        """Writes the new layer once, before the loop whose first round calls this one: later rounds get what the first returns."""
+        loop, around = outermost_loop(source, call), self._given(call)
+        first = all(text.is_first(one, [other for other in shared if other is not one]) for one in shared if one.name == self.target)
+        if loop is None or not first or self.position == "after" or self.input is not None or not isinstance(around, ast.Name):
+            return False
+        if not any(node.id == around.id and isinstance(node.ctx, ast.Store) for node in nodes(loop, ast.Name)):
+            return False
+        new, changes = self._new(text, source, names, call)
+        start = source.start(loop)
+        source.splice([*changes, (start, start, f"{around.id} = {new}({around.id})\n{source.indent(loop)}")])
+        return True
 
     def _around_call(self, text: Text, source: Source, names: Names, call: ast.Call) -> None:
         """The new layer at the call of one that is there."""
@@ -210,17 +221,25 @@ class InsertLayer(Edit):
         called = call if makes_and_calls and call.args else _called_with(source, above, call)
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return
+        spot = _named_spot(source, above, call) or call
+        parent = above[spot]
+        loop = outermost_loop(source, call) if twins and self.position == "before" and called is None else None
+        if loop is not None and _added(parent, spot) and text.is_first(obj, twins):
+            # The first of the layers that the loop adds: the new one comes before all of them.
+            new, changes = self._new(text, source, names, call)
+            start = source.start(loop)
+            source.splice([*changes, (start, start, f"{source.of(parent.func)}({new})\n{source.indent(loop)}")])  # type: ignore[attr-defined]
+            return
         if twins:
             text.remark_shared(len(twins) + 1)
         if called is not None:
             self._around_call(text, source, names, called)
             return
         new, changes = self._new(text, source, names, call)
-        spot = _named_spot(source, above, call) or call
-        parent = above[spot]
         if isinstance(parent, (ast.List, ast.Tuple)):
             source.splice([*changes, _element(source, parent, spot, new, self.position)])
-        elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add" and spot in parent.args:
+        elif _added(parent, spot):
+            assert isinstance(parent, ast.Call)
             source.splice([*changes, _statement(source, above, parent, new, self.position)])
         else:
             sequential, more = names.spell(text.package().Sequential, call)
@@ -340,6 +359,11 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
         or (isinstance(above[node], ast.Call) and isinstance(above[node].func, ast.Attribute) and above[node].func.attr == "add")  # type: ignore[attr-defined]
     ]
     return spots[0] if len(spots) == 1 and len(uses) == 1 else None
+
+
+def _added(parent: ast.AST, spot: ast.AST) -> bool:
+    """Whether ``parent`` is ``model.add`` of ``spot``."""
+    return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add" and spot in parent.args
 
 
 def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str) -> Change:

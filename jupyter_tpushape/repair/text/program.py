@@ -207,6 +207,11 @@ class Text:
             and type(other) is type(obj)
         ]  # fmt: skip
 
+    def is_first(self, obj: Any, twins: list[Any]) -> bool:
+        """Whether an object was made before its twins."""
+        made = self.seen.recorder.made
+        return id(obj) in made and all(id(one) in made and made[id(obj)].ordinal < made[id(one)].ordinal for one in twins)
+
     def remark_shared(self, layers: int) -> None:
         """Says it where a line that is changed makes several layers."""
         if layers > 1:
@@ -221,6 +226,16 @@ class Text:
         if nth:
             places = places[nth - 1 : nth]
         return list({(place, place.span): place for place in places if _direct(place)}.values())
+
+    def called_at(self, place: Place) -> list[Any]:
+        """The layers that the call at a place calls, more than one in a loop or a function of the user's."""
+        recorder, found = self.seen.recorder, []
+        for obj in self.objects():
+            places: list[Any] = [call.called for call in recorder.calls if call.kind == "layer" and call.obj is obj]
+            places += recorder.call_places.get(id(obj), [])
+            if any(_direct(one) and one == place and one.span == place.span for one in places):
+                found.append(obj)
+        return found
 
     def function(self, name: str) -> tuple[Source, ast.AST, Any]:
         """The code that a layer of the user's own runs: its class's ``call``, or its Lambda's function; ``""`` is the model."""

@@ -310,6 +310,15 @@ def statement_of(above: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
     return node
 
 
+def outermost_loop(source: Source, node: ast.AST) -> ast.For | ast.While | None:
+    """The outermost loop around a node in the function, or the file, that it is in; it must begin its line."""
+    above, found = parents(source.tree), None
+    while node in above and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        node = above[node]
+        found = node if isinstance(node, (ast.For, ast.While)) else found
+    return found if found is not None and source.first_in_line(found) else None
+
+
 def calls_nothing(node: ast.AST) -> bool:
     """Whether an expression may be written twice: it calls nothing that could return another value the second time."""
     return next(nodes(node, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)), None) is None
