@@ -260,7 +260,7 @@ for width in (8, 6):
     model.add(L.Dense(width, activation="relu"))
 model.add(L.Dense(1))
 """, f"{rows(8, 6, 5)}, {rows(8, 1)}"), (
-        ("    for width in (8, 6):", "    model.add(L.Flatten())\n    for width in (8, 6):"),))),
+        ("", "    model.add(L.Flatten())"),))),
     "a loop over widths that images go through": ("loss-broadcast", Own(model_of("""
 i = keras.Input((6, 5))
 x = i
@@ -268,5 +268,5 @@ for width in (8, 6):
     x = L.Dense(width, activation="relu")(x)
 model = keras.Model(i, L.Dense(1)(x))
 """, f"{rows(8, 6, 5)}, {rows(8, 1)}"), (
-        ("    for width in (8, 6):", "    x = L.Flatten()(x)\n    for width in (8, 6):"),))),
+        ("", "    x = L.Flatten()(x)"),))),
 }  # fmt: skip
