@@ -40,6 +40,7 @@ from .makers import (
     loops,
     mapped,
     masks,
+    meant_axes,
     merged,
     merging,
     meshes,
@@ -241,6 +242,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         sequences.each_frame,
         entry.rank_undeclared,
         entry.image_rows,
+        meant_axes.as_multiplied,
         reshapes.reshape_before,
         layers.other_dimension,
         entry.declare_rows,
@@ -285,6 +287,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "reshape-size": (
         strided_targets.divided,
+        meant_axes.folded_first,
         reshapes.channels_of_target,
         reshapes.width_for_blocks,
         sequences.without_token,
