@@ -269,4 +269,37 @@ for width in (8, 6):
 model = keras.Model(i, L.Dense(1)(x))
 """, f"{rows(8, 6, 5)}, {rows(8, 1)}"), (
         ("", "    x = L.Flatten()(x)"),))),
+    "an autoencoder that folds nothing": ("reshape-size", Own(model_of("""
+encoder = keras.Sequential([L.Dense(10, activation="relu")])
+decoder = keras.Sequential([L.Dense(12, activation="relu"), L.Dense(6 * 6), L.Reshape((6, 6))])
+model = keras.Sequential([encoder, decoder])
+""", f"{rows(8, 6, 6)}, {rows(8, 6, 6)}"), (
+        ("    model = keras.Sequential([encoder, decoder])", "    model = keras.Sequential([L.Flatten(), encoder, decoder])"),))),
+    "dense layers that keep the rows of an image": ("reshape-size", Own(model_of("""
+i = keras.Input((6, 6))
+h = L.Dense(10, activation="relu")(i)
+h = L.Dense(36)(L.Dropout(0.1)(h))
+model = keras.Model(i, L.Reshape((6, 6))(h))
+""", f"{rows(8, 6, 6)}, {rows(8, 6, 6)}"), (
+        ('    h = L.Dense(10, activation="relu")(i)', '    h = L.Dense(10, activation="relu")(L.Flatten()(i))'),))),
+    "a generator that unfolds nothing": ("layer-rank", Own(model_of("""
+model = keras.Sequential([
+    keras.Input((5,)),
+    L.Dense(4 * 3 * 3),
+    L.LeakyReLU(),
+    L.Conv2DTranspose(1, 3, strides=2, padding="same"),
+])
+""", f"{rows(8, 5)}, {rows(8, 6, 6, 1)}"), (("", "        L.Reshape((3, 3, 4)),"),))),
+    "steps that a width multiplies": ("layer-rank", Own(model_of("""
+i = keras.Input((5,))
+h = L.Dense(units=STEPS * 4)(i)
+h = L.GRU(6, return_sequences=True)(h)
+model = keras.Model(i, L.Dense(2)(h))
+""", f"{rows(8, 5)}, {rows(8, 3, 2)}", head="STEPS = 3\n"), (
+        ("    h = L.GRU(6, return_sequences=True)(h)", "    h = L.GRU(6, return_sequences=True)(L.Reshape((3, 4))(h))"),))),
+    "a width for another square": ("reshape-size", Own(model_of("""
+h = keras.Input((5,))
+model = keras.Model(h, L.Reshape((3, 3, 4))(L.Dense(5 * 3 * 4)(h)))
+""", f"{rows(8, 5)}, {rows(8, 3, 3, 4)}"), (
+        ("    model = keras.Model(h, L.Reshape((3, 3, 4))(L.Dense(5 * 3 * 4)(h)))", "    model = keras.Model(h, L.Reshape((3, 3, 4))(L.Dense(36)(h)))"),))),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .anew import note
 from .locations import user_frame
-from .recorder import Call, Recorder, active, remember_line, set_compiled
+from .recorder import Call, Port, Recorder, active, remember_line, set_compiled
 from .turns import DOORS, waiting
 
 if TYPE_CHECKING:
@@ -198,36 +198,48 @@ class Hooks:
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
         """A model that builds itself inside the trace calls its layers once more: these count only where one of them fails."""
-        before = len(recorder.shadows)
+        before, around = len(recorder.shadows), recorder.opened[-1] if recorder.opened else None
+        recorder.opened.append((args, kwargs))
         try:
             outputs = original(layer, *args, **kwargs)
         except BaseException as error:
             if recorder.failed is None:
-                self._replay(recorder)
+                entry = self._replay(recorder)
+                self._stand_in(recorder, args, kwargs, around, entry)
                 call = self._enter(recorder, layer, args, kwargs, opaque=True)
                 recorder.fail(call, error)
                 # What is inside is looked into once the trace has ended.
                 call.given, call.opaque = (args, kwargs), self.framework.opaque(layer)
             raise
+        finally:
+            recorder.opened.pop()
         # What ran inside of it is one call with it.
         parent = recorder.stack[-1] if recorder.stack else None
-        recorder.shadows[before:] = [(parent, layer, args, kwargs, outputs)]
+        recorder.shadows[before:] = [(parent, layer, args, kwargs, outputs, around)]
         return outputs
 
-    def _replay(self, recorder: Recorder) -> None:
-        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself."""
+    def _replay(self, recorder: Recorder) -> list[Port]:
+        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself; returns what that model was given."""
         parent = recorder.stack[-1] if recorder.stack else None
-        given = [port for port in parent.inputs if port.producer is not None] if parent is not None else []
+        entry = [port for port in parent.inputs if port.producer is not None] if parent is not None else []
         done = [one for one in recorder.shadows if one[0] is parent]
         recorder.shadows.clear()
-        for _, layer, args, kwargs, outputs in done:
-            for _, tensor in self.framework.tensors_of(args, kwargs):
-                # The model's own placeholder stands for what the model was given.
-                port = recorder.port(self.framework, tensor)
-                if port.producer is None and len(given) == 1 and given[0].spec == port.spec:
-                    recorder.produce(port.key, given[0].producer, tensor)
+        for _, layer, args, kwargs, outputs, around in done:
+            self._stand_in(recorder, args, kwargs, around, entry)
             call = self._enter(recorder, layer, args, kwargs, opaque=True)
             recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
+        return entry
+
+    def _stand_in(self, recorder: Recorder, args: Any, kwargs: Any, around: Any, entry: list[Port]) -> None:
+        """The placeholder of a model that builds itself stands for what that model was given."""
+        given = entry
+        if around is not None:
+            ports = [recorder.port(self.framework, tensor) for _, tensor in self.framework.tensors_of(*around)]
+            given = [port for port in ports if port.producer is not None]
+        for _, tensor in self.framework.tensors_of(args, kwargs):
+            port = recorder.port(self.framework, tensor)
+            if not isinstance(port.producer, Call) and len(given) == 1 and given[0].spec == port.spec:
+                recorder.produce(port.key, given[0].producer, tensor)
 
     def _enter(self, recorder: Recorder, layer: Any, args: Any, kwargs: Any, opaque: bool) -> Call:
         framework = self.framework

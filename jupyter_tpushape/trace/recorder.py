@@ -132,8 +132,10 @@ class Recorder:
         self.ends: tuple[Any, Any] | None = None
         # What the metric of the mean loss was given as values and as weights, both of several samples, and the line.
         self.tracked: tuple[Any, Any, Place | None] | None = None
-        # Calls of a model that builds itself inside the trace: the call around each, the layer, what it was given, what it gave.
-        self.shadows: list[tuple[Call | None, Any, Any, Any, Any]] = []
+        # Calls of a model that builds itself inside the trace: the call around each, the layer, what it was given, what it gave, and what the
+        # layer around it was given. ``opened``: what those are given that have not returned.
+        self.shadows: list[tuple[Call | None, Any, Any, Any, Any, Any]] = []
+        self.opened: list[tuple[Any, Any]] = []
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
         # The line that uses a tensor of a loop's body or a branch outside of it.

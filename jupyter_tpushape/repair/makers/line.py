@@ -267,6 +267,12 @@ def written_in(line: Line, node: Node, argument_name: str) -> list[ast.expr]:
     return [one for one in found if one is not None]
 
 
+def factors(size: ast.expr) -> list[ast.expr]:
+    if isinstance(size, ast.BinOp) and isinstance(size.op, ast.Mult):
+        return [*factors(size.left), *factors(size.right)]
+    return [size]
+
+
 def span_of(node: ast.expr | ast.stmt) -> list[int]:
     """Line, end line, column and end column."""
     return [node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0]

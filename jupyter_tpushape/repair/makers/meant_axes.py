@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import math
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements
 from ...flow.observed import passes
 from ...rules.facts.layers import WrongCount, WrongRank
-
 from .edits import Fix, Made, failing, flattened, given, known, of, reshaped_before, upstream
-from .line import lines_at, written_in
+from .line import factors, lines_at, written_in
+
+_MODELS = ("Sequential", "Functional")
 
 
 @of(WrongRank)
@@ -23,10 +23,10 @@ def as_multiplied(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made
     maker = _wide(evidence, node)
     for line in lines_at(evidence, maker.location)[:1] if maker is not None else ():
         assert maker is not None
-        widths = written_in(line, maker, "units")
-        numbers = [line.number(part) for part in _factors(widths[0])] if len(widths) == 1 else []
-        sizes = [n for n in numbers if n]
-        if len(sizes) != len(numbers) or len(sizes) != fact.wanted - 1 or len(sizes) < 2 or math.prod(sizes) != shape[1]:
+        # Several layers may be made on one line.
+        widths = [one for one in written_in(line, maker, "units") if line.number(one) == shape[1]]
+        sizes = [line.number(part) or 0 for part in factors(widths[0])] if len(widths) == 1 else []
+        if len(sizes) != fact.wanted - 1 or len(sizes) < 2:
             continue
         if len(sizes) == 3 and sizes[1] == sizes[2] != sizes[0]:
             sizes = [*sizes[1:], sizes[0]]  # 64 * 7 * 7: the channels come last
@@ -39,17 +39,18 @@ def folded_first(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made
     node, shape = failing(evidence)
     if not shape or not fact.per_sample or len(shape) < 3 or shape[-1] != elements(fact.target):
         return
-    first: Node | None = None
+    first: list[Node] = []
     for above in upstream(evidence, node):
         before = given(evidence, above)
         if before is None or len(before) != len(shape) or before[1:-1] != shape[1:-1]:
             break
-        if above.op == "Dense":
-            first = above
+        if above.op == "Dense" or above.op in _MODELS:
+            # A model may have layers inside that want the axes: then the trial goes on with what comes after it.
+            first = [above, *first] if above.op in _MODELS or (first and first[0].op in _MODELS) else [above]
         elif not passes(evidence.flow, above):
             break
-    if first is not None:
-        yield _folded(first)
+    for one in first[:2]:
+        yield _folded(one)
 
 
 def _folded(first: Node) -> Fix:
@@ -64,9 +65,3 @@ def _wide(evidence: Evidence, node: Node) -> Node | None:
         if not passes(evidence.flow, above):
             break
     return None
-
-
-def _factors(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return [*_factors(node.left), *_factors(node.right)]
-    return [node]

@@ -8,11 +8,10 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Finding, Node, Shape, elements
+from ...flow import Finding, Shape, elements
 from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
-from ...rules.facts.loss import GridApart
 from ...rules.facts.mixing import RowsJoined, Straddling
 from ...rules.facts.reasons import Pieces, Uneven
 from ...rules.words import axes_of
@@ -21,7 +20,6 @@ from ..text.arguments import argument
 from ..text.source import nodes, words_of
 from .edits import (
     Made,
-    configure,
     created,
     failing,
     flattened,
@@ -30,16 +28,14 @@ from .edits import (
     images,
     insert,
     known,
-    named,
     of,
     owner_of,
     reshaped_before,
     setting,
     squared,
-    upstream,
     way_to,
 )
-from .line import Line, assigned_to, constants, defaults, lines_at, lines_of, makers_of, own_layer, reshaped, short
+from .line import Line, assigned_to, constants, defaults, factors, lines_at, lines_of, makers_of, own_layer, reshaped, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -82,84 +78,6 @@ def larger_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
         )
 
 
-def reshape_target(evidence: Evidence, finding: Finding) -> Made:
-    """A target that holds as many numbers as there are, as near to the written one as possible."""
-    node, shape = failing(evidence)
-    target = node.config.get("target_shape")
-    size = elements(shape[1:]) if shape else None
-    if not target or size is None:
-        return
-    wanted = [int(n) for n in target]
-    yield from _first_again(node, shape, wanted, size)
-    kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
-    if shape is not None and len(wanted) == len(shape) - 2:
-        # Rows and columns stay, and what stands in front of them goes into the last axis.
-        behind = [i for i, n in enumerate(wanted) if n == shape[i + 2]]
-        kept = behind if behind == list(range(len(wanted) - 1)) else kept
-    folds = foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else []
-    # What has more of the sizes that are written is nearer to what was meant.
-    for folded in sorted(folds, key=lambda one: -sum(a == b for a, b in zip(one, wanted, strict=True))):
-        yield (
-            f"Reshape to {folded}, the size that arrives",
-            [configure(node.name, target_shape=list(folded))],
-            "The target shape was for a different size.",
-        )
-    for axis in _axes_to_change(wanted, kept):
-        rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
-        if rest and size % rest == 0:
-            made = [size // rest if i == axis else n for i, n in enumerate(wanted)]
-            yield (
-                f"Reshape to {tuple(made)}, which has {size} values",
-                [configure(node.name, target_shape=made)],
-                f"The size of axis {axis + 1} follows from the others.",
-            )
-    if len(wanted) == 1:
-        edit = configure(node.name, target_shape=[-1])
-        yield "Reshape to one axis of any size: (-1,)", [edit], "Every value is kept, whatever their number."
-    giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
-    if giver is not None and all(n > 0 for n in wanted):
-        yield setting(giver, "units", math.prod(wanted), ", the size of the target shape", "Adds weights.")
-
-
-def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
-    """An inner axis as the first one, in front of all others in one: a reshape alone would mix it with them."""
-    row = [int(n or 0) for n in (shape or ())[1:]]
-    if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0]:
-        return
-    place = row.index(wanted[0])
-    order = [place + 1, *(i + 1 for i in range(len(row)) if i != place)]
-    made = (wanted[0], size // wanted[0])
-    yield (
-        f"Move axis {place + 1} to the front with Permute({tuple(order)}), and reshape to {made}",
-        [insert(node.name, "Permute", dims=order), configure(node.name, target_shape=list(made))],
-        f"Each of the {made[0]} steps then keeps its {made[1]} values together.",
-    )
-
-
-@of(GridApart)
-def steps_of_labels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """A target that has as many steps as the labels, where another number of them was written; the rest follows from what arrives."""
-    head, place, steps = named(evidence, fact.head.name), fact.axis - 1, fact.labels[fact.axis]
-    for node in way_to(evidence, head) if head is not None and steps else ():
-        target, shape = list(node.config.get("target_shape") or ()), given(evidence, node)
-        size = elements(shape[1:]) if shape else None
-        if node.op != "Reshape" or place >= len(target) or target[place] != fact.predictions[fact.axis] or not size or size % (steps or 1):
-            continue
-        yield from _first_again(node, shape, [steps or 1, -1] if len(target) == 2 and not place else [], size)
-        others = [i for i in range(len(target)) if i != place]
-        rest = size // (steps or 1)
-        for axis in reversed(others):
-            kept = math.prod(target[i] for i in others if i != axis)
-            if kept > 0 and rest % kept == 0:
-                made = [steps if i == place else rest // kept if i == axis else n for i, n in enumerate(target)]
-                yield (
-                    f"Reshape to {tuple(made)} in {node.name}",
-                    [configure(node.name, target_shape=made)],
-                    f"The labels have {steps} steps, and {size:,} values arrive.",
-                )
-        return
-
-
 @of(RowsJoined)
 def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
     """A row for each sample: the number of rows is that of the tensor, and the size of a row follows; or the sides of a map as they are."""
@@ -174,9 +92,9 @@ def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
                 and ast.unparse(target.elts[0]) == "-1"
                 and call.args
             ):
-                factors = _factors(target.elts[1])
-                if math.prod(line.number(one) or 0 for one in factors) == elements(fact.after[1:]):
-                    found.append((call, target, factors))
+                parts = factors(target.elts[1])
+                if math.prod(line.number(one) or 0 for one in parts) == elements(fact.after[1:]):
+                    found.append((call, target, parts))
         if not found:
             continue
         values = elements(fact.before[1:]) or 0
@@ -191,12 +109,6 @@ def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
         )
 
 
-def _factors(size: ast.expr) -> list[ast.expr]:
-    if isinstance(size, ast.BinOp) and isinstance(size.op, ast.Mult):
-        return [*_factors(size.left), *_factors(size.right)]
-    return [size]
-
-
 def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:
     """Named sides of a square map, each as long as the map's: what else is made of them then has its size, too."""
     side, names = math.isqrt(values), {ast.unparse(one) for one in factors}
@@ -205,20 +117,6 @@ def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:
         said = " and ".join(f"{name} = {side}" for name in sorted(names))
         edits = [line.edit(made, str(side)) for _, made in written.values()]
         yield f"Set {said}, the sides of the map", edits, f"A sample has {values:,} values, {side} × {side}."
-
-
-def foldings(row: list[int], rank: int) -> list[tuple[int, ...]]:
-    """Shapes of ``rank`` axes that a row folds to where neighbors become one axis: the first axes stay first, then the last ones."""
-    if not 1 < rank < len(row):
-        return []
-    more = len(row) - rank + 1
-    return [(*row[: rank - 1], math.prod(row[rank - 1 :])), (math.prod(row[:more]), *row[more:])]
-
-
-def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
-    """Which number of a target to work out from the others. An axis that is kept as it came holds what it held: steps stay steps."""
-    others = [i for i in range(len(wanted)) if i not in kept] or list(range(len(wanted)))
-    return sorted(others, key=lambda i: (wanted[i] == 1, i))
 
 
 def divided(evidence: Evidence, finding: Finding) -> Made:
