@@ -144,8 +144,10 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return WholeOnly(number, shape[k])
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
-            # What has one value for each of the same positions, such as a mask, needs none of them flattened.
-            positions = len(short) > 1 and short == long[: len(short)]
+            # What has one value for each of the same positions, such as a mask, needs none of them flattened. Numbers that the code draws or
+            # fills in for the sizes that it reads are no such values.
+            drawn = (mine if short is shape else its).giver is None and len(short) == 2 and len(long) > 3
+            positions = len(short) > 1 and short == long[: len(short)] and not drawn
             return LacksAxis(short, long, product, "" if positions else _through(evidence, one if len(a) > len(b) else other))
         if product and k == 0 and len(shape) == 2 == len(fixed):
             return SumsOverBatch(shape, fixed, second=mine is other and batch_axis(one) == 0 and m == 1)
