@@ -50,6 +50,28 @@ def test_what_decides_is_where_it_was_raised(run, name, lib):
     assert any(node in one.message or any(report.flow.node(key).name == node for key in one.nodes) for one in report.findings)
 
 
+# Cells of functions that TensorFlow traces, whose operations raise.
+TRACED = {
+    "a pipeline of samples that is sliced as batches": "def cut(a):\n    return a[:, :-1], a[:, 1:]\ntf.data.Dataset.from_tensor_slices(np.zeros((8, 6))).map(cut)",
+    "a compiled function": "@tf.function\ndef both(a, b):\n    return tf.concat([a, b], axis=1)\nboth(tf.zeros((8, 4)), tf.zeros((8,)))",
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_an_operation_of_a_traced_function_is_told(run, name):
+    run(START.format(lib="keras"))
+    result, _, said = run(TRACED[name])
+    assert not result.success
+    hints = [line for line in said.splitlines() if line.startswith("tpushape ▸")]
+    assert len(hints) == 1 and "In[2]:" in hints[0], said
+
+
+def test_an_error_that_a_traced_function_raises_itself_is_left_alone(run):
+    run(START.format(lib="keras"))
+    result, _, said = run("def only(a):\n    raise ValueError('not today')\ntf.data.Dataset.range(4).map(only)")
+    assert not result.success and "tpushape ▸" not in said
+
+
 @BOTH
 def test_a_class_of_another_cell_is_looked_into_and_mended_there(run, lib):
     run(START.format(lib=lib))

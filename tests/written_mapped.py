@@ -178,4 +178,18 @@ model = keras.Model(i, L.Dense(2)(L.Flatten()(i)))
         model_of(_TWO, f"{rows(8, 4)}, [{rows(8, 1)}, np.arange(8) % 3]", "['mse']"),
         (("    model.compile('sgd', ['mse'])", "    model.compile('sgd', ['mse', \"sparse_categorical_crossentropy\"])"),),
     )),
+    "a pipeline that is never batched": ("data-raises", Own("""
+def build():
+    i = keras.Input((None,), dtype="int64")
+    model = keras.Model(i, L.Dense(9, activation="softmax")(L.Embedding(9, 4)(i)))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+def shifted(ids):
+    return ids[:, :-1], ids[:, 1:]
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices(np.arange(64 * 7).reshape(64, 7) % 9)
+    return ds.map(shifted).prefetch(1)
+""", (("    return ds.map(shifted).prefetch(1)", "    return ds.batch(32).map(shifted).prefetch(1)"),))),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ..flow.text import in_short
+from ..flow.text import in_short, words
 from ..report import Report
 from .stepped import Stepped, stepped
 
@@ -29,6 +29,8 @@ _NUMPY = re.compile(
     r"^boolean index did not match|^Cannot cast (ufunc|array)|^cannot select an axis to squeeze"
 )
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax")
+# How TensorFlow names an operation of a graph that is being made.
+_NODE = "{{node "
 _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError", "FailedPreconditionError")
 
 
@@ -60,13 +62,18 @@ def has_part(error: BaseException, recorder: Any = None) -> bool:
     failed = getattr(recorder, "failed", None)
     if failed is not None and (failed.failure is error or caused(error, failed.failure)):
         return True
-    return kept(error) is not None or attempted(error) is not None or (_by_framework(error) and on_symbolic(error))
+    return kept(error) is not None or attempted(error) is not None or in_graph(error) or (_by_framework(error) and on_symbolic(error))
+
+
+def in_graph(error: BaseException) -> bool:
+    """Whether an operation raised on a tensor of a graph that was being made, as in a ``tf.function`` or the function of a ``map()``."""
+    return _NODE in words(error)
 
 
 def hint_for(error: BaseException) -> str:
     """One sentence about an exception; ``""`` if it is not about shapes or dtypes."""
-    words = is_ours(error)
-    if not words and not has_part(error):
+    ours = is_ours(error)
+    if not ours and not has_part(error):
         return ""
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
@@ -76,7 +83,7 @@ def hint_for(error: BaseException) -> str:
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
-    return _numpy(error) if words else ""
+    return _numpy(error) if ours or in_graph(error) else ""
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
@@ -152,14 +159,15 @@ def _numpy(error: BaseException) -> str:
     from ..examine import error_line
     from ..trace.assemble import clean_message
 
-    if not _NUMPY.search(str(error)) and not _by_framework(error):
+    if not _NUMPY.search(str(error)) and not _by_framework(error) and not in_graph(error):
         return ""
     where = error_line(error)
     if where is None:
         return ""
     said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), type(error).__name__)
     text = f", `{where.text}`" if where.text else ""
-    return f"Shapes do not match at {where}{text}: {in_short(said)[:200].rstrip('.')}."
+    what = "Shapes do not match" if is_ours(error) else "An operation raises an error"
+    return f"{what} at {where}{text}: {in_short(said)[:200].rstrip('.')}."
 
 
 def _by_framework(error: BaseException) -> bool:

@@ -97,6 +97,15 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
                     "It is then called on a batch, and not on each sample.",
                 )
                 break
+        if not any(called(one) in ("batch", "padded_batch") for one in nodes(line.scope, ast.Call)) and isinstance(
+            call.func, ast.Attribute
+        ):
+            end = source.of(call.func.value)
+            yield (
+                f"Add batch(32) before map(): {name} takes a batch",
+                [line.edit(call, f"{end}.batch(32){_suffix(source, call)}")],
+                "The pipeline has no batch(). Choose a batch size that suits your training.",
+            )
 
 
 def _moved(line: Line, call: ast.Call) -> list[Edit]:
