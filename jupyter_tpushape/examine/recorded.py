@@ -45,6 +45,7 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
+    evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None

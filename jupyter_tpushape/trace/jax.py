@@ -24,6 +24,7 @@ from .backend import Backend, Values
 from .gradients_jax import COUNTED, differentiates
 from .graph_jax import TraceGraph, base, dtype_name, is_sparse
 from .recorder import Recorder
+from .traps_jax import traps
 from .untrained_jax import never_trained
 from .values_jax import ProgramValues
 
@@ -150,6 +151,7 @@ class Jax(Backend):
             recorder.endless = graph.loop
         if graph.results is not None:
             recorder.untrained = never_trained(graph, variables, framework)
+        recorder.traps = traps(graph, variables)
         return graph
 
     def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:

@@ -1,0 +1,222 @@
+"""Numbers that go wrong without an error, read off a traced program: nothing is computed.
+
+A gradient that is not a number behind ``where``, terms that cancel a gradient, random numbers that are the same in each step of a loop, unsigned
+differences, and indices that were rounded on their way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .flat_jax import SAME, Step, depending, flat, is_number, origin
+from .frames_jax import function_between, named
+from .inside_jax import called_at
+from .locations import Place
+from .values_jax import is_placed
+
+# Functions whose slope at zero is not finite, and the operand that must not be zero.
+_STEEP = {"sqrt": 0, "rsqrt": 0, "log": 0, "cbrt": 0, "div": 1}
+_COMPARED = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
+_CHOICES = frozenset({"and", "or", "not"})
+_SUMS = frozenset({"add", "sub", "neg", "add_any"})
+_ELEMENTWISE = frozenset({"mul", "div", "add", "sub", "neg", "exp", "tanh", "sqrt", "rsqrt", "log", "integer_pow", "pow", "square", "abs", "cbrt"}) | SAME
+_INTEGER = frozenset({"add", "sub", "mul", "max", "min", "clamp", "select_n", "rem", "concatenate", "gather"}) | SAME
+# Up to which number each of these counts by ones.
+_EXACT = {"bfloat16": 256, "float16": 2048}
+# Random numbers that leave out the same places in each step, which may well be meant.
+_MASKS = frozenset({"bernoulli", "dropout"})
+_DEEP = 12
+
+
+@dataclass(frozen=True)
+class Trap:
+    """What goes wrong in one operation of the program.
+
+    Attributes:
+        kind: ``"where"``, ``"cancels"``, ``"loop"``, ``"unsigned"`` or ``"rounded"``. operation, place: where.
+        detail: the function with the slope, or a dtype. numbers: shapes and sizes that the sentence names.
+    """
+
+    kind: str
+    operation: str
+    place: Place | None
+    detail: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
+    """What goes wrong in a traced program, one for each line; ``variables``: those that it takes."""
+    program = graph.program.jaxpr
+    marked = [equation.outvars[0] for equation in program.eqns if is_placed(equation)]
+    asked = {id(made): variable for made, variable in graph.asked}
+    given = list(zip(graph.given, marked, strict=False))
+    data = {one for made, one in given if id(made) not in asked}
+    trained = {one for variable, one in zip(variables, program.invars, strict=False) if variable.trainable}
+    trained |= {one for made, one in given if id(made) in asked and asked[id(made)].trainable}
+    steps = flat(program)
+    makers = {made: step for step in steps for made in step.made}
+    moved = depending(steps, trained)
+    found = [
+        *_behind_where(steps, makers, moved),
+        *_cancelled(steps, makers, moved),
+        *_looped(steps),
+        *_unsigned(steps, depending(steps, data)),
+        *_rounded(steps, makers),
+    ]
+    return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
+
+
+def _trap(kind: str, equation: Any, detail: str = "", numbers: tuple[int, ...] = ()) -> Trap:
+    names, place = called_at(equation)
+    operation = function_between(names) or str(equation.params.get("name") or equation.primitive.name)
+    return Trap(kind, named(operation.strip("_")), place, detail, numbers)
+
+
+def _dtype(one: Any) -> str:
+    return str(one.aval.dtype)
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def _behind_where(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
+    """A choice by a comparison with zero that hides the value of a function, and not its gradient, which is 0 times infinity."""
+    for step in steps:
+        if step.name != "select_n" or _dtype(step.given[0]) != "bool" or not step.made:
+            continue
+        found = (origin(one, makers) for one in _compared_with_zero(step.given[0], makers))
+        compared = {one for one in found if not is_number(one)}
+        for case in step.given[1:] if compared and _chosen(step) else ():
+            steep = next((one for one in _steep(case, makers) if _at(one, makers) in compared & moved), None)
+            if steep is not None:
+                yield _trap("where", step.outer, steep.name)
+                break
+
+
+def _chosen(step: Step) -> bool:
+    """Whether the program itself calls the function that chooses."""
+    return function_between(called_at(step.outer)[0]).strip("_") in ("where", "select")
+
+
+def _at(step: Step, makers: dict[Any, Step]) -> Any:
+    return origin(step.given[_STEEP[step.name]], makers)
+
+
+def _compared_with_zero(condition: Any, makers: dict[Any, Step]) -> Iterator[Any]:
+    """What a condition compares with zero."""
+    pending, seen = [condition], 0
+    while pending and seen < _DEEP:
+        one, seen = origin(pending.pop(), makers), seen + 1
+        step = makers.get(one) if not is_number(one) else None
+        if step is not None and step.name in _CHOICES:
+            pending += [one for one in step.given if not is_number(one)]
+        elif step is not None and step.name in _COMPARED:
+            yield from (left for left, right in (step.given, step.given[::-1]) if _is_zero(right, makers))
+
+
+def _is_zero(one: Any, makers: dict[Any, Step]) -> bool:
+    one = origin(one, makers)
+    return is_number(one) and np.ndim(one.val) == 0 and float(one.val) == 0
+
+
+def _steep(value: Any, makers: dict[Any, Step]) -> Iterator[Step]:
+    """The functions with a steep slope that a value comes from, one element from one element."""
+    pending, seen = [value], set[int]()
+    while pending and len(seen) < 2 * _DEEP:
+        one = pending.pop()
+        step = makers.get(one) if not is_number(one) else None
+        if step is None or id(step) in seen or step.name not in _ELEMENTWISE:
+            continue
+        seen.add(id(step))
+        if step.name in _STEEP and not is_number(step.given[_STEEP[step.name]]):
+            yield step
+        pending += step.given
+
+
+def _cancelled(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
+    """A sum with a tensor and its negative, beside what no gradient passes: a straight-through estimator without its way through."""
+    for step in steps:
+        if step.name not in _SUMS or step.made[0] not in moved or not _dtype(step.made[0]).startswith(("float", "bfloat")):
+            continue
+        terms = _terms(step, makers, 1.0, {}, 0)
+        gone = [one for one, count in terms.items() if count == 0 and one in moved]
+        left = [makers.get(one) for one, count in terms.items() if count]
+        if gone and left and all(one is not None and one.name == "stop_gradient" for one in left):
+            yield _trap("cancels", step.outer)
+
+
+def _terms(step: Step, makers: dict[Any, Step], sign: float, found: dict[Any, float], depth: int) -> dict[Any, float]:
+    """How often a sum has each of its terms."""
+    for place, one in enumerate(step.given):
+        turned = -sign if step.name == "neg" or (step.name == "sub" and place == 1) else sign
+        one = origin(one, makers, frozenset({"convert_element_type", "copy", "name"}))
+        maker = makers.get(one) if not is_number(one) else None
+        if maker is not None and maker.name in _SUMS and depth < _DEEP:
+            _terms(maker, makers, turned, found, depth + 1)
+        elif not is_number(one):
+            found[one] = found.get(one, 0.0) + turned
+    return found
+
+
+# -- random numbers --------------------------------------------------------------------------------
+
+
+def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
+    """Random numbers whose key comes from outside of a loop as it is."""
+    for step in steps:
+        if step.name == "scan" and step.params.get("length") != 1:
+            body, constant = step.params["jaxpr"].jaxpr, step.params["num_consts"]
+        elif step.name == "while":
+            body, constant = step.params["body_jaxpr"].jaxpr, step.params["body_nconsts"]
+        else:
+            continue
+        inner = flat(body)
+        changing = depending(inner, set(body.invars[constant:]))
+        for one in inner:
+            if one.name in ("random_bits", "random_gamma") and one.given[0] not in changing:
+                names, _ = called_at(one.outer)
+                if not _MASKS & {name.strip("_") for name, _ in names} and not any("layers" in file for _, file in names):
+                    yield _trap("loop", one.outer, numbers=tuple(one.outer.outvars[0].aval.shape))
+        yield from _looped(inner)
+
+
+# -- numbers of a dtype ----------------------------------------------------------------------------
+
+
+def _unsigned(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
+    """A difference of two unsigned tensors of the data, which cannot be negative."""
+    for step in steps:
+        if step.name == "sub" and _dtype(step.made[0]) in ("uint8", "uint16") and all(not is_number(one) and one in data for one in step.given):
+            yield _trap("unsigned", step.outer, _dtype(step.made[0]))
+
+
+def _rounded(steps: Sequence[Step], makers: dict[Any, Step]) -> Iterator[Trap]:
+    """Indices of a table that has more rows than their floats can count."""
+    for step in steps:
+        if step.name != "gather" or is_number(step.given[1]):
+            continue
+        axes = step.params["dimension_numbers"].start_index_map
+        rows = max((step.given[0].aval.shape[axis] for axis in axes), default=0)
+        dtype = _rounded_by(step.given[1], makers)
+        if dtype and rows > _EXACT[dtype]:
+            yield _trap("rounded", step.outer, dtype, (rows, _EXACT[dtype]))
+
+
+def _rounded_by(index: Any, makers: dict[Any, Step]) -> str:
+    """The dtype of a few digits that whole numbers come from."""
+    pending, seen = [index], set[int]()
+    while pending and len(seen) < 4 * _DEEP:
+        one = pending.pop()
+        step = makers.get(one) if not is_number(one) else None
+        if step is None or id(step) in seen:
+            continue
+        seen.add(id(step))
+        if step.name == "convert_element_type" and not is_number(step.given[0]) and _dtype(step.given[0]) in _EXACT:
+            return _dtype(step.given[0])
+        if step.name in _INTEGER:
+            pending += step.given[1:] if step.name == "select_n" else step.given[:1] if step.name == "gather" else step.given
+    return ""
