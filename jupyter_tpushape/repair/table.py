@@ -661,6 +661,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "noise-shared": (keys.noise_for_each,),
     "where-gradient": (traps.finite_argument,),
     "gradient-cancels": (traps.way_through,),
+    "backward-raises": (traps.gradient_of_each,),
     "key-in-loop": (traps.key_for_each_step,),
     "unsigned-difference": (traps.as_floats,),
     "ids-rounded": (traps.whole_numbers,),

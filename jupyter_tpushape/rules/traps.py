@@ -7,7 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Who
-from .facts.traps import Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from .facts.traps import BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from .registry import check, rule
 
 _LAYER = """
@@ -44,6 +44,11 @@ CANCELS = rule(
     fails=_example("return x + keras.ops.stop_gradient(keras.ops.round(x)) - x"),
     passes=_example("return x + keras.ops.stop_gradient(keras.ops.round(x) - x)"), **_COMMON,
 )  # fmt: skip
+_CLIPPED = ("f = jax.custom_vjp(lambda z, most: z)", "f.defvjp(lambda z, most: (z, most), lambda most, g: (jnp.clip(g, -most, most),{}))", "return f(x, 0.1)")
+BACKWARD = rule(
+    "backward-raises", "A backward function raises", source="jax.custom_vjp: a tuple with one gradient for each argument",
+    fails=_example(*(line.format("") for line in _CLIPPED)), passes=_example(*(line.format(" None") for line in _CLIPPED)), **{**_COMMON, "severity": "error"},
+)  # fmt: skip
 LOOP = rule(
     "key-in-loop", "Every step of a loop draws the same random numbers", source="the traced program: a draw in a loop whose key does not change",
     fails=_example("key = self.seed.next()", "step = lambda z, k: (z + jax.random.normal(key, z.shape), None)", _ADDED.format("jnp.arange(3)")),
@@ -68,19 +73,20 @@ ROUNDED = rule(
 def traps(evidence: Evidence) -> Iterator[Finding]:
     """What the trace found, at its lines."""
     for kind, operation, place, detail, numbers in evidence.facts.get("traps") or () if evidence.failure is None else ():
-        if kind in ("where", "cancels") and not evidence.trains:
+        if kind in ("where", "cancels", "backward") and not evidence.trains:
             continue
         here = [node for node in evidence.flow.nodes if node.kind == "op" and node.called == place]
         node = next((one for one in here if one.op == operation), here[0] if len(here) == 1 else None)
         step = Who.of(node) if node is not None else Who(operation, operation, "op", place)
         found = _FACTS[kind](step, detail, numbers)
-        yield Finding.of(_RULES[kind].id, "silent", found, (node.id,) if node is not None else (), location=place)
+        yield Finding.of(_RULES[kind].id, _RULES[kind].severity, found, (node.id,) if node is not None else (), location=place)
 
 
-_RULES = {"where": WHERE, "cancels": CANCELS, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED}
+_RULES = {"where": WHERE, "cancels": CANCELS, "backward": BACKWARD, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED}
 _FACTS: dict[str, Any] = {
     "where": lambda step, detail, _: SlopeHidden(detail, step),
     "cancels": lambda step, *_: Cancelled(step),
+    "backward": lambda step, detail, numbers: BackwardRaises(step.name, detail, *numbers),
     "loop": lambda _, __, numbers: SameInLoop(numbers),
     "unsigned": lambda step, detail, _: Wraps(detail, step),
     "rounded": lambda step, detail, numbers: Rounded(detail, *numbers, step),

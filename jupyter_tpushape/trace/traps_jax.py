@@ -15,7 +15,8 @@ import numpy as np
 from .flat_jax import SAME, Step, depending, flat, is_number, origin
 from .frames_jax import function_between, named
 from .inside_jax import called_at
-from .locations import Place
+from .gradients_jax import gradient_error
+from .locations import Place, is_user_file
 from .values_jax import is_placed
 
 # Functions whose slope at zero is not finite, and the operand that must not be zero.
@@ -68,6 +69,28 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
         *_rounded(steps, makers),
     ]
     return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
+
+
+def backward(program: Any, trained: Sequence[bool]) -> list[Trap]:
+    """A rule of the program's own for a gradient that raises once a step needs it."""
+    rules = [step for step in flat(program.jaxpr) if step.name.startswith("custom_vjp_call") and _defined(step) is not None]
+    error = gradient_error(program, trained) if rules and any(trained) else None
+    if error is None:
+        return []
+    known = {code: step for step in rules if (code := _defined(step)) is not None}
+    code, held = next(iter(known)), error.__traceback__
+    place = Place(code.co_filename, code.co_firstlineno)
+    while held is not None:
+        if held.tb_frame.f_code in known:
+            code, place = held.tb_frame.f_code, Place(held.tb_frame.f_code.co_filename, held.tb_lineno)
+        held = held.tb_next
+    return [Trap("backward", code.co_name, place, " ".join(str(error).split()), (len(known[code].given),))]
+
+
+def _defined(step: Step) -> Any:
+    """The code of a backward function that the program itself defines."""
+    code = getattr(getattr(step.params.get("bwd"), "f", None), "__code__", None)
+    return code if code is not None and is_user_file(code.co_filename) else None
 
 
 def _trap(kind: str, equation: Any, detail: str = "", numbers: tuple[int, ...] = ()) -> Trap:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
-from ...rules.facts.traps import Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from ...rules.facts.traps import BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
@@ -64,6 +64,22 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
                 new = f"{it} + {line.source.of(stopped.func)}({q if is_atom(stopped.args[0]) else f'({q})'} - {it})"
                 yield f"Keep the difference inside at {line.at}: {new}", [line.edit(node, new)], "The values stay the same, and the gradient passes through."
                 return
+
+
+@of(BackwardRaises)
+def gradient_of_each(evidence: Evidence, finding: Finding, fact: BackwardRaises) -> Made:
+    """None for each argument of which the backward function returns no gradient."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+        body = max(defined, key=lambda item: (item.lineno, item.col_offset), default=None)
+        given = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)] if body is not None else []
+        for value in given if len(given) == 1 else ():
+            parts = value.elts if isinstance(value, ast.Tuple) else [value]
+            missing = fact.arguments - len(parts)
+            for at in range(len(parts), -1, -1) if value is not None and missing >= 0 else ():
+                texts = [line.source.of(one) for one in parts if one is not None]
+                new = f"({', '.join([*texts[:at], *['None'] * missing, *texts[at:]])}{',' if fact.arguments == 1 else ''})"
+                yield f"Return a gradient for each argument at line {value.lineno}: {new}", [line.edit(value, new)], "None stands for an argument without a gradient."
 
 
 @of(SameInLoop)

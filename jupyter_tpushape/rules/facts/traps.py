@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ..words import placed
 
@@ -41,6 +43,21 @@ class Cancelled(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("z + stop_gradient(q - z)"), Side("z + stop_gradient(q) - z")
+
+
+class BackwardRaises(Fact, frozen=True):
+    """The backward function ``function`` of a custom_vjp with ``arguments`` raises ``said``."""
+
+    function: str
+    said: str
+    arguments: int
+
+    def message(self) -> str:
+        return f"The backward function {self.function} raises an error when fit computes the gradients."
+
+    def why(self) -> str:
+        gives = f"It must return a tuple with one gradient for each of the {self.arguments} arguments, or None for one without a gradient. "
+        return f"{gives if self.arguments > 1 else ''}The error: {textwrap.shorten(self.said, 200, placeholder='...').rstrip('.')}."
 
 
 class SameInLoop(Fact, frozen=True):
