@@ -662,6 +662,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "where-gradient": (traps.finite_argument,),
     "gradient-cancels": (traps.way_through,),
     "backward-raises": (traps.gradient_of_each,),
+    "states-swapped": (states.in_order,),
+    "shift-across-samples": (traps.along_an_axis,),
     "key-in-loop": (traps.key_for_each_step,),
     "unsigned-difference": (traps.as_floats,),
     "ids-rounded": (traps.whole_numbers,),

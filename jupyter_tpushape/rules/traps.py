@@ -7,7 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Who
-from .facts.traps import BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from .registry import check, rule
 
 _LAYER = """
@@ -55,6 +55,11 @@ LOOP = rule(
     passes=_example("step = lambda z, k: (z + jax.random.normal(k, z.shape), None)", _ADDED.format("jax.random.split(self.seed.next(), 3)")), **_COMMON,
     doc="Masks, such as those of `jax.random.bernoulli`, are not reported: the same values may be left out in every step on purpose.",
 )  # fmt: skip
+ACROSS = rule(
+    "shift-across-samples", "A shift or reversal moves values between samples", source="jax.numpy.roll and flip: axis=None means all axes",
+    fails=_example("return x + jnp.roll(x, 1)"), passes=_example("return x + jnp.roll(x, 1, axis=1)"), **_COMMON,
+    doc="Reported for roll and flip without an axis, for tensors of more than one axis that depend on the data. A shift of the samples with axis=0 is not.",
+)  # fmt: skip
 UNSIGNED = rule(
     "unsigned-difference", "A difference of unsigned integers", source="NumPy and JAX: unsigned integers wrap around",
     fails=_example('return keras.ops.cast(x[:, 1:] - x[:, :-1], "float32")', dtype=', dtype="uint8"', own='dtype="float32"', first="inputs", fed="uint8"),
@@ -82,12 +87,13 @@ def traps(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(_RULES[kind].id, _RULES[kind].severity, found, (node.id,) if node is not None else (), location=place)
 
 
-_RULES = {"where": WHERE, "cancels": CANCELS, "backward": BACKWARD, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED}
+_RULES = {"where": WHERE, "cancels": CANCELS, "backward": BACKWARD, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED, "across": ACROSS}
 _FACTS: dict[str, Any] = {
     "where": lambda step, detail, _: SlopeHidden(detail, step),
     "cancels": lambda step, *_: Cancelled(step),
     "backward": lambda step, detail, numbers: BackwardRaises(step.name, detail, *numbers),
     "loop": lambda _, __, numbers: SameInLoop(numbers),
     "unsigned": lambda step, detail, _: Wraps(detail, step),
+    "across": lambda step, detail, numbers: AcrossSamples(detail, numbers, step),
     "rounded": lambda step, detail, numbers: Rounded(detail, *numbers, step),
 }

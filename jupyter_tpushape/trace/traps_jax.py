@@ -38,7 +38,7 @@ class Trap:
     """What goes wrong in one operation of the program.
 
     Attributes:
-        kind: ``"where"``, ``"cancels"``, ``"loop"``, ``"unsigned"`` or ``"rounded"``. operation, place: where.
+        kind: ``"where"``, ``"cancels"``, ``"backward"``, ``"loop"``, ``"unsigned"``, ``"rounded"`` or ``"across"``. operation, place: where.
         detail: the function with the slope, or a dtype. numbers: shapes and sizes that the sentence names.
     """
 
@@ -67,6 +67,7 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
         *_looped(steps),
         *_unsigned(steps, depending(steps, data)),
         *_rounded(steps, makers),
+        *_across(steps, depending(steps, data)),
     ]
     return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
 
@@ -215,6 +216,18 @@ def _unsigned(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
     for step in steps:
         if step.name == "sub" and _dtype(step.made[0]) in ("uint8", "uint16") and all(not is_number(one) and one in data for one in step.given):
             yield _trap("unsigned", step.outer, _dtype(step.made[0]))
+
+
+def _across(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
+    """A shift or a reversal of all axes at once, which takes values from one sample to another."""
+    for step in steps:
+        one = step.given[0] if step.given else None
+        if step.name not in ("reshape", "rev") or is_number(one) or one not in data or len(one.aval.shape) < 2:
+            continue
+        function = function_between(called_at(step.outer)[0]).strip("_")
+        flat_one = step.name == "reshape" and function == "roll" and len(step.made[0].aval.shape) == 1
+        if flat_one or (step.name == "rev" and function == "flip" and len(step.params["dimensions"]) == len(one.aval.shape)):
+            yield _trap("across", step.outer, function, tuple(one.aval.shape))
 
 
 def _rounded(steps: Sequence[Step], makers: dict[Any, Step]) -> Iterator[Trap]:

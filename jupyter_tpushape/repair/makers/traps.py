@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
-from ...rules.facts.traps import BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
@@ -135,6 +135,15 @@ def _as_steps(line: Line, body: ast.AST, call: ast.Call, key: ast.Name, module: 
     function = text[: line.source.start(second) - start] + key.id + text[line.source.end(second) - start :]
     edits = [line.edit(steps, keys)] if steps is not None else [line.more(call, f"xs={keys}")]
     yield title, [*edits, line.edit(body, function)], f"In {body.name}, {key.id} is then the key of the step."
+
+
+@of(AcrossSamples)
+def along_an_axis(evidence: Evidence, finding: Finding, fact: AcrossSamples) -> Made:
+    """The first axis of a sample for a shift or a reversal."""
+    for line in lines_at(evidence, finding.location):
+        if (call := line.call(fact.function)) is not None and line.keyword("axis") is None:
+            yield f"Pass axis=1 to {fact.function} at {line.at}", [line.more(call, "axis=1")], "Each sample then keeps its own values."
+            return
 
 
 @of(Wraps)

@@ -78,6 +78,28 @@ class SameInLoop(Fact, frozen=True):
         return Side("a key for each step"), Side("one key for all steps")
 
 
+class AcrossSamples(Fact, frozen=True):
+    """``step`` shifts or reverses all axes of a tensor of ``shape``; ``function``: what was called."""
+
+    function: str
+    shape: Shape
+    step: Who
+
+    @property
+    def shifts(self) -> bool:
+        return self.function == "roll"
+
+    def message(self) -> str:
+        how = "shifts the flattened batch" if self.shifts else "reverses all axes"
+        return f"Without an axis, {self.step.op}{placed(self.step)} {how} {show_shape(self.shape)}: values move from one sample to another."
+
+    def why(self) -> str:
+        return f"{self.function} has no default axis: without one it {'flattens the tensor first' if self.shifts else 'reverses the samples too'}. Pass axis=1."
+
+    def sides(self) -> Sides:
+        return Side("an axis of each sample"), Side("all axes")
+
+
 class Wraps(Fact, frozen=True):
     """``step`` subtracts two tensors of the unsigned ``dtype``."""
 
