@@ -24,13 +24,15 @@ _STEEP = {"sqrt": 0, "rsqrt": 0, "log": 0, "cbrt": 0, "div": 1}
 _COMPARED = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
 _CHOICES = frozenset({"and", "or", "not"})
 _SUMS = frozenset({"add", "sub", "neg", "add_any"})
-_ELEMENTWISE = frozenset({"mul", "div", "add", "sub", "neg", "exp", "tanh", "sqrt", "rsqrt", "log", "integer_pow", "pow", "square", "abs", "cbrt"}) | SAME
+_ELEMENTWISE = frozenset({"mul", "div", "add", "sub", "neg", "exp", "tanh", "sqrt", "rsqrt", "log", "integer_pow", "pow", "square", "abs", "cbrt", "select_n"}) | SAME
 _INTEGER = frozenset({"add", "sub", "mul", "max", "min", "clamp", "select_n", "rem", "concatenate", "gather"}) | SAME
 # Up to which number each of these counts by ones.
 _EXACT = {"bfloat16": 256, "float16": 2048}
 # Random numbers that leave out the same places in each step, which may well be meant.
 _MASKS = frozenset({"bernoulli", "dropout"})
 _DEEP = 12
+# A number that stands for zero in a comparison.
+_TINY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,20 @@ def _behind_where(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any
         if step.name != "select_n" or _dtype(step.given[0]) != "bool" or not step.made:
             continue
         found = (origin(one, makers) for one in _compared_with_zero(step.given[0], makers))
-        compared = {one for one in found if not is_number(one)}
+        compared = {each for one in found if not is_number(one) for each in _with_root(one, makers)}
         for case in step.given[1:] if compared and _chosen(step) else ():
             steep = next((one for one in _steep(case, makers) if _at(one, makers) in compared & moved), None)
             if steep is not None:
                 yield _trap("where", step.outer, steep.name)
                 break
+
+
+def _with_root(one: Any, makers: dict[Any, Step]) -> Iterator[Any]:
+    """A tensor, and what it is the root or the size of: both are zero at once."""
+    yield one
+    step = makers.get(one)
+    if step is not None and step.name in ("sqrt", "cbrt", "abs", "square") and not is_number(step.given[0]):
+        yield from _with_root(origin(step.given[0], makers), makers)
 
 
 def _chosen(step: Step) -> bool:
@@ -144,7 +154,7 @@ def _compared_with_zero(condition: Any, makers: dict[Any, Step]) -> Iterator[Any
 
 def _is_zero(one: Any, makers: dict[Any, Step]) -> bool:
     one = origin(one, makers)
-    return is_number(one) and np.ndim(one.val) == 0 and float(one.val) == 0
+    return is_number(one) and np.ndim(one.val) == 0 and abs(float(one.val)) <= _TINY
 
 
 def _steep(value: Any, makers: dict[Any, Step]) -> Iterator[Step]:
@@ -158,7 +168,7 @@ def _steep(value: Any, makers: dict[Any, Step]) -> Iterator[Step]:
         seen.add(id(step))
         if step.name in _STEEP and not is_number(step.given[_STEEP[step.name]]):
             yield step
-        pending += step.given
+        pending += step.given[1:] if step.name == "select_n" else step.given
 
 
 def _cancelled(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
