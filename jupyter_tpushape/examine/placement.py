@@ -84,7 +84,7 @@ def _given(seen: Examined, facts: Laid) -> Iterator[tuple[str, tuple[int, ...]]]
         if call.kind == "layer" and len(call.outputs) == 1 and path in facts.outputs and facts.fits(path):
             shape = call.outputs[0].spec.shape
             if shape is not None and all(isinstance(size, int) for size in shape):
-                shapes[path] = tuple(shape)
+                shapes[path] = tuple(size for size in shape if size is not None)
     yield from shapes.items()
 
 

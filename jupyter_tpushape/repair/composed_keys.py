@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator, Mapping
 
@@ -72,10 +71,16 @@ def _piece(pairs: list[tuple[str, str]]) -> _Piece | None:
     """The one change of all keys."""
     parts = []
     for old, new in pairs:
-        start = len(os.path.commonprefix([old, new]))
-        end = len(os.path.commonprefix([old[start:][::-1], new[start:][::-1]]))
+        start = len(_common([old, new]))
+        end = len(_common([old[start:][::-1], new[start:][::-1]]))
         parts.append((old[:start], old[start : len(old) - end], new[start : len(new) - end], old[len(old) - end :]))
     if len({(was, now) for _, was, now, _ in parts}) != 1:
         return None
-    before = os.path.commonprefix([left[::-1] for left, _, _, _ in parts])[::-1]
-    return before, parts[0][1], parts[0][2], os.path.commonprefix([right for _, _, _, right in parts])
+    before = _common([left[::-1] for left, _, _, _ in parts])[::-1]
+    return before, parts[0][1], parts[0][2], _common([right for _, _, _, right in parts])
+
+
+def _common(texts: list[str]) -> str:
+    """What all of some texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]

@@ -80,8 +80,8 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         for place in reversed([place for place, axis in enumerate(fact.axes) if fact.axes.count(axis) > 1 and axis]):
             axes = tuple("" if axis == fact.axes[place] and i != place else axis for i, axis in enumerate(fact.axes))
             yield [(f"Shard only axis {place} over {fact.axes[place]!r}: {laid(axes)}", old, Entry(fact.key, axes))]
-    if isinstance(fact, KeysClash) and (whole := whole_names(held)):
-        yield [(f"Make the key match whole names: {new.key!r}", old, new) for old, new in whole]
+    if isinstance(fact, KeysClash) and (pairs := whole_names(held)):
+        yield [(f"Make the key match whole names: {new.key!r}", old, new) for old, new in pairs]
     elif isinstance(fact, KeysClash):
         yield [(f"Leave what a more specific key matches to that key: {new.key!r}", old, new) for old, new in apart(held, fact.keys)]
     if isinstance(fact, LeftWhole):
@@ -91,7 +91,8 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         slots = [slot for slot in held.slots if not slot.own]
         yield [(f"Shard {slot.path} as {laid(slot.beside)}", Entry("", (slot.path,)), Entry(slot.path, slot.beside)) for slot in slots]
     # What a key that matches nothing names is idle for that reason.
-    named = {axis for entry in held.entries for axis in entry.axes if not any(entry in held.fits(one[0]) for one in held.variables)}
+    paths = (*(one[0] for one in held.variables), *held.outputs, *held.left)
+    named = {axis for entry in held.entries for axis in entry.axes if not any(entry in held.fits(path) for path in paths)}
     if isinstance(fact, IdleAxis) and held.entries and not fact.meant and fact.axis not in named:
         whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
         found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
@@ -202,8 +203,12 @@ def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
         try:
             source = Source.read(file)
             calls = [one for one in nodes(source.tree, ast.Call) if called(one) == "ModelParallel"]
-            given = argument(calls[0], "batch_dim_name", ["layout_map", "batch_dim_name"]) if len(calls) == 1 else None
-            if len(calls) != 1 or not (given is None or isinstance(given, ast.Constant)):
+            names = [argument(one, "batch_dim_name", ["layout_map", "batch_dim_name"]) for one in calls]
+            # Where the program names another axis, that name is changed.
+            named = [i for i, one in enumerate(names) if isinstance(one, ast.Constant) and one.value == fact.left]
+            if fact.given and len(named) == 1:
+                calls, names = [calls[named[0]]], [names[named[0]]]
+            if len(calls) != 1 or ((given := names[0]) is not None and not isinstance(given, ast.Constant)):
                 continue
             whole = f'batch_dim_name="{fact.axis}"'
             source.splice([appended(source, calls[0], whole) if given is None else source.change(given, f'"{fact.axis}"')])

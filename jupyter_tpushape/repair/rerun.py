@@ -290,7 +290,8 @@ class Overlay:
         body = [
             item
             for item in self.statements
-            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new) or (set(self.makes(item)) & wanted and not trains(item))
+            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new)
+            or (set(self.makes(item)) & wanted and not trains(item))
         ]
         execute(body, self.alias, names)
         return names

@@ -10,7 +10,20 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.layout_facts import Entry, Laid, broken
 from ..flow import Finding
-from .facts.layouts import IdleAxis, KeyBroken, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided, for_batch
+from .facts.layouts import (
+    IdleAxis,
+    KeyBroken,
+    KeysClash,
+    KeyUnused,
+    LeftWhole,
+    MadeEarly,
+    MeshAxes,
+    SlotApart,
+    TooLong,
+    Twice,
+    Undivided,
+    for_batch,
+)
 from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.
@@ -164,13 +177,14 @@ def _patterns(laid: Laid) -> Iterator[Finding]:
     for entry in laid.entries:
         if error := broken(entry.key):
             plain = Entry(_glob(entry.key), entry.axes)
-            near, _ = _near(laid, plain) if not broken(plain.key) else ([], "")
+            whole = [path for path, _, _, _ in laid.variables if _fits(plain.key, path)]
+            near = whole or (_near(laid, plain)[0] if not broken(plain.key) else [])
             yield Finding.of(PATTERN.id, "error", KeyBroken(entry.key, error, entry.axes, tuple(near), _key_for(laid, plain, near)))
 
 
 def _glob(key: str) -> str:
     """A key that is written like a pattern of file names, as a regular expression."""
-    return re.sub(r"(?<!\\)(^|[\w/-])\*+", r"\1.*", key)
+    return re.sub(r"(?<!\\)(^|[\w/-])\*+", r"\1.*", re.sub(r"^\*+/", ".*", key))
 
 
 def _entry(laid: Laid, entry: Entry) -> Iterator[Finding]:

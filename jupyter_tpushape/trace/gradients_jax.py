@@ -39,7 +39,7 @@ def with_arguments(program: Any, placed: Sequence[Any]) -> Any:
     """The program with what some of its equations make as arguments behind its own."""
     inner, made = program.jaxpr, {one.outvars[0] for one in placed}
     left = [one for one in inner.eqns if one.outvars[:1] == [] or one.outvars[0] not in made]
-    info = getattr(inner, "debug_info", None)
+    info: Any = getattr(inner, "debug_info", None)
     unnamed = (None,) * (len(inner.invars) + len(placed))
     named = {"debug_info": info._replace(arg_names=unnamed)} if hasattr(info, "arg_names") and hasattr(info, "_replace") else {}
     return program.replace(jaxpr=inner.replace(invars=[*inner.invars, *(one.outvars[0] for one in placed)], eqns=left, **named))

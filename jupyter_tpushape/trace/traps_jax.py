@@ -14,8 +14,8 @@ import numpy as np
 
 from .flat_jax import SAME, Step, depending, flat, is_number, origin
 from .frames_jax import function_between, named
-from .inside_jax import called_at
 from .gradients_jax import gradient_error
+from .inside_jax import called_at
 from .locations import Place, is_user_file
 from .values_jax import is_placed
 
@@ -24,7 +24,29 @@ _STEEP = {"sqrt": 0, "rsqrt": 0, "log": 0, "cbrt": 0, "div": 1}
 _COMPARED = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
 _CHOICES = frozenset({"and", "or", "not"})
 _SUMS = frozenset({"add", "sub", "neg", "add_any"})
-_ELEMENTWISE = frozenset({"mul", "div", "add", "sub", "neg", "exp", "tanh", "sqrt", "rsqrt", "log", "integer_pow", "pow", "square", "abs", "cbrt", "select_n"}) | SAME
+_ELEMENTWISE = (
+    frozenset(
+        {
+            "mul",
+            "div",
+            "add",
+            "sub",
+            "neg",
+            "exp",
+            "tanh",
+            "sqrt",
+            "rsqrt",
+            "log",
+            "integer_pow",
+            "pow",
+            "square",
+            "abs",
+            "cbrt",
+            "select_n",
+        }
+    )
+    | SAME
+)
 _INTEGER = frozenset({"add", "sub", "mul", "max", "min", "clamp", "select_n", "rem", "concatenate", "gather"}) | SAME
 # Up to which number each of these counts by ones.
 _EXACT = {"bfloat16": 256, "float16": 2048}
@@ -185,9 +207,9 @@ def _cancelled(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) 
 
 def _terms(step: Step, makers: dict[Any, Step], sign: float, found: dict[Any, float], depth: int) -> dict[Any, float]:
     """How often a sum has each of its terms."""
-    for place, one in enumerate(step.given):
+    for place, given in enumerate(step.given):
         turned = -sign if step.name == "neg" or (step.name == "sub" and place == 1) else sign
-        one = origin(one, makers, frozenset({"convert_element_type", "copy", "name"}))
+        one = origin(given, makers, frozenset({"convert_element_type", "copy", "name"}))
         maker = makers.get(one) if not is_number(one) else None
         if maker is not None and maker.name in _SUMS and depth < _DEEP:
             _terms(maker, makers, turned, found, depth + 1)
@@ -224,20 +246,24 @@ def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
 def _unsigned(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
     """A difference of two unsigned tensors of the data, which cannot be negative."""
     for step in steps:
-        if step.name == "sub" and _dtype(step.made[0]) in ("uint8", "uint16") and all(not is_number(one) and one in data for one in step.given):
+        if (
+            step.name == "sub"
+            and _dtype(step.made[0]) in ("uint8", "uint16")
+            and all(not is_number(one) and one in data for one in step.given)
+        ):
             yield _trap("unsigned", step.outer, _dtype(step.made[0]))
 
 
 def _across(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
     """A shift or a reversal of all axes at once, which takes values from one sample to another."""
     for step in steps:
-        one = step.given[0] if step.given else None
-        if step.name not in ("reshape", "rev") or is_number(one) or one not in data or len(one.aval.shape) < 2:
+        if step.name not in ("reshape", "rev") or is_number(step.given[0]) or step.given[0] not in data:
             continue
+        shape = tuple(step.given[0].aval.shape)
         function = function_between(called_at(step.outer)[0]).strip("_")
         flat_one = step.name == "reshape" and function == "roll" and len(step.made[0].aval.shape) == 1
-        if flat_one or (step.name == "rev" and function == "flip" and len(step.params["dimensions"]) == len(one.aval.shape)):
-            yield _trap("across", step.outer, function, tuple(one.aval.shape))
+        if len(shape) > 1 and (flat_one or (step.name == "rev" and function == "flip" and len(step.params["dimensions"]) == len(shape))):
+            yield _trap("across", step.outer, function, shape)
 
 
 def _rounded(steps: Sequence[Step], makers: dict[Any, Step]) -> Iterator[Trap]:

@@ -37,7 +37,12 @@ def test_swapped_states_are_told_and_passed_in_order(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "unpack", "states"),
-    [("LSTM", "h, c = rest", "[h, c]"), ("LSTM", "c, h = rest", "[c, h]"), ("GRU", "h = rest[0]", "[h]"), ("LSTM", "h, c = rest", "[h, ops.zeros_like(h)]")],
+    [
+        ("LSTM", "h, c = rest", "[h, c]"),
+        ("LSTM", "c, h = rest", "[c, h]"),
+        ("GRU", "h = rest[0]", "[h]"),
+        ("LSTM", "h, c = rest", "[h, ops.zeros_like(h)]"),
+    ],
 )
 def test_states_as_they_were_returned_are_right(tmp_path, kind, unpack, states):
     assert not serious(traced(tmp_path, PAIR.format(kind=kind, unpack=unpack, states=states)))

@@ -40,12 +40,24 @@ BYTES = {"first": "inputs", "options": 'dtype="float32"', "dtype": ', dtype="uin
 
 
 def own(*lines, **how):
-    given = {"rule": RULE, "rows": 1000, "shape": (5, 4), "dtype": "", "first": "layers.Dense(4)(inputs)", "options": "", "fed": "float32"} | how
+    given = {
+        "rule": RULE,
+        "rows": 1000,
+        "shape": (5, 4),
+        "dtype": "",
+        "first": "layers.Dense(4)(inputs)",
+        "options": "",
+        "fed": "float32",
+    } | how
     return OWN.format(call="\n".join(f"        {line}" for line in lines), **given)
 
 
 FAULTS = {
-    "a logarithm in the other branch": ("where-gradient", own("return ops.where(x == 0, 0.0, ops.log(x))"), "ops.log(ops.where(x == 0, 1.0, x))"),
+    "a logarithm in the other branch": (
+        "where-gradient",
+        own("return ops.where(x == 0, 0.0, ops.log(x))"),
+        "ops.log(ops.where(x == 0, 1.0, x))",
+    ),
     "a division behind a mask with a name": (
         "where-gradient",
         own("near = x > 0", "return jnp.where(near, 1.0 / x, 0.0)"),
@@ -95,7 +107,10 @@ FAULTS = {
     "a shift of keras": ("shift-across-samples", own("return x + ops.roll(x, 2)"), "ops.roll(x, 2, axis=1)"),
     "a backward function with one gradient of two": (
         "backward-raises",
-        own("return clipped(x, 0.1)", rule="def back(most, g):\n    return jnp.clip(g, -most, most)\nclipped.defvjp(lambda x, most: (x, most), back)"),
+        own(
+            "return clipped(x, 0.1)",
+            rule="def back(most, g):\n    return jnp.clip(g, -most, most)\nclipped.defvjp(lambda x, most: (x, most), back)",
+        ),
         "return (jnp.clip(g, -most, most), None)",
     ),
 }
@@ -113,7 +128,9 @@ def test_what_goes_wrong_is_told_at_its_line_and_mended_in_the_text(tmp_path, ru
 RIGHT = {
     "a second where": own("return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)"),
     "a choice of what has a slope": own("return jnp.where(x > 0, x, 0.1 * (jnp.exp(x) - 1.0))"),
-    "a count of the data, which is not trained": own("n = ops.sum(x, axis=-1, keepdims=True)", "return ops.where(n > 0, x / n, 0.0)", first="inputs"),
+    "a count of the data, which is not trained": own(
+        "n = ops.sum(x, axis=-1, keepdims=True)", "return ops.where(n > 0, x / n, 0.0)", first="inputs"
+    ),
     "a difference inside": own("return x + ops.stop_gradient(ops.round(x) - x)"),
     "a difference outside, with the gradient": own("return ops.stop_gradient(ops.round(x)) - ops.stop_gradient(x) + x"),
     "keys that change with the step": own(

@@ -120,7 +120,7 @@ def behind_the_samples(evidence: Evidence, finding: Finding) -> Made:
         for item in line.around(ast.Subscript, line.scope):
             if isinstance(item.value, ast.Attribute) and item.value.attr == "at" and not isinstance(item.slice, (ast.Tuple, ast.Slice)):
                 yield (
-                    f"Address the places of each sample at line {item.lineno}: .at[:, {ast.unparse(item.slice)}]",
+                    f"Select the places of each sample at line {item.lineno}: .at[:, {ast.unparse(item.slice)}]",
                     [line.edit(item, f"{line.source.of(item.value)}[:, {line.source.of(item.slice)}]")],
                     "The first axis is that of the samples.",
                 )
@@ -142,7 +142,11 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
             elif isinstance(made, ast.Call) and inner is not None:
                 text = line.source.of(inner)
                 listed_again = f"[{text.strip('()') if isinstance(inner, ast.GeneratorExp) and text.startswith('(') else text}]"
-                new = listed_again if isinstance(inner, ast.GeneratorExp) and called(made) == "tuple" else f"{'list' if called(made) == 'tuple' else 'tuple'}({text})"
+                new = (
+                    listed_again
+                    if isinstance(inner, ast.GeneratorExp) and called(made) == "tuple"
+                    else f"{'list' if called(made) == 'tuple' else 'tuple'}({text})"
+                )
             if new:
                 kind = "list" if new.startswith(("[", "list")) else "tuple"
                 yield (
@@ -158,6 +162,9 @@ def truth_of_training(evidence: Evidence, finding: Finding) -> Made:
     for line in lines_of(evidence):
         call = line.call("cond")
         if call is not None and call.args and isinstance(call.args[0], ast.Name) and call.args[0].id == "training":
-            yield f"Use bool(training) at {line.at}", [line.edit(call.args[0], f"bool({IT})")], "training is None unless somebody passes it."
+            yield (
+                f"Use bool(training) at {line.at}",
+                [line.edit(call.args[0], f"bool({IT})")],
+                "training is None unless somebody passes it.",
+            )
             return
-

@@ -31,7 +31,11 @@ def finite_argument(evidence: Evidence, finding: Finding, fact: SlopeHidden) -> 
             value = assigned_to(line, branch)
             for argument in _steep(value, fact.function):
                 it = line.source.of(argument)
-                new = f"{line.source.of(call.func)}({condition}, {it}, 1.0)" if place == 0 else f"{line.source.of(call.func)}({condition}, 1.0, {it})"
+                new = (
+                    f"{line.source.of(call.func)}({condition}, {it}, 1.0)"
+                    if place == 0
+                    else f"{line.source.of(call.func)}({condition}, 1.0, {it})"
+                )
                 yield (
                     f"Replace the argument of {fact.function} by 1 where it is hidden at line {argument.lineno}",
                     [line.edit(argument, new)],
@@ -55,14 +59,28 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
     """The difference inside of what stops the gradient."""
     for line in lines_at(evidence, finding.location):
         node = line.node
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not isinstance(node.left, ast.BinOp) or not isinstance(node.left.op, ast.Add):
+        if (
+            not isinstance(node, ast.BinOp)
+            or not isinstance(node.op, ast.Sub)
+            or not isinstance(node.left, ast.BinOp)
+            or not isinstance(node.left.op, ast.Add)
+        ):
             continue
         subtracted = ast.unparse(node.right)
         for own, stopped in ((node.left.left, node.left.right), (node.left.right, node.left.left)):
-            if ast.unparse(own) == subtracted and isinstance(stopped, ast.Call) and called(stopped) == "stop_gradient" and len(stopped.args) == 1:
+            if (
+                ast.unparse(own) == subtracted
+                and isinstance(stopped, ast.Call)
+                and called(stopped) == "stop_gradient"
+                and len(stopped.args) == 1
+            ):
                 it, q = line.source.of(own), line.source.of(stopped.args[0])
                 new = f"{it} + {line.source.of(stopped.func)}({q if is_atom(stopped.args[0]) else f'({q})'} - {it})"
-                yield f"Keep the difference inside at {line.at}: {new}", [line.edit(node, new)], "The values stay the same, and the gradient passes through."
+                yield (
+                    f"Keep the difference inside at {line.at}: {new}",
+                    [line.edit(node, new)],
+                    "The values stay the same, and the gradient passes through.",
+                )
                 return
 
 
@@ -70,7 +88,11 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
 def gradient_of_each(evidence: Evidence, finding: Finding, fact: BackwardRaises) -> Made:
     """None for each argument of which the backward function returns no gradient."""
     for line in lines_at(evidence, finding.location)[:1]:
-        defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+        defined = [
+            item
+            for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda))
+            if item.lineno <= line.raised.line <= (item.end_lineno or 0)
+        ]
         body = max(defined, key=lambda item: (item.lineno, item.col_offset), default=None)
         given = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)] if body is not None else []
         for value in given if len(given) == 1 else ():
@@ -79,7 +101,11 @@ def gradient_of_each(evidence: Evidence, finding: Finding, fact: BackwardRaises)
             for at in range(len(parts), -1, -1) if value is not None and missing >= 0 else ():
                 texts = [line.source.of(one) for one in parts if one is not None]
                 new = f"({', '.join([*texts[:at], *['None'] * missing, *texts[at:]])}{',' if fact.arguments == 1 else ''})"
-                yield f"Return a gradient for each argument at line {value.lineno}: {new}", [line.edit(value, new)], "None stands for an argument without a gradient."
+                yield (
+                    f"Return a gradient for each argument at line {value.lineno}: {new}",
+                    [line.edit(value, new)],
+                    "None means that the argument has no gradient.",
+                )
 
 
 @of(SameInLoop)
@@ -87,7 +113,12 @@ def key_for_each_step(evidence: Evidence, finding: Finding, fact: SameInLoop) ->
     """A key for each step: as what a scan goes through, or folded in with the number of the step."""
     for line in lines_at(evidence, finding.location):
         draw, body = line.node, line.scope
-        if not isinstance(draw, ast.Call) or not isinstance(draw.func, ast.Attribute) or ast.unparse(draw.func.value) not in _DRAWS or not draw.args:
+        if (
+            not isinstance(draw, ast.Call)
+            or not isinstance(draw.func, ast.Attribute)
+            or ast.unparse(draw.func.value) not in _DRAWS
+            or not draw.args
+        ):
             continue
         key, module = draw.args[0], line.source.of(draw.func.value)
         given = [item.arg for item in body.args.args] if isinstance(body, (ast.FunctionDef, ast.Lambda)) else []
@@ -129,7 +160,10 @@ def _as_steps(line: Line, body: ast.AST, call: ast.Call, key: ast.Name, module: 
         count = line.source.of(steps.args[0])
     if not count:
         return
-    keys, title = f"{module}.split({key.id}, {count})", f"Pass a key for each step to the scan at line {call.lineno}: split({key.id}, {count})"
+    keys, title = (
+        f"{module}.split({key.id}, {count})",
+        f"Pass a key for each step to the scan at line {call.lineno}: split({key.id}, {count})",
+    )
     second, start = body.args.args[1], line.source.start(body)
     text = line.source.of(body)
     function = text[: line.source.start(second) - start] + key.id + text[line.source.end(second) - start :]

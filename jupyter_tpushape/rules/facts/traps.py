@@ -20,7 +20,7 @@ class SlopeHidden(Fact, frozen=True):
     def why(self) -> str:
         return (
             f"The gradient of the branch that is not taken is 0, and the slope of {self.function} at 0 is not finite: 0 times infinity is NaN. "
-            "All weights behind it become NaN. Replace the argument as well, with a second where inside the function."
+            "All weights that it reaches become NaN. Replace the argument as well, with a second where inside the function."
         )
 
     def sides(self) -> Sides:
@@ -107,7 +107,9 @@ class Wraps(Fact, frozen=True):
     step: Who
 
     def message(self) -> str:
-        return f"The {self.dtype} difference of {self.step.op}{placed(self.step)} cannot be negative: 3 - 5 is {2 ** int(self.dtype[4:]) - 2}."
+        return (
+            f"The {self.dtype} difference of {self.step.op}{placed(self.step)} cannot be negative: 3 - 5 is {2 ** int(self.dtype[4:]) - 2}."
+        )
 
     def why(self) -> str:
         return "Unsigned integers wrap around below 0, and no error is raised. Cast both tensors to float32 before the subtraction."
