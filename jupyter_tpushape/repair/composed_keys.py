@@ -21,8 +21,21 @@ def composed(file: str, pairs: Mapping[Entry, Entry], limit: int = 4) -> Iterato
         found = list(_keys(source, pairs) if all(old.key != new.key for old, new in pairs.items()) else _axes(source, pairs))
     except NoPlace:
         return
-    for start, end, written in found[:limit]:
+    for start, end, written in [*found[:limit], *list(_counted(source))[:limit]]:
         yield source.text[:start] + written + source.text[end:]
+
+
+def _counted(source: Source) -> Iterator[tuple[int, int, str]]:
+    """Loops that count from one, from zero instead."""
+    for node in nodes(source.tree, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 2 and ast.unparse(node.args[0]) == "1":
+            last = node.args[1]
+            written = [source.of(last)]
+            if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Add) and ast.unparse(last.right) == "1":
+                written = [source.of(last.left)]
+            elif isinstance(last, ast.Constant) and isinstance(last.value, int):
+                written = [str(last.value - 1), str(last.value)]
+            yield from ((source.start(node), source.end(node), f"range({one})") for one in written)
 
 
 def _axes(source: Source, pairs: Mapping[Entry, Entry]) -> Iterator[tuple[int, int, str]]:

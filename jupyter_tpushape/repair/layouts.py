@@ -14,7 +14,7 @@ from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
 from ..flow.syntax import called
 from ..rules.facts.layouts import IdleAxis, KeyBroken, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
-from ..rules.layouts import ends, judged
+from ..rules.layouts import divided, ends, judged
 from .composed_keys import composed
 from .patch import patch_of
 from .registered import entries_kept
@@ -49,6 +49,17 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
             fix = _tried(seen, held, finding, changes, others, texts if changes is together or not together else None)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
+        if isinstance(finding.fact, Undivided) and not any(fix.proof == "source" for fix in finding.fixes):
+            fix = _tried(seen, held, finding, every(held, finding.fact), others, texts)
+            finding.fixes = [fix, *finding.fixes] if fix is not None and fix.proof == "source" else finding.fixes
+
+
+def every(held: Laid, fact: Undivided) -> list[Change]:
+    """The same axis for all keys of one layout, as a program that composes them gives it, if it divides the variables of all."""
+    entries = [entry for entry in held.entries if entry.axes == fact.axes]
+    shapes = [shape for path, shape, _, _ in held.variables if any(entry in held.fits(path) for entry in entries)]
+    axes = divided(held, Entry(fact.key, fact.axes), shapes, fact.place) if len(entries) > 1 and shapes else ()
+    return [(f"Shard all variables of {entry.key!r} as {laid(axes)}", entry, Entry(entry.key, axes)) for entry in entries if any(axes)]
 
 
 def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
@@ -174,7 +185,7 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
         key = tuple(pairs.items())
         if key not in texts:
             tried = ({name: text} for name in _files(seen) for text in composed(name, pairs))
-            texts[key] = next((one for one in tried if _ran(seen, one, after)), {})
+            texts[key] = next((one for one in tried if (again := _again(seen, one)) is not None and _alike(again, after)), {})
         if texts[key]:
             (patch, file, cell), ran = patch_of(texts[key]), True
     titles = [title if i == 0 else f"{title[:1].lower()}{title[1:]}" for i, (title, _, _) in enumerate(changes)]
@@ -184,6 +195,13 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
         "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell,
         proof="source" if ran else "live", reason="Every variable was laid out again with this change.",
     )  # fmt: skip
+
+
+def _alike(one: Laid, other: Laid) -> bool:
+    """Whether two maps lay out all variables alike, and no key of the first is left over."""
+    paths = [path for path, _, _, _ in one.variables]
+    used = all(any(entry in one.fits(path) for path in (*paths, *one.outputs, *one.left)) for entry in one.entries)
+    return used and all(without_end(one.axes(path) or ()) == without_end(other.axes(path) or ()) for path in paths)
 
 
 def _better(before: Laid, after: Laid) -> bool:

@@ -225,6 +225,7 @@ class Overlay:
         self.alias = rerun.aliases.get(file, file)
         self.statements = [item for item in self.source.tree.body if not is_main(item)]
         self.new = added(self.source, self.statements)
+        self._given = {name for item in self.statements if isinstance(item, ast.Assign) for name in bound(item)}
         self._defined = {item.name for item in self.statements if isinstance(item, (ast.FunctionDef, ast.ClassDef))}
 
     def dirty(self, replaced: Iterable[str] = ()) -> set[str]:
@@ -297,10 +298,11 @@ class Overlay:
         return names
 
     def makes(self, statement: ast.stmt) -> list[str]:
-        """The names that a statement binds, or whose function or class it completes, as ``f.defvjp(forward, backward)`` does."""
-        if not isinstance(statement, ast.Expr):
-            return bound(statement)
-        return [name for name in touched(statement) if name in self._defined]
+        """The names that a statement binds, or whose value it completes: ``f.defvjp(forward, backward)``, ``TABLE[key] = value``."""
+        if isinstance(statement, ast.Expr):
+            return [name for name in touched(statement) if name in self._defined]
+        entries = isinstance(statement, ast.Assign) and all(isinstance(one, ast.Subscript) for one in statement.targets)
+        return [name for name in touched(statement) if name in self._given] if entries else bound(statement)
 
     def _needed(self, names: set[str]) -> set[str]:
         """The names that something uses, and what these use in turn."""

@@ -446,7 +446,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         selected.over_samples,
     ),
     "tensorflow-on-jax": (foreign.in_keras_ops, foreign.keras_functions),
-    "state-lost": (kept.local, kept.in_variables, kept.in_seed, unrolled.in_python),
+    "state-lost": (kept.drawn_before, kept.local, kept.in_variables, kept.in_seed, unrolled.in_python),
     "unseeded-random": (places.seeded_anew,),
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (step_state.weights_of_state, operands.variables, operands.returned_tensor),

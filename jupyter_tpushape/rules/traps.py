@@ -84,6 +84,9 @@ def traps(evidence: Evidence) -> Iterator[Finding]:
     for kind, operation, place, detail, numbers in evidence.facts.get("traps") or () if evidence.failure is None else ():
         if kind in ("where", "cancels", "backward") and not evidence.trains:
             continue
+        # A seed that changes in a loop is lost there, which another rule says.
+        if kind == "loop" and any(one[4] for one in evidence.facts.get("kept", ())):
+            continue
         here = [node for node in evidence.flow.nodes if node.kind == "op" and node.called == place]
         node = next((one for one in here if one.op == operation), here[0] if len(here) == 1 else None)
         step = Who.of(node) if node is not None else Who(operation, operation, "op", place)

@@ -116,3 +116,16 @@ def test_the_layout_of_an_output_is_judged_as_that_of_a_variable(tmp_path, axes,
 def test_the_layout_of_an_output_that_fits_is_ok(tmp_path):
     text = composed('return {"dense.kernel": (None, "model"), "dense/output": ("batch", "model"), "dense_1/output": ("batch", None)}')
     assert not judged(tmp_path, text)[1]().findings
+
+
+def test_a_loop_that_counts_from_one_counts_from_zero(tmp_path):
+    text = blocks("keys()") + '\nREST = {".*head/kernel": ("model", None)}\ndef keys():\n    found = dict(REST)\n'
+    text += '    for i in range(1, 3):\n        found[f"stack/block_{i}/expand/kernel"] = (None, "model")\n'
+    text += '        found[f"stack/block_{i}/project/kernel"] = ("model", None)\n    return found\n'
+    assert mended(tmp_path, text, "layout-key", "for i in range(2):").fixes[0].proof == "source"
+
+
+def test_all_keys_of_one_layout_get_the_axis_that_divides_them_all(tmp_path):
+    text = 'TABLE = {f".*{name}/kernel": (None, "model") for name in ("expand", "head")}\nTABLE[".*project/kernel"] = ("model", None)\n'
+    text += blocks("TABLE").replace("layers.Dense(8", "layers.Dense(6").replace("(16, 8)", "(16, 6)")
+    assert mended(tmp_path, text, "layout-indivisible", '{f".*{name}/kernel": ("model", None) for name').fact.path == "stack/head/kernel"
