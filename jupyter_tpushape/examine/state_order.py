@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..trace.recorder import Call
 from .program import Examined
 
 
@@ -13,7 +14,12 @@ def crossed(seen: Examined) -> list[tuple[str, str, tuple[int, ...]]]:
             continue
         states = call.inputs[1:]
         maker = states[0].producer
-        if maker is None or id(maker) not in seen.call_ids or any(one.producer is not maker for one in states):
+        if (
+            not isinstance(maker, Call)
+            or maker.kind != "layer"
+            or id(maker) not in seen.call_ids
+            or any(one.producer is not maker for one in states)
+        ):
             continue
         keys = [port.key for port in maker.outputs]
         given = [keys.index(port.key) if port.key in keys else -1 for port in states]
