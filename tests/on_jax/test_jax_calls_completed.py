@@ -52,6 +52,14 @@ CALLS = {
         own("parts = (x, 2.0 * x)", "kept = [one + 1.0 for one in parts]", "return jax.tree.map(lambda a, b: a + b, parts, kept)[0]"),
         "kept = tuple(one + 1.0 for one in parts)",
     ),
+    "a tuple of calls beside a list": (
+        own(
+            "parts = [x, 2.0 * x]",
+            "kept = tuple(ops.abs(one) for one in list(parts))",
+            "return jax.tree.map(lambda a, b: a + b, parts, kept)[0]",
+        ),
+        "kept = [ops.abs(one) for one in list(parts)]",
+    ),
     "a branch by training": (own("return jax.lax.cond(training, lambda z: 2.0 * z, lambda z: z, x)"), "jax.lax.cond(bool(training), "),
 }
 

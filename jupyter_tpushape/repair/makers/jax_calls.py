@@ -135,18 +135,7 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
             continue
         scope = max(line.around(ast.FunctionDef), key=lambda item: item.lineno, default=line.scope)
         for given, made in ((one, value) for one in call.args[1:] for value in given_to(scope, one, call.lineno + 1) or [one]):
-            inner = made.args[0] if isinstance(made, ast.Call) and called(made) in ("tuple", "list") and len(made.args) == 1 else None
-            new = ""
-            if isinstance(made, ast.ListComp):
-                new = f"tuple({line.source.of(made)[1:-1]})"
-            elif isinstance(made, ast.Call) and inner is not None:
-                text = line.source.of(inner)
-                listed_again = f"[{text.strip('()') if isinstance(inner, ast.GeneratorExp) and text.startswith('(') else text}]"
-                new = (
-                    listed_again
-                    if isinstance(inner, ast.GeneratorExp) and called(made) == "tuple"
-                    else f"{'list' if called(made) == 'tuple' else 'tuple'}({text})"
-                )
+            new = _other_kind(line, made)
             if new:
                 kind = "list" if new.startswith(("[", "list")) else "tuple"
                 yield (
@@ -155,6 +144,31 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
                     "All trees that are mapped together must be of one kind.",
                 )
         return
+
+
+def _other_kind(line: Line, made: ast.expr) -> str:
+    """A list as a tuple, and a tuple as a list; ``""`` for anything else."""
+    if isinstance(made, ast.ListComp):
+        return f"tuple({line.source.of(made)[1:-1]})"
+    if not isinstance(made, ast.Call) or called(made) not in ("tuple", "list") or len(made.args) != 1:
+        return ""
+    text, other = line.source.of(made.args[0]), "list" if called(made) == "tuple" else "tuple"
+    if isinstance(made.args[0], ast.GeneratorExp) and other == "list":
+        # The brackets of the call may be those of the generator, too.
+        return f"[{text[1:-1] if text.startswith('(') and text.endswith(')') and _closed(text[1:-1]) else text}]"
+    return (
+        f"{other}({text})" if not isinstance(made.args[0], ast.GeneratorExp) else f"{other}{text if text.startswith('(') else f'({text})'}"
+    )
+
+
+def _closed(text: str) -> bool:
+    """Whether brackets are closed in the order in which they are opened."""
+    depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def truth_of_training(evidence: Evidence, finding: Finding) -> Made:
