@@ -101,7 +101,7 @@ def drawn_before(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
         if own & loaded(draw) or isinstance(above.get(outer), (ast.ClassDef, ast.Module)):
             continue
         yield (
-            f"Draw the random numbers before the branch, at line {outer.lineno}",
+            f"Move the draw of the random numbers before the branch, at line {outer.lineno}",
             [
                 Statement(line.raised.function, file=line.raised.file, span=span_of(outer), text=f"{name} = {line.source.of(draw)}"),
                 line.edit(draw, name),
