@@ -43,6 +43,7 @@ class Laid:
         slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
         the distribution was set. left: what the optimizer leaves to the map. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
         scoped: whether a builder enters the distribution's scope, and sets none. held: variables' paths with attributes in place of the layers' names, where they differ.
+        given: the shapes of layers' outputs that the map names, by path.
     """
 
     mesh: Mesh
@@ -57,6 +58,7 @@ class Laid:
     deals: bool = True
     scoped: bool = False
     held: dict[str, str] = field(default_factory=dict)
+    given: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def fits(self, path: str) -> list[Entry]:
         """The entries that a path takes its layout from, as Keras looks them up; more than one is an error."""
@@ -72,12 +74,23 @@ class Laid:
 
     @property
     def sound(self) -> bool:
-        """Whether every variable can be laid as the map says."""
-        for path, shape, _, _ in self.variables:
+        """Whether every variable, and every output that the map names, can be laid as it says."""
+        if any(map(broken, (entry.key for entry in self.entries))):
+            return False
+        for path, shape in (*((path, shape) for path, shape, _, _ in self.variables), *self.given):
             axes = self.axes(path)
             if axes is None or len(axes) > len(shape) or self.mesh.undivided(shape, axes):
                 return False
         return True
+
+
+def broken(key: str) -> str:
+    """What is wrong with a key as a regular expression; ``""`` if it is one."""
+    try:
+        re.compile(key)
+    except re.error as error:
+        return error.msg
+    return ""
 
 
 def _whole(key: str, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,7 +55,8 @@ def place(seen: Examined) -> None:
     if batch not in names:
         seen.evidence.facts["batch_axis"] = batch, names
         return
-    facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution, seen.recorder, _made(seen))
+    facts = laid_out(adapter, seen.model, distribution, seen.recorder, _made(seen))
+    facts = seen.evidence.facts["layout"] = dataclasses.replace(facts, given=tuple(_given(seen, facts)))
     if seen.run is None or seen.evidence.split is None:
         return
     mesh, devices = mesh_of(distribution), seen.evidence.split.devices
@@ -72,6 +74,18 @@ def place(seen: Examined) -> None:
             edge.layout = _padded(axes, len(edge.spec.shape))
             shard = mesh.shard(edge.spec.shape, edge.layout)
             edge.replicas = tuple(Replica(index, device, shard) for index, device in enumerate(devices))
+
+
+def _given(seen: Examined, facts: Laid) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The outputs of layers that the map has an entry for, each with its shape."""
+    shapes = {}
+    for call in seen.run.recorder.calls if seen.run is not None else ():
+        path = f"{getattr(call.obj, 'path', None) or getattr(call.obj, 'name', '')}/output"
+        if call.kind == "layer" and len(call.outputs) == 1 and path in facts.outputs and facts.fits(path):
+            shape = call.outputs[0].spec.shape
+            if shape is not None and all(isinstance(size, int) for size in shape):
+                shapes[path] = tuple(size for size in shape if size is not None)
+    yield from shapes.items()
 
 
 def _made(seen: Examined) -> list[Any]:

@@ -11,6 +11,7 @@ from ..trace.locations import defined, location
 from ..trace.ran import Run
 from .breaks import along, beyond, redrawn, scaled, untrained
 from .program import Examined
+from .state_order import crossed
 from .unused_results import unused_results
 
 
@@ -40,11 +41,13 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
+        evidence.facts["crossed_states"] = crossed(seen)
         evidence.facts["outside"] = [seen.call_ids[id(one)] for one in traced.outside if id(one) in seen.call_ids]
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
+    evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None

@@ -13,8 +13,9 @@ from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
 from ..flow.syntax import called
-from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
-from ..rules.layouts import ends, judged
+from ..rules.facts.layouts import IdleAxis, KeyBroken, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
+from ..rules.layouts import divided, ends, judged
+from .composed_keys import composed
 from .patch import patch_of
 from .registered import entries_kept
 from .rerun import Rerun
@@ -25,6 +26,8 @@ from .trial import changed_text, forget
 # What to do, the current entry (one without a key for none), and the new one.
 Change = tuple[str, Entry, Entry]
 ADDED = Entry("", ())
+# Changed texts that ran with the keys that they were to have, by the changes; no text where none did.
+Texts = dict[tuple[tuple[Entry, Entry], ...], dict[str, str]]
 
 
 def mend(seen: Examined, findings: list[Finding]) -> None:
@@ -33,17 +36,30 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
     if held is None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
+    texts: Texts = {}
     for finding in findings:
         if isinstance(finding.fact, IdleAxis) and finding.fact.meant and (named := _batch_named(seen, finding.fact, others)) is not None:
             finding.fixes = [named, *(one for one in finding.fixes if one.verified)]
         own = list(_changes(finding, held))
         # What is wrong in one way is mended at once.
         first = [change for one in findings if one.serious and one.rule == finding.rule for change in next(_changes(one, held), [])]
+        first = list(dict.fromkeys(first))
         together = first if own and own[0] != first and len({old for _, old, _ in first}) == len(first) else []
         for changes in [*own, *([together] if together else [])]:
-            fix = _tried(seen, held, finding, changes, others)
+            fix = _tried(seen, held, finding, changes, others, texts if changes is together or not together else None)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
+        if isinstance(finding.fact, Undivided) and not any(fix.proof == "source" for fix in finding.fixes):
+            fix = _tried(seen, held, finding, every(held, finding.fact), others, texts)
+            finding.fixes = [fix, *finding.fixes] if fix is not None and fix.proof == "source" else finding.fixes
+
+
+def every(held: Laid, fact: Undivided) -> list[Change]:
+    """The same axis for all keys of one layout, as a program that composes them gives it, if it divides the variables of all."""
+    entries = [entry for entry in held.entries if entry.axes == fact.axes]
+    shapes = [shape for path, shape, _, _ in held.variables if any(entry in held.fits(path) for entry in entries)]
+    axes = divided(held, Entry(fact.key, fact.axes), shapes, fact.place) if len(entries) > 1 and shapes else ()
+    return [(f"Shard all variables of {entry.key!r} as {laid(axes)}", entry, Entry(entry.key, axes)) for entry in entries if any(axes)]
 
 
 def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
@@ -53,13 +69,18 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         axes = fact.instead or fact.axes
         along = f", with the layout {laid(axes)}" if fact.instead else ""
         yield [(f"Make the key match full paths: {fact.key_for!r}{along}", Entry(fact.key, fact.axes), Entry(fact.key_for, axes))]
+    if isinstance(fact, KeyBroken) and fact.key_for:
+        yield [(f"Make the key a regular expression: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes))]
     if isinstance(fact, Undivided) and fact.instead:
         verb = f"Shard {fact.path} as {laid(fact.instead)}" if any(fact.instead) else f"Replicate {fact.path} on every device"
         yield [(verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead))]
     if isinstance(fact, TooLong):
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
-        if not any(fact.axes[len(short) :]) and not any(
+        kept = tuple(axis for axis in fact.axes if axis)
+        if any(path == fact.path for path, _ in held.given) and len(kept) == len(fact.shape) and not held.mesh.undivided(fact.shape, kept):
+            yield [(f"Remove the axes that {fact.path} does not have: {laid(kept)}", old, Entry(fact.key, kept))]
+        elif not any(fact.axes[len(short) :]) and not any(
             held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])
         ):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
@@ -70,7 +91,9 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         for place in reversed([place for place, axis in enumerate(fact.axes) if fact.axes.count(axis) > 1 and axis]):
             axes = tuple("" if axis == fact.axes[place] and i != place else axis for i, axis in enumerate(fact.axes))
             yield [(f"Shard only axis {place} over {fact.axes[place]!r}: {laid(axes)}", old, Entry(fact.key, axes))]
-    if isinstance(fact, KeysClash):
+    if isinstance(fact, KeysClash) and (pairs := whole_names(held)):
+        yield [(f"Make the key match whole names: {new.key!r}", old, new) for old, new in pairs]
+    elif isinstance(fact, KeysClash):
         yield [(f"Leave what a more specific key matches to that key: {new.key!r}", old, new) for old, new in apart(held, fact.keys)]
     if isinstance(fact, LeftWhole):
         axis = max((size, name) for name, size in held.mesh.sizes if name != held.mesh.batch)[1] if len(held.mesh.sizes) > 1 else ""
@@ -78,7 +101,10 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, SlotApart) and held.entries:
         slots = [slot for slot in held.slots if not slot.own]
         yield [(f"Shard {slot.path} as {laid(slot.beside)}", Entry("", (slot.path,)), Entry(slot.path, slot.beside)) for slot in slots]
-    if isinstance(fact, IdleAxis) and held.entries and not fact.meant:
+    # What a key that matches nothing names is idle for that reason.
+    paths = (*(one[0] for one in held.variables), *held.outputs, *held.left)
+    named = {axis for entry in held.entries for axis in entry.axes if not any(entry in held.fits(path) for path in paths)}
+    if isinstance(fact, IdleAxis) and held.entries and not fact.meant and fact.axis not in named:
         whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
         found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
         yield from ([(f"Shard {path} as {laid(new.axes)}", ADDED, new)] for path, new in islice(found, 1))
@@ -97,6 +123,19 @@ def narrowed(held: Laid, entry: Entry) -> str:
         if {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
             return key
     return ""
+
+
+def whole_names(held: Laid) -> list[tuple[Entry, Entry]]:
+    """All entries written with any characters behind a name, so that names which begin alike clash: with the name as a whole, if no
+    variable then loses its layout or gets another."""
+    pairs = [(one, Entry(key, one.axes)) for one in held.entries if (key := re.sub(r"(?<=\w)\.\*(?=\w+$)", "/", one.key)) != one.key]
+    made = dict(pairs)
+    after = dataclasses.replace(held, entries=tuple(made.get(one, one) for one in held.entries))
+    for path, _, _, _ in held.variables:
+        was, now = held.fits(path), after.fits(path)
+        if len(now) > 1 or (bool(was) and not now) or (len(was) == 1 and [one.axes for one in now] != [was[0].axes]):
+            return []
+    return pairs
 
 
 def apart(held: Laid, keys: tuple[str, ...]) -> Iterator[tuple[Entry, Entry]]:
@@ -118,7 +157,7 @@ def spread(held: Laid, path: str, shape: Shape, axis: str) -> Iterator[Entry]:
             return
 
 
-def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], others: bool) -> Fix | None:
+def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], others: bool, texts: Texts | None) -> Fix | None:
     pairs = {old: new for _, old, new in changes}
     if not pairs:
         return None
@@ -142,11 +181,27 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     )
     # The text is what a user gets: where the builder makes the map, it has run with this map.
     ran = bool(written) and _ran(seen, written, after)
+    if not written and texts is not None and not added:
+        key = tuple(pairs.items())
+        if key not in texts:
+            tried = ({name: text} for name in _files(seen) for text in composed(name, pairs))
+            texts[key] = next((one for one in tried if (again := _again(seen, one)) is not None and _alike(again, after)), {})
+        if texts[key]:
+            (patch, file, cell), ran = patch_of(texts[key]), True
     titles = [title if i == 0 else f"{title[:1].lower()}{title[1:]}" for i, (title, _, _) in enumerate(changes)]
+    if len(titles) > 3:
+        titles = [titles[0], f"change {len(titles) - 1} more keys in the same way"]
     return Fix(
         "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell,
         proof="source" if ran else "live", reason="Every variable was laid out again with this change.",
     )  # fmt: skip
+
+
+def _alike(one: Laid, other: Laid) -> bool:
+    """Whether two maps lay out all variables alike, and no key of the first is left over."""
+    paths = [path for path, _, _, _ in one.variables]
+    used = all(any(entry in one.fits(path) for path in (*paths, *one.outputs, *one.left)) for entry in one.entries)
+    return used and all(without_end(one.axes(path) or ()) == without_end(other.axes(path) or ()) for path in paths)
 
 
 def _better(before: Laid, after: Laid) -> bool:
@@ -166,9 +221,15 @@ def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
         try:
             source = Source.read(file)
             calls = [one for one in nodes(source.tree, ast.Call) if called(one) == "ModelParallel"]
-            if len(calls) != 1 or argument(calls[0], "batch_dim_name", ["layout_map", "batch_dim_name"]) is not None:
+            names = [argument(one, "batch_dim_name", ["layout_map", "batch_dim_name"]) for one in calls]
+            # Where the program names another axis, that name is changed.
+            named = [i for i, one in enumerate(names) if isinstance(one, ast.Constant) and one.value == fact.left]
+            if fact.given and len(named) == 1:
+                calls, names = [calls[named[0]]], [names[named[0]]]
+            if len(calls) != 1 or ((given := names[0]) is not None and not isinstance(given, ast.Constant)):
                 continue
-            source.splice([appended(source, calls[0], f'batch_dim_name="{fact.axis}"')])
+            whole = f'batch_dim_name="{fact.axis}"'
+            source.splice([appended(source, calls[0], whole) if given is None else source.change(given, f'"{fact.axis}"')])
         except NoPlace:
             continue
         held = _again(seen, {file: source.text})

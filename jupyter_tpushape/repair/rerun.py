@@ -21,7 +21,7 @@ from ..replicas import unset_distribution
 from ..trace.locations import STANDS_FOR, Variables
 from ..trace.reach import is_step, plain
 from .slices import Slice
-from .text.cells import added, bound, execute, is_main, trains, used
+from .text.cells import added, bound, execute, is_main, touched, trains, used
 from .text.program import Text
 from .text.source import NoPlace, Source
 
@@ -225,17 +225,19 @@ class Overlay:
         self.alias = rerun.aliases.get(file, file)
         self.statements = [item for item in self.source.tree.body if not is_main(item)]
         self.new = added(self.source, self.statements)
+        self._given = {name for item in self.statements if isinstance(item, ast.Assign) for name in bound(item)}
+        self._defined = {item.name for item in self.statements if isinstance(item, (ast.FunctionDef, ast.ClassDef))}
 
     def dirty(self, replaced: Iterable[str] = ()) -> set[str]:
         """Names at the top whose values the change touches, directly or by what they use."""
-        found = {name for item in self.new for name in bound(item)} | set(replaced)
+        found = {name for item in self.new for name in self.makes(item)} | set(replaced)
         while True:
             more = {
                 name
                 for item in self.statements
                 if found & set(used(item))
-                and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign))
-                for name in bound(item)
+                and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign, ast.Expr))
+                for name in self.makes(item)
             }
             if more <= found:
                 return found
@@ -279,7 +281,7 @@ class Overlay:
                     vars(names[name]).update(changed)
         code = self._code(function)
         dirty = self.dirty(self._replaced(others))
-        wanted = _needed(self.statements, set(_globals_of(code))) & dirty
+        wanted = self._needed(set(_globals_of(code))) & dirty
         self._run(wanted - done, names)
         if first:
             self.ran[self.file] = names, wanted
@@ -289,28 +291,35 @@ class Overlay:
         body = [
             item
             for item in self.statements
-            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new) or (set(bound(item)) & wanted and not trains(item))
+            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new)
+            or (set(self.makes(item)) & wanted and not trains(item))
         ]
         execute(body, self.alias, names)
         return names
 
+    def makes(self, statement: ast.stmt) -> list[str]:
+        """The names that a statement binds, or whose value it completes: ``f.defvjp(forward, backward)``, ``TABLE[key] = value``."""
+        if isinstance(statement, ast.Expr):
+            return [name for name in touched(statement) if name in self._defined]
+        entries = isinstance(statement, ast.Assign) and all(isinstance(one, ast.Subscript) for one in statement.targets)
+        return [name for name in touched(statement) if name in self._given] if entries else bound(statement)
+
+    def _needed(self, names: set[str]) -> set[str]:
+        """The names that something uses, and what these use in turn."""
+        found: set[str] = set()
+        pending = set(names)
+        while pending:
+            name = pending.pop()
+            if name in found:
+                continue
+            found.add(name)
+            for item in self.statements:
+                if name in self.makes(item):
+                    pending |= set(used(item)) - found
+        return found
+
     def _code(self, function: Any) -> types.CodeType:
         return code_of(function.__code__, self.source, self.alias)
-
-
-def _needed(statements: list[ast.stmt], names: set[str]) -> set[str]:
-    """The names that something uses, and what these use in turn."""
-    found: set[str] = set()
-    pending = set(names)
-    while pending:
-        name = pending.pop()
-        if name in found:
-            continue
-        found.add(name)
-        for item in statements:
-            if name in bound(item):
-                pending |= set(used(item)) - found
-    return found
 
 
 # -- code ----------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ were not tried are ideas. The result depends only on the program: trials are cou
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -41,6 +42,17 @@ TRIALS, NODES = 40, 4000
 
 # How far a program gets before it raises.
 _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, "": 5}
+
+
+def _reorders(trial: Trial) -> bool:
+    """Whether an edit only exchanges parts of a function: with what is there, it runs, so nothing else in the program is wrong."""
+    changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
+    whole = bool(changed) and len(changed) == len(trial.edits)
+    return whole and all(edit.statement and _words(edit.find) == _words(edit.replace) for edit in changed)
+
+
+def _words(text: str) -> list[str]:
+    return sorted(re.findall(r"\w+", text))
 
 
 def propose(seen: Examined, findings: list[Finding]) -> None:
@@ -96,6 +108,8 @@ class Search:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried because the program is large")
                 break
             # More alternatives are of little use: the first one is what an expert would choose.
+            if any(_reorders(trial) for _, trial in held):
+                break
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,9 +76,12 @@ def variable_axes(distribution: Any, variable: Any) -> Axes:
     """A variable's layout under a distribution, from Keras: the one that it was created with, otherwise the layout map's.
 
     Raises:
-        ValueError: Keras' own, where two keys of a layout map fit its path.
+        ValueError: Keras' own, where two keys of a layout map fit its path; and where a key is no regular expression.
     """
-    return axes_of(distribution.get_variable_layout(variable))
+    try:
+        return axes_of(distribution.get_variable_layout(variable))
+    except re.error as error:
+        raise ValueError(str(error)) from error
 
 
 def parse_mesh(text: str) -> dict[str, int]:

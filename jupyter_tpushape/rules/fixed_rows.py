@@ -13,7 +13,7 @@ from .compared import ends
 from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.loss_silent import BatchBehind
-from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied
+from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied, RowsSplit
 from .facts.opened import RankUnknown
 from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
@@ -50,6 +50,12 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
         if others and meeting.rule == SUMMED.id:
             meeting.severity = "error"  # the batch of another size raises
         yield meeting
+        return
+    parts = _parts(evidence, node, batch)
+    if parts and batch:
+        apart = any(rows % parts for rows in others)
+        split = RowsSplit(Who.of(node), batch, parts)
+        yield Finding.of(FIXED.id, "error" if apart else "note", split, (node.id,), location=node.called or node.location)
         return
     before, after = _reshaped(evidence, node)
     if groups_rows(before, after, batch):
@@ -123,6 +129,16 @@ def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None
     fact = RowsJoined(Who.of(node), before, after)
     edges = tuple(edge.id for edge in evidence.flow.into(node.id)[:1])
     return Finding.of(MERGED.id, "silent", fact, (node.id,), edges, node.called or node.location)
+
+
+def _parts(evidence: Evidence, node: Node, batch: int | None) -> int:
+    """The number of parts of the same size that an operation splits the batch into; 0 for any other operation."""
+    edges = (*evidence.flow.into(node.id)[:1], *evidence.flow.out_of(node.id)[:1])
+    if "split" not in node.op.lower() or len(edges) != 2:
+        return 0
+    before, after = (edge.spec.shape or () for edge in edges)
+    whole = bool(batch) and before[:1] == (batch,) and before[1:] == after[1:] and groups_rows(before, after, batch)
+    return (before[0] or 0) // (after[0] or 1) if whole else 0
 
 
 def _reshaped(evidence: Evidence, node: Node) -> tuple[Shape, Shape]:

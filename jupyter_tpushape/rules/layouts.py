@@ -8,9 +8,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.layout_facts import Entry, Laid
+from ..examine.layout_facts import Entry, Laid, broken
 from ..flow import Finding
-from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided, for_batch
+from .facts.layouts import (
+    IdleAxis,
+    KeyBroken,
+    KeysClash,
+    KeyUnused,
+    LeftWhole,
+    MadeEarly,
+    MeshAxes,
+    SlotApart,
+    TooLong,
+    Twice,
+    Undivided,
+    for_batch,
+)
 from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.
@@ -42,6 +55,10 @@ UNUSED = rule(
     fails=_example('layout["up.*"] = (None, "model"); layout["kernel"] = ("model",)'), **_COMMON,
     doc="""Variables that match no key are silently replicated on every device, so a model that should be sharded needs the memory of an unsharded one. A
 key that matches no variable and resembles none is a note.""",
+)  # fmt: skip
+PATTERN = rule(
+    "layout-pattern", "A key of the layout map is not a regular expression", severity="error", source="keras.distribution.LayoutMap.__getitem__: re.fullmatch",
+    fails=_example('layout["*/up/kernel"] = (None, "model")'), **_COMMON,
 )  # fmt: skip
 CLASH = rule(
     "layout-clash", "Two keys of the layout map match one variable", severity="error", source="keras.distribution.LayoutMap.__getitem__",
@@ -132,6 +149,9 @@ def judged(evidence: Evidence) -> Iterator[Finding]:
         return
     if laid.early:
         yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices, laid.scoped))
+    if any(broken(entry.key) for entry in laid.entries):
+        yield from _patterns(laid)
+        return
     yield from _clashes(laid)
     for entry in laid.entries:
         yield from _entry(laid, entry)
@@ -152,12 +172,28 @@ def _clashes(laid: Laid) -> Iterator[Finding]:
             yield Finding.of(CLASH.id, "error", KeysClash(path, keys))
 
 
+def _patterns(laid: Laid) -> Iterator[Finding]:
+    """Keys that Keras cannot match: it raises at the first variable, whatever the other keys say."""
+    for entry in laid.entries:
+        if error := broken(entry.key):
+            plain = Entry(_glob(entry.key), entry.axes)
+            whole = [path for path, _, _, _ in laid.variables if _fits(plain.key, path)]
+            near = whole or (_near(laid, plain)[0] if not broken(plain.key) else [])
+            yield Finding.of(PATTERN.id, "error", KeyBroken(entry.key, error, entry.axes, tuple(near), _key_for(laid, plain, near)))
+
+
+def _glob(key: str) -> str:
+    """A key that is written like a pattern of file names, as a regular expression."""
+    return re.sub(r"(?<!\\)(^|[\w/-])\*+", r"\1.*", re.sub(r"^\*+/", ".*", key))
+
+
 def _entry(laid: Laid, entry: Entry) -> Iterator[Finding]:
     used = [axis for axis in entry.axes if axis]
     if len(used) > len(set(used)):
         yield Finding.of(TWICE.id, "error", Twice(entry.key, entry.axes))
         return
     fitting = [(path, shape) for path, shape, _, _ in laid.variables if entry in laid.fits(path)]
+    fitting += [(path, shape) for path, shape in laid.given if entry in laid.fits(path)]
     if not fitting:
         yield from _unused(laid, entry)
         return
@@ -203,14 +239,11 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
 
 def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...]] | None:
     """The variables that a key matches a part of, all of which its layout does for on other axes alone; and these axes."""
-    try:
-        found = [
-            (path, shape)
-            for path, shape, _, _ in laid.variables
-            if path not in laid.taken and not laid.fits(path) and len(entry.axes) <= len(shape) and re.search(entry.key, path)
-        ]
-    except re.error:
-        return None
+    found = [
+        (path, shape)
+        for path, shape, _, _ in laid.variables
+        if path not in laid.taken and not laid.fits(path) and len(entry.axes) <= len(shape) and re.search(entry.key, path)
+    ]
     shapes = [shape for _, shape in found]
     place = next((cut[0] for shape in shapes if (cut := laid.mesh.undivided(shape, entry.axes)) is not None), None)
     made = divided(laid, entry, shapes, place) if place is not None else ()
@@ -224,12 +257,12 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
         for path, shape, _, _ in laid.variables
         if path not in laid.taken and not laid.fits(path) and len(entry.axes) <= len(shape) and not laid.mesh.undivided(shape, entry.axes)
     ]
-    try:
-        found = [path for path in free if re.search(entry.key, path)]
-    except re.error:
-        found = []
+    found = [path for path in free if re.search(entry.key, path)]
     if found:
         return found, ""
+    found = [path for path in free if _fits(_glob(entry.key), path)]
+    if found:
+        return found, "glob"
     # As attributes of layers are named, and not the layers themselves.
     found = [path for path in free if path in laid.held and (_fits(entry.key, laid.held[path]) or _fits(f".*{entry.key}", laid.held[path]))]
     if found:
@@ -240,6 +273,9 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
     found = [path for path in alike if any(path.rsplit("/", 1)[-1] == words[-1] for words in meant)] or alike
     if found:
         return found, ""
+    found = [path for path in free if _root(entry.key) and path.split("/")[1:] == _root(entry.key)]
+    if found:
+        return found, "root"
     paths = [path for path, _, _, _ in laid.variables]
     found = [path for words in meant for path in _wrapped(laid, words, free)]
     if found:
@@ -253,6 +289,12 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
     rank, last = len(entry.axes), meant[0][-1]
     left = [path for path, shape, _, _ in laid.variables if path in free and path.rsplit("/", 1)[-1] == last and len(shape) == rank]
     return (left, "renamed") if len(meant[0]) > 1 and any(entry.axes) and len({_kind(path) for path in left}) == 1 else ([], "")
+
+
+def _root(key: str) -> list[str]:
+    """The parts of a key that is a whole path, behind its first one; none where a variable of any layer may end so."""
+    parts = key.split("/")
+    return parts[1:] if len(parts) > 2 and re.fullmatch(r"[\w/-]+", key) else []
 
 
 def _alternatives(key: str) -> list[str]:
@@ -312,9 +354,11 @@ def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
     """The key with the shortest additions that match the variables that it was meant for, and no other."""
     if not near:
         return ""
-    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *ends(near), entry.key.replace("/", "/(.*/)?")):
+    for made in (_glob(entry.key), f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *ends(near), entry.key.replace("/", "/(.*/)?")):
         if [path for path, _, _, _ in laid.variables if _fits(made, path)] == near:
             return made
+    if len(near) == 1 and _root(entry.key) == near[0].split("/")[1:]:
+        return near[0]
     return re.escape(near[0]).replace(r"\_", "_").replace(r"\-", "-") if len(near) == 1 else ""
 
 
@@ -341,7 +385,8 @@ def _idle(laid: Laid) -> Iterator[Finding]:
     for name, devices in laid.mesh.sizes:
         if devices > 1 and name != laid.mesh.batch and name not in used:
             meant = for_batch(name) and not for_batch(laid.mesh.batch) and laid.mesh.batch in used
-            yield Finding.of(IDLE.id, "slow", IdleAxis(name, devices, laid.mesh.batch, meant))
+            given = laid.mesh.batch != laid.mesh.sizes[0][0]
+            yield Finding.of(IDLE.id, "slow", IdleAxis(name, devices, laid.mesh.batch, meant, given))
 
 
 def _whole(laid: Laid) -> Iterator[Finding]:

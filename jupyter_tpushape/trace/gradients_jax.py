@@ -31,6 +31,22 @@ _COUNTS: dict[str, Callable[..., Any]] = {
 
 def differentiates(program: Any, trained: Sequence[bool]) -> bool:
     """Whether JAX derives the results of a program by its arguments that are ``trained``; nothing is computed."""
+    error = gradient_error(program, trained)
+    return not isinstance(error, ValueError) or "differentiation does not work" not in str(error)
+
+
+def with_arguments(program: Any, placed: Sequence[Any]) -> Any:
+    """The program with what some of its equations make as arguments behind its own."""
+    inner, made = program.jaxpr, {one.outvars[0] for one in placed}
+    left = [one for one in inner.eqns if one.outvars[:1] == [] or one.outvars[0] not in made]
+    info: Any = getattr(inner, "debug_info", None)
+    unnamed = (None,) * (len(inner.invars) + len(placed))
+    named = {"debug_info": info._replace(arg_names=unnamed)} if hasattr(info, "arg_names") and hasattr(info, "_replace") else {}
+    return program.replace(jaxpr=inner.replace(invars=[*inner.invars, *(one.outvars[0] for one in placed)], eqns=left, **named))
+
+
+def gradient_error(program: Any, trained: Sequence[bool]) -> Exception | None:
+    """What JAX raises where it derives the results of a program by its arguments that are ``trained``."""
     run = jaxpr_as_fun(program)
     specs = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in program.in_avals]
     at = [i for i, one in enumerate(specs) if trained[i] and jnp.issubdtype(one.dtype, jnp.floating)]
@@ -43,9 +59,9 @@ def differentiates(program: Any, trained: Sequence[bool]) -> bool:
 
     try:
         jax.eval_shape(jax.grad(total), [specs[i] for i in at], specs)
-    except ValueError as error:
-        return "differentiation does not work" not in str(error)
-    return True
+    except Exception as error:  # a function of the program's own may raise anything
+        return error
+    return None
 
 
 def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:

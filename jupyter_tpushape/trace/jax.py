@@ -21,11 +21,12 @@ import numpy as np
 
 from ..flow import Spec
 from .backend import Backend, Values
-from .gradients_jax import COUNTED, differentiates
+from .gradients_jax import COUNTED, differentiates, with_arguments
 from .graph_jax import TraceGraph, base, dtype_name, is_sparse
 from .recorder import Recorder
+from .traps_jax import backward, traps
 from .untrained_jax import never_trained
-from .values_jax import ProgramValues
+from .values_jax import ProgramValues, is_placed
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -145,11 +146,12 @@ class Jax(Backend):
             jax.config.update("jax_traceback_filtering", filtering)
             self._here.graph = before
             graph.close()
-        trained = [bool(one.trainable) for one in variables]
-        if graph.loop is not None and graph.results is not None and any(trained) and not differentiates(graph.program, trained):
+        program, trained = _by_weights(graph, variables)
+        if graph.loop is not None and graph.results is not None and any(trained) and not differentiates(program, trained):
             recorder.endless = graph.loop
         if graph.results is not None:
             recorder.untrained = never_trained(graph, variables, framework)
+        recorder.traps = [*traps(graph, variables), *(backward(program, trained) if graph.results is not None else ())]
         return graph
 
     def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
@@ -181,6 +183,17 @@ class Jax(Backend):
         graph = getattr(self._here, "graph", None)
         if graph is not None:
             graph.note_failure(error)
+
+
+def _by_weights(graph: Any, variables: Sequence[Any]) -> tuple[Any, list[bool]]:
+    """The program with all variables that it reads as arguments, and which of these are trained."""
+    trained = [bool(one.trainable) for one in variables]
+    asked = {id(made): variable for made, variable in graph.asked}
+    if not asked:
+        return graph.program, trained
+    placed = [one for one in graph.program.jaxpr.eqns if is_placed(one)]
+    read = [(one, asked[id(made)]) for made, one in zip(graph.given, placed, strict=False) if id(made) in asked]
+    return with_arguments(graph.program, [one for one, _ in read]), [*trained, *(bool(variable.trainable) for _, variable in read)]
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -38,6 +39,7 @@ class TracedVariables:
                 self.hooks.patch(Variable, "_initialize_layout", self._around_layout)
             self.hooks.patch(keras.src.backend.distribution_lib, "list_devices", self._around_devices)
             self.hooks.patch(keras.distribution.ModelParallel, "scope", self._around_scope)
+            self.hooks.patch(keras.distribution.LayoutMap, "__getitem__", self._around_lookup)
 
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
@@ -69,6 +71,18 @@ class TracedVariables:
             return original(distribution)
 
         return scope
+
+    def _around_lookup(self, original: Any) -> Any:
+        def __getitem__(layouts: Any, path: str) -> Any:
+            recorder = active()
+            if recorder is None or not recorder.hollow:
+                return original(layouts, path)
+            try:
+                return original(layouts, path)
+            except re.error:  # a key that is no regular expression: a rule says so once the paths of all variables are known
+                return None
+
+        return __getitem__
 
     def _around_devices(self, original: Any) -> Any:
         def list_devices(device_type: str | None = None) -> Any:

@@ -175,6 +175,8 @@ class Recorder:
         self.endless: Call | None = None
         # Weights that no gradient of the loss reaches: the variable, the operation that keeps it out and its line, and how: a factor of zeros, or a sum of one.
         self.untrained: list[tuple[Any, str, Place | None, str]] = []
+        # Numbers that go wrong without an error, by the lines of the program that make them.
+        self.traps: list[Any] = []
         # Whether functions that JAX has traced before are traced again.
         self.afresh = False
         # Random numbers that depend on nothing that a step changes: their shape and the line.

@@ -153,3 +153,44 @@ def data():
 def test_two_arguments_are_written_into_empty_brackets(tmp_path):
     finding, _ = first(traced(tmp_path, POOLS), "output-size")
     assert any("layers.MaxPooling2D(strides=1, padding=" in fix.patch for fix in finding.fixes)
+
+
+DRAWS = """
+class Noisy(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(3)
+    def call(self, x):
+{call}
+
+def build():
+    model = keras.Sequential([keras.Input((10,)), Noisy(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((64, 10), "float32"), np.zeros((64, 1), "float32")
+"""
+BRANCH = [
+    "def noisy():",
+    "    return x + keras.random.normal(ops.shape(x), seed=self.seed)",
+    "return ops.cond(ops.mean(x) > 0, noisy, lambda: x)",
+]
+STEPS = [
+    "def step(h, _):",
+    "    return h + keras.random.normal(ops.shape(x), seed=self.seed), None",
+    "return jax.lax.scan(step, x, None, length=3)[0]",
+]
+
+
+def test_numbers_of_a_branch_are_drawn_before_it(tmp_path):
+    (finding,) = serious(traced(tmp_path, DRAWS.format(call="\n".join(f"        {line}" for line in BRANCH))))
+    assert finding.rule == "state-lost"
+    assert finding.fixes[0].verified and finding.fixes[0].proof == "source"
+    assert "+        drawn = keras.random.normal(ops.shape(x), seed=self.seed)" in finding.fixes[0].patch
+
+
+def test_numbers_of_a_loop_are_not_drawn_once_for_all_steps(tmp_path):
+    (finding,) = serious(traced(tmp_path, DRAWS.format(call="\n".join(f"        {line}" for line in STEPS))))
+    assert finding.rule == "state-lost"
+    assert not any("before the branch" in fix.title for fix in finding.fixes)

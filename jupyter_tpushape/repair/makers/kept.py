@@ -6,14 +6,14 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import called
+from ...flow.syntax import called, loaded
 from ...rules.facts.mesh import StateLost
 from ...rules.words import listed
 from ...trace.locations import file_of
-from ..edits import SeedState, StateVariables
+from ..edits import SeedState, Statement, StateVariables
 from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
-from .line import lines_at
+from .line import lines_at, span_of
 
 _VARIABLES = ("add_weight", "add_variable", "Variable")
 
@@ -79,3 +79,33 @@ def _file(evidence: Evidence, finding: Finding) -> str:
     """The file of the line as it was written; a changed text runs under a name of its own."""
     file = file_of(finding.location) if finding.location is not None else ""
     return str(evidence.facts.get("aliases", {}).get(file, file))
+
+
+@of(StateLost)
+def drawn_before(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
+    """Random numbers of a branch drawn in front of the line that chooses it, so that their seed changes in the step itself."""
+    for line in lines_at(evidence, finding.location) if fact.inner else ():
+        draw = line.node
+        if not isinstance(draw, ast.Call) or line.keyword("seed") is None or not isinstance(line.scope, (ast.Lambda, ast.FunctionDef)):
+            continue
+        own = {item.arg for item in line.scope.args.args}
+        above = parents(line.source.tree)
+        outer = statement_of(above, line.scope)
+        taken = {item.id for item in nodes(line.source.tree, ast.Name)}
+        name = next(one for one in ("drawn", "drawn_numbers", "numbers_drawn") if one not in taken)
+        calls = [one for one in nodes(line.source.tree, ast.Call) if called(one) in ("cond", "switch")]
+        given = [each for one in calls for item in one.args for each in (item, *getattr(item, "elts", ()))]
+        # A loop would draw the same numbers in each step.
+        if not any(one is line.scope or (isinstance(one, ast.Name) and one.id == getattr(line.scope, "name", "")) for one in given):
+            continue
+        if own & loaded(draw) or isinstance(above.get(outer), (ast.ClassDef, ast.Module)):
+            continue
+        yield (
+            f"Move the draw of the random numbers before the branch, at line {outer.lineno}",
+            [
+                Statement(line.raised.function, file=line.raised.file, span=span_of(outer), text=f"{name} = {line.source.of(draw)}"),
+                line.edit(draw, name),
+            ],
+            "The seed then changes in the step itself.",
+        )
+        return

@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
+from ...rules.facts.state_order import StatesSwapped
 from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
@@ -17,7 +18,25 @@ from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
-from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, running, short
+from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, running, short
+
+
+@of(StatesSwapped)
+def in_order(evidence: Evidence, finding: Finding, fact: StatesSwapped) -> Made:
+    """The states in the order in which they were returned."""
+    for line in lines_at(evidence, finding.location):
+        states = line.keyword("initial_state")
+        states = assigned_to(line, states) if states is not None else None
+        items = listed(states)
+        if len(items) == len(fact.given):
+            new = [items[fact.given.index(place)] for place in sorted(fact.given)]
+            texts = [line.source.of(item) for item in new]
+            yield (
+                f"Pass the states in order at line {items[0].lineno}: [{', '.join(texts)}]",
+                [line.edit(old, text) for old, text in zip(items, texts, strict=True) if line.source.of(old) != text],
+                f"{fact.source.name} returned them so.",
+            )
+            return
 
 
 @of(States)

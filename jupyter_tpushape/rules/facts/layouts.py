@@ -25,7 +25,7 @@ def laid(axes: Axes) -> str:
 class KeyUnused(Fact, frozen=True):
     """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
     matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"held"`` if the key names attributes; ``"spelled"`` if their paths are closest
-    to it; ``instead``: the axes that
+    to it; ``"glob"`` if it is written like a pattern of file names; ``"root"`` if paths begin with another name; ``instead``: the axes that
     they can be sharded along, where the layout's own do not divide them."""
 
     key: str
@@ -48,6 +48,10 @@ class KeyUnused(Fact, frozen=True):
         cure = f" Use the key {self.key_for!r}{along}." if self.key_for else ""
         if self.how == "wrapped":
             return f"The layer with that name is wrapped in another layer here, so {whole}.{cure}"
+        if self.how == "glob":
+            return f"In a regular expression, * repeats the character before it, so {whole}.{cure}"
+        if self.how == "root":
+            return f"The path begins with {self.near[0].split('/')[0]!r} here, so {whole}.{cure}"
         if self.how == "held":
             return f"A path consists of the names of layers, not of the attributes that hold them, so {whole}.{cure}"
         if self.how == "spelled":
@@ -58,6 +62,26 @@ class KeyUnused(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return (Side(self.near[0]) if self.near else None), Side(self.key)
+
+
+class KeyBroken(Fact, frozen=True):
+    """A key that is no regular expression. ``near``: the variables that it was meant for; ``key_for``: a key that matches them."""
+
+    key: str
+    error: str
+    axes: Axes
+    near: tuple[str, ...] = ()
+    key_for: str = ""
+
+    def message(self) -> str:
+        return f"The key {self.key!r} of the layout map is not a regular expression: {self.error}."
+
+    def why(self) -> str:
+        cure = f" Use the key {self.key_for!r}." if self.key_for else ""
+        return f"Keras matches keys with re.fullmatch, which raises an error when the first variable is created. Any characters are written as '.*'.{cure}"
+
+    def sides(self) -> Sides:
+        return (Side(self.key_for) if self.key_for else None), Side(self.key)
 
 
 class KeysClash(Fact, frozen=True):
@@ -132,17 +156,21 @@ class Undivided(Fact, frozen=True):
 
 
 class IdleAxis(Fact, frozen=True):
-    """A mesh axis over which nothing is sharded. ``meant``: its name is for the batch, which shares another axis with weights."""
+    """A mesh axis over which nothing is sharded. ``meant``: its name is for the batch, which shares another axis with weights; ``given``: because
+    batch_dim_name names that one."""
 
     axis: str
     devices: int
     left: str
     meant: bool = False
+    given: bool = False
 
     def message(self) -> str:
         return f"Nothing is sharded over the mesh axis {self.axis!r}: its {self.devices} devices have the same values and do the same work."
 
     def why(self) -> str:
+        if self.meant and self.given:
+            return f"batch_dim_name shards the batch over {self.left!r}, like weights. Pass batch_dim_name={self.axis!r}."
         if self.meant:
             return (
                 f"The batch is sharded over {self.left!r}, like weights. Without batch_dim_name, Keras takes the first axis of the mesh: "

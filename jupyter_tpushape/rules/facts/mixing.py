@@ -237,6 +237,23 @@ class RowsGrouped(Fact, frozen=True):
         return pair(self.before, self.after, names=False)
 
 
+class RowsSplit(Fact, frozen=True):
+    """A split of a batch of ``rows`` into ``parts`` of the same size."""
+
+    split: Who
+    rows: int
+    parts: int
+
+    def message(self) -> str:
+        return f"{named(self.split)}{placed(self.split)} splits the batch into {self.parts} parts, so the rows of every batch must be a multiple of {self.parts}."
+
+    def why(self) -> str:
+        return f"{self.rows} rows are divisible by {self.parts}. A batch of a number of rows that is not raises an error."
+
+    def sides(self) -> Sides:
+        return Side(f"a multiple of {self.parts}"), Side(f"{self.rows} rows")
+
+
 class RowsJoined(Fact, frozen=True):
     """A reshape in a loss or a layer of ``before`` to ``after``, each row of which has the values of several samples in one axis."""
 

@@ -1,0 +1,184 @@
+"""Candidates for calls of JAX that are given too little or in another order: steps of loops, starts and sizes for each axis, an index for each sample."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...flow.syntax import Function, called
+from ..edits.expression import IT, MODULE
+from ..text.source import given_to, nodes
+from .edits import Made
+from .line import Line, lines_of, listed, running
+
+_MAPS = frozenset({"map", "tree_map"})
+
+
+def swapped_step(evidence: Evidence, finding: Finding) -> Made:
+    """The parameters of a loop's step in the order in which the loop passes them: what is carried comes first, and the number of a step before it."""
+    for line in running(evidence):
+        for body in _bodies(line):
+            one, other = body.args.args
+            start, text = line.source.start(body), line.source.of(body)
+            first, second = (slice(line.source.start(item) - start, line.source.end(item) - start) for item in (one, other))
+            new = text[: first.start] + text[second] + text[first.stop : second.start] + text[first] + text[second.stop :]
+            name = getattr(body, "name", "the step")
+            yield (
+                f"Swap the parameters of {name} at line {body.lineno}: {other.arg}, {one.arg}",
+                [line.edit(body, new)],
+                "The loop passes what it carries first, and what belongs to the step second."
+                if _loop(line, body) == "scan"
+                else "The loop passes the number of the step first.",
+            )
+            return
+
+
+def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    """The functions of two parameters that a loop of JAX runs step by step: the one around a line, and those that the line hands over."""
+    own = line.scope
+    names = {ast.unparse(item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)}
+    defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item is own or getattr(item, "name", "") in names]
+    for body in defined:
+        if isinstance(body, (ast.FunctionDef, ast.Lambda)) and len(body.args.args) == 2 and not body.args.defaults and _loop(line, body):
+            yield body
+
+
+def _loop(line: Line, body: ast.AST) -> str:
+    """The loop that a function of the program is the step of."""
+    for call in nodes(line.source.tree, ast.Call):
+        place = {"scan": 0, "fori_loop": 2}.get(called(call), 99)
+        given = call.args[place] if len(call.args) > place else None
+        if given is body or (isinstance(given, ast.Name) and isinstance(body, Function) and given.id == getattr(body, "name", "")):
+            return called(call)
+    return ""
+
+
+def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
+    """A zero for the axis that has no start, where a slice is written or read at fewer places than the tensor has axes."""
+    for line in lines_of(evidence):
+        call = line.call("dynamic_update_slice", "dynamic_slice", "slice_update")
+        place = 1 if call is not None and called(call) == "dynamic_slice" else 2
+        starts = listed(call.args[place]) if call is not None and len(call.args) > place else []
+        shapes = [edge.spec.shape or () for edge in evidence.given]
+        if call is None or not starts or not shapes or len(starts) != len(shapes[0]) - 1:
+            continue
+        # Only along an axis of which a part is taken is there another place than the first.
+        whole = shapes[1] if place == 2 and len(shapes) > 1 else ()
+        parts = [axis for axis, (size, part) in enumerate(zip(shapes[0], whole, strict=False)) if size != part]
+        for at in range(len(starts), -1, -1):
+            new = [*map(line.source.of, starts[:at]), "0", *map(line.source.of, starts[at:])]
+            moved = [axis for axis, text in enumerate(new) if text != "0"]
+            if set(moved) <= set(parts or moved):
+                yield (
+                    f"Give a start for each axis at {line.at}: ({', '.join(new)})",
+                    [line.edit(call.args[place], f"({', '.join(new)})")],
+                    f"The tensor has {len(shapes[0])} axes.",
+                )
+                return
+        return
+
+
+def size_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
+    """The sizes of the samples and the channels around the size of a picture."""
+    for line in lines_of(evidence):
+        call = line.call("resize", "scale_and_translate")
+        shapes = [edge.spec.shape or () for edge in evidence.given]
+        if call is None or len(call.args) < 2 or not shapes or len(shapes[0]) != 4 or not ast.unparse(call.func).endswith("image.resize"):
+            continue
+        it, size = line.source.of(call.args[0]), call.args[1]
+        inner = ", ".join(map(line.source.of, listed(size))) if listed(size) else f"*{line.source.of(size)}"
+        yield (
+            f"Give a size for each axis at {line.at}",
+            [line.edit(size, f"({it}.shape[0], {inner}, {it}.shape[-1])")],
+            "jax.image.resize resizes all axes, those of the samples and the channels too.",
+        )
+        return
+
+
+def branch_of_each_sample(evidence: Evidence, finding: Finding) -> Made:
+    """A switch for each sample, where there is an index for each."""
+    for line in lines_of(evidence):
+        call = line.call("switch")
+        if call is None or len(call.args) < 3 or call.keywords:
+            continue
+        given = [line.source.of(one) for one in (call.args[0], *call.args[2:])]
+        names = ["index", *(f"row_{i}" if i else "row" for i in range(len(given) - 1))]
+        inner = f"{line.source.of(call.func)}({names[0]}, {line.source.of(call.args[1])}, {', '.join(names[1:])})"
+        yield (
+            f"Choose a branch for each sample at {line.at}: jax.vmap",
+            [line.edit(call, f"{MODULE}.vmap(lambda {', '.join(names)}: {inner})({', '.join(given)})", "jax")],
+            "Each sample then has one index.",
+        )
+        return
+
+
+def behind_the_samples(evidence: Evidence, finding: Finding) -> Made:
+    """The places of every sample, where an update of an array is addressed along the samples."""
+    for line in running(evidence):
+        for item in line.around(ast.Subscript, line.scope):
+            if isinstance(item.value, ast.Attribute) and item.value.attr == "at" and not isinstance(item.slice, (ast.Tuple, ast.Slice)):
+                yield (
+                    f"Select the places of each sample at line {item.lineno}: .at[:, {ast.unparse(item.slice)}]",
+                    [line.edit(item, f"{line.source.of(item.value)}[:, {line.source.of(item.slice)}]")],
+                    "The first axis is that of the samples.",
+                )
+                return
+
+
+def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
+    """A list for a tuple, or a tuple for a list, where several trees are mapped that must be of one kind."""
+    for line in lines_of(evidence):
+        call = line.call()
+        if call is None or called(call) not in _MAPS:
+            continue
+        scope = max(line.around(ast.FunctionDef), key=lambda item: item.lineno, default=line.scope)
+        for given, made in ((one, value) for one in call.args[1:] for value in given_to(scope, one, call.lineno + 1) or [one]):
+            new = _other_kind(line, made)
+            if new:
+                kind = "list" if new.startswith(("[", "list")) else "tuple"
+                yield (
+                    f"Make {ast.unparse(given) if isinstance(given, ast.Name) else 'it'} a {kind} at line {made.lineno}",
+                    [line.edit(made, new)],
+                    "All trees that are mapped together must be of one kind.",
+                )
+        return
+
+
+def _other_kind(line: Line, made: ast.expr) -> str:
+    """A list as a tuple, and a tuple as a list; ``""`` for anything else."""
+    if isinstance(made, ast.ListComp):
+        return f"tuple({line.source.of(made)[1:-1]})"
+    if not isinstance(made, ast.Call) or called(made) not in ("tuple", "list") or len(made.args) != 1:
+        return ""
+    text, other = line.source.of(made.args[0]), "list" if called(made) == "tuple" else "tuple"
+    if isinstance(made.args[0], ast.GeneratorExp) and other == "list":
+        # The brackets of the call may be those of the generator, too.
+        return f"[{text[1:-1] if text.startswith('(') and text.endswith(')') and _closed(text[1:-1]) else text}]"
+    return (
+        f"{other}({text})" if not isinstance(made.args[0], ast.GeneratorExp) else f"{other}{text if text.startswith('(') else f'({text})'}"
+    )
+
+
+def _closed(text: str) -> bool:
+    """Whether brackets are closed in the order in which they are opened."""
+    depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def truth_of_training(evidence: Evidence, finding: Finding) -> Made:
+    """``bool(training)`` as the condition of a branch: without a value it is not training."""
+    for line in lines_of(evidence):
+        call = line.call("cond")
+        if call is not None and call.args and isinstance(call.args[0], ast.Name) and call.args[0].id == "training":
+            yield (
+                f"Use bool(training) at {line.at}",
+                [line.edit(call.args[0], f"bool({IT})")],
+                "training is None unless somebody passes it.",
+            )
+            return

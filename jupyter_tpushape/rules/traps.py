@@ -1,0 +1,114 @@
+"""Numbers that go wrong without an error on JAX: gradients that are NaN or cancel, random numbers that repeat, and dtypes that lose values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..examine.evidence import Evidence
+from ..flow import Finding, Who
+from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from .registry import check, rule
+
+_LAYER = """
+import jax, jax.numpy as jnp
+class Own(L.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs); self.seed = keras.random.SeedGenerator(1)
+    def build(self, shape):
+        self.table = self.add_weight(shape=(1000, 4), name="table")
+    def call(self, x):
+{body}
+def build():
+    inputs = keras.Input((4,){dtype}); x = {first}; m = keras.Model(inputs, L.Dense(1)(Own({own})(x))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "{fed}"), np.zeros((8, 1), "float32")
+"""
+
+
+def _example(*lines: str, dtype: str = "", own: str = "", first: str = "L.Dense(4)(inputs)", fed: str = "float32") -> str:
+    return _LAYER.format(body="\n".join(" " * 8 + line for line in lines), dtype=dtype, own=own, first=first, fed=fed)
+
+
+_COMMON: dict[str, Any] = {"severity": "silent", "backend": "jax", "frameworks": ("keras",)}
+_ADDED = "return jax.lax.scan(step, x, {})[0]"
+WHERE = rule(
+    "where-gradient", "where hides a value and not its gradient", source="JAX FAQ: gradients contain NaN where using where",
+    fails=_example("return jnp.where(x > 0, jnp.sqrt(x), 0.0)"),
+    passes=_example("return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)"), **_COMMON,
+    doc="""Reported if the condition compares with zero the argument of a square root, a logarithm or a division in a branch, and that argument depends on
+trained weights.""",
+)  # fmt: skip
+CANCELS = rule(
+    "gradient-cancels", "The gradient of a straight-through estimator cancels", source="the traced program: a tensor minus itself, beside stop_gradient",
+    fails=_example("return x + keras.ops.stop_gradient(keras.ops.round(x)) - x"),
+    passes=_example("return x + keras.ops.stop_gradient(keras.ops.round(x) - x)"), **_COMMON,
+)  # fmt: skip
+_CLIPPED = (
+    "f = jax.custom_vjp(lambda z, most: z)",
+    "f.defvjp(lambda z, most: (z, most), lambda most, g: (jnp.clip(g, -most, most),{}))",
+    "return f(x, 0.1)",
+)
+BACKWARD = rule(
+    "backward-raises", "A backward function raises", source="jax.custom_vjp: a tuple with one gradient for each argument",
+    fails=_example(*(line.format("") for line in _CLIPPED)), passes=_example(*(line.format(" None") for line in _CLIPPED)), **{**_COMMON, "severity": "error"},
+)  # fmt: skip
+LOOP = rule(
+    "key-in-loop", "Every step of a loop draws the same random numbers", source="the traced program: a draw in a loop whose key does not change",
+    fails=_example("key = self.seed.next()", "step = lambda z, k: (z + jax.random.normal(key, z.shape), None)", _ADDED.format("jnp.arange(3)")),
+    passes=_example("step = lambda z, k: (z + jax.random.normal(k, z.shape), None)", _ADDED.format("jax.random.split(self.seed.next(), 3)")), **_COMMON,
+    doc="Masks, such as those of `jax.random.bernoulli`, are not reported: the same values may be left out in every step on purpose.",
+)  # fmt: skip
+ACROSS = rule(
+    "shift-across-samples", "A shift or reversal moves values between samples", source="jax.numpy.roll and flip: axis=None means all axes",
+    fails=_example("return x + jnp.roll(x, 1)"), passes=_example("return x + jnp.roll(x, 1, axis=1)"), **_COMMON,
+    doc="Reported for roll and flip without an axis, for tensors of more than one axis that depend on the data. A shift of the samples with axis=0 is not.",
+)  # fmt: skip
+UNSIGNED = rule(
+    "unsigned-difference", "A difference of unsigned integers", source="NumPy and JAX: unsigned integers wrap around",
+    fails=_example('return keras.ops.cast(x[:, 1:] - x[:, :-1], "float32")', dtype=', dtype="uint8"', own='dtype="float32"', first="inputs", fed="uint8"),
+    passes=_example('x = keras.ops.cast(x, "float32")', "return x[:, 1:] - x[:, :-1]", dtype=', dtype="uint8"', own='dtype="float32"', first="inputs", fed="uint8"),
+    **_COMMON, doc="Reported for uint8 and uint16 tensors that both come from the data.",
+)  # fmt: skip
+ROUNDED = rule(
+    "ids-rounded", "Indices were floats of low precision", source="bfloat16 has 8 significant bits, float16 has 11; keras.layers.Layer(autocast=True)",
+    fails=_example('return keras.ops.mean(keras.ops.take(self.table, keras.ops.cast(x, "int32"), axis=0), axis=1)', own='dtype="mixed_bfloat16"', first="inputs"),
+    passes=_example('return keras.ops.mean(keras.ops.take(self.table, keras.ops.cast(x, "int32"), axis=0), axis=1)', own='dtype="mixed_bfloat16"', first="inputs", dtype=', dtype="int32"'),
+    **_COMMON, doc="Reported if the table has more rows than the dtype can count: 256 for bfloat16, 2,048 for float16. Keras's own Embedding is not affected.",
+)  # fmt: skip
+
+
+@check(order=49, backend="jax")
+def traps(evidence: Evidence) -> Iterator[Finding]:
+    """What the trace found, at its lines."""
+    for kind, operation, place, detail, numbers in evidence.facts.get("traps") or () if evidence.failure is None else ():
+        if kind in ("where", "cancels", "backward") and not evidence.trains:
+            continue
+        # A seed that changes in a loop is lost there, which another rule says.
+        if kind == "loop" and any(one[4] for one in evidence.facts.get("kept", ())):
+            continue
+        here = [node for node in evidence.flow.nodes if node.kind == "op" and node.called == place]
+        node = next((one for one in here if one.op == operation), here[0] if len(here) == 1 else None)
+        step = Who.of(node) if node is not None else Who(operation, operation, "op", place)
+        found = _FACTS[kind](step, detail, numbers)
+        yield Finding.of(_RULES[kind].id, _RULES[kind].severity, found, (node.id,) if node is not None else (), location=place)
+
+
+_RULES = {
+    "where": WHERE,
+    "cancels": CANCELS,
+    "backward": BACKWARD,
+    "loop": LOOP,
+    "unsigned": UNSIGNED,
+    "rounded": ROUNDED,
+    "across": ACROSS,
+}
+_FACTS: dict[str, Any] = {
+    "where": lambda step, detail, _: SlopeHidden(detail, step),
+    "cancels": lambda step, *_: Cancelled(step),
+    "backward": lambda step, detail, numbers: BackwardRaises(step.name, detail, *numbers),
+    "loop": lambda _, __, numbers: SameInLoop(numbers),
+    "unsigned": lambda step, detail, _: Wraps(detail, step),
+    "across": lambda step, detail, numbers: AcrossSamples(detail, numbers, step),
+    "rounded": lambda step, detail, numbers: Rounded(detail, numbers[0], numbers[1], step),
+}
