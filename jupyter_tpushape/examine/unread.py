@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 
-from ..flow.text import line, words
+from ..flow.text import line, meaning, words
 from ..sources.others import is_users
 
 
@@ -19,8 +19,8 @@ def unreadable(error: BaseException) -> str:
         return ""
     text = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno).strip()
     where = f"`{line(text)[:120]}`" if text else f"{trace.tb_frame.f_code.co_name}, line {trace.tb_lineno},"
-    said = line(words(error).strip().partition("\n")[0])[:160].rstrip(".")
-    return f"{where} raises {type(error).__name__} when tpushape reads the model or the data{f': {said}' if said else ''}."
+    said = line((words(error).strip() or meaning(error)).partition("\n")[0])[:160].rstrip(".")
+    return f"{where} raises {type(error).__name__} when tpushape reads the model or the data: {said}."
 
 
 __all__ = ["unreadable"]

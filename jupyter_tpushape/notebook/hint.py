@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ..flow.text import in_short
+from ..flow.text import in_short, meaning
 from ..report import Report
 from .stepped import Stepped, stepped
 
@@ -157,7 +157,7 @@ def _numpy(error: BaseException) -> str:
     where = error_line(error)
     if where is None:
         return ""
-    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), type(error).__name__)
+    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), meaning(error))
     text = f", `{where.text}`" if where.text else ""
     return f"Shapes do not match at {where}{text}: {in_short(said)[:200].rstrip('.')}."
 

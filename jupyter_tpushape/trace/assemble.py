@@ -8,7 +8,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
-from ..flow.text import words
+from ..flow.text import meaning, words
 from .config import silently, size_arguments
 from .doors import Feeds
 from .families import layer_family, op_family
@@ -194,7 +194,9 @@ def clean_message(error: BaseException) -> str:
         text = named[-1].split(": ", 1)[1] if named else lines[-1]
     text = _unwrapped(text.replace("\x1b[1m", "").replace("\x1b[0m", ""))
     text = _NODE.sub(r"(\1 of \2)", _WRAPPED.sub("", text))
-    return text.strip()[:2000]
+    text = text.strip()[:2000]
+    # AutoGraph gives a message that only names the exception to one that has none.
+    return meaning(error) if text.rstrip(":") in ("", type(error).__name__) else text
 
 
 # What Keras puts around another exception's message, and what the message follows.
