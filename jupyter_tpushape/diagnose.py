@@ -11,11 +11,10 @@ from types import FrameType
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, on_own_mesh, strategy_of_step
-from .examine.unread import unreadable
 from .flow import Finding, Flow, Target, Verdict
 from .flow.sound import MOST_SIZE
 from .flow.wire import About
-from .internal import contained, strict
+from .internal import contained, strict, unreadable
 from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from test_attacks_files import archive, layer, sequential
 from test_comm import connect
 from test_notebook import Notebook
 
@@ -165,6 +166,15 @@ def test_a_report_about_as_many_axes_as_a_tensor_has_is_read_again() -> None:
     assert Report.from_json(report.to_json()).summary == report.summary
 
 
+def test_compile_arguments_that_take_too_much_memory_are_left_out(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    """With less than the limit, so that the test takes little itself."""
+    monkeypatch.setattr("jupyter_tpushape.saved.make.MEMORY", 256 << 20)
+    metric = layer("AUC", num_thresholds=2**28) | {"module": "keras.metrics"}
+    config = sequential(layer("Dense", units=3), compiled={"optimizer": "sgd", "loss": "mse", "metrics": [metric]})
+    assert main(["check", str(archive(tmp_path / "m.keras", config)), "--input-spec", "8,4:float32", "--tpu", "none"]) == 0
+    assert "only the loss can be read, so the metrics are not checked" in capsys.readouterr().err
+
+
 # -- files ----------------------------------------------------------------------------------------------------------------------
 
 KILLED = """
@@ -245,3 +255,12 @@ def test_what_is_no_length_is_a_finding(lib: Any, name: str) -> None:
     report = tpushape.trace(model, kind(), tpu=None)
     assert not report.ok
     assert "Internal error" not in repr(report)
+
+
+@pytest.mark.parametrize("module", ["json", "random", "ast", "msgspec"])
+def test_a_file_where_the_command_is_typed_is_none_of_its_modules(module: str, tmp_path: Path) -> None:
+    (tmp_path / f"{module}.py").write_text("raise RuntimeError('not to be imported')")
+    places = os.pathsep.join([str(Path(tpushape.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    command = [sys.executable, "-m", "jupyter_tpushape", "targets"]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
