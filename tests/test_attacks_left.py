@@ -264,3 +264,14 @@ def test_a_file_where_the_command_is_typed_is_none_of_its_modules(module: str, t
     command = [sys.executable, "-m", "jupyter_tpushape", "targets"]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("end", "said"), [(MemoryError(), "there is not enough memory"), (RuntimeError(), "RuntimeError, without a message")]
+)
+@pytest.mark.parametrize("door", ["call", "build"])
+def test_a_layer_that_raises_without_a_message_is_told_in_words(lib: Any, end: BaseException, said: str, door: str) -> None:
+    odd = type("Odd", (lib.layers.Layer,), {"call": lambda self, x: x, door: raising(end)})
+    report = tpushape.trace(lambda: lib.Sequential([lib.Input((4,)), odd(name="odd")]), X, tpu=None)
+    assert said in " ".join(repr(report).split())

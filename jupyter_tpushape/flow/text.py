@@ -42,9 +42,10 @@ _MEANT: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
-def meaning(error: BaseException) -> str:
-    """What is said of an exception without a message."""
-    return next((said for kind, said in _MEANT if isinstance(error, kind)), f"{type(error).__name__}, without a message")
+def meaning(error: BaseException | str) -> str:
+    """What is said of an exception without a message. ``error`` is the exception, or the name of its class."""
+    name = error if isinstance(error, str) else type(error).__name__
+    return next((said for kind, said in _MEANT if kind.__name__ == name or isinstance(error, kind)), f"{name}, without a message")
 
 
 def line(text: object) -> str:
