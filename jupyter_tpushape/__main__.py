@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
-from .cli import main
+
+def _start() -> int:
+    """Runs the command. The folder where it was typed, in which Python looks first, is no place for what the command itself imports: a
+    program's folder may contain a json.py."""
+    here: list[str] = []
+    with contextlib.suppress(OSError):  # the folder may be gone
+        if sys.path and os.path.abspath(sys.path[0]) == os.getcwd():  # noqa: PTH100, PTH109
+            here = [sys.path.pop(0)]
+    try:
+        from .cli import main
+    finally:
+        sys.path[:0] = here
+    return main()
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_start())

@@ -12,8 +12,9 @@ from typing import Any
 try:
     from .command import check, compiler, completion, doctor, explain, lists, port
     from .command.ends import answer_soon, done, ended, flushed, stand
-    from .command.out import for_good, in_part, lenient, said, written
+    from .command.out import for_good, lenient, said, written
     from .command.usage import UsageError
+    from .flow.text import in_part
 except KeyboardInterrupt:
     # Ctrl-C in the first tenth of a second, when nothing of ours answers yet.
     if PurePath(sys.argv[0]).stem not in ("tpushape", "cli", "__main__"):
@@ -92,7 +93,12 @@ def command_line() -> argparse.ArgumentParser:
         help="explain an error message",
         description="Explain an error message of Keras, TensorFlow, XLA or a TPU, and say what to do.",
     )
-    explaining.add_argument("text", nargs="?", default="-", help="the message or the whole traceback; - or nothing reads standard input")
+    explaining.add_argument(
+        "text",
+        nargs="?",
+        default="-",
+        help="the message or the whole traceback, or a file that contains it, or a saved report; - or nothing reads standard input",
+    )
     explaining.set_defaults(run=explain.explain)
     commands.add_parser("targets", help="list the TPU slices to plan for").set_defaults(run=lists.targets)
     rules = commands.add_parser("rules", help="list the rules, or show one of them")

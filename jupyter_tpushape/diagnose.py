@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -10,10 +11,10 @@ from types import FrameType
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, on_own_mesh, strategy_of_step
-from .examine.unread import unreadable
 from .flow import Finding, Flow, Target, Verdict
+from .flow.sound import MOST_SIZE
 from .flow.wire import About
-from .internal import contained, strict
+from .internal import contained, strict, unreadable
 from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
@@ -112,8 +113,11 @@ def trace(
             report = _report(program, fixes, compiler, limits, compile_batches, start)
     except Training:
         raise BadProgram("Another thread is training this model: trace it after training has ended, or trace a separate model.") from None
-    except Exception as error:
-        said = "" if strict() else unreadable(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # What is no Exception would go through whoever called, and end a kernel.
+        said = "" if strict() and isinstance(error, Exception) else unreadable(error)
         if said:
             raise BadProgram(said) from error
         raise
@@ -151,6 +155,7 @@ def _looked(
     program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float
 ) -> Report:
     seen = examine(program)
+    _possible(seen.evidence.flow)
     if program.strategy is None:
         seen = on_own_mesh(seen)
         program = seen.program
@@ -188,6 +193,20 @@ def _looked(
     )  # fmt: skip
     report.replacement = getattr(seen.sample, "replacement", None)
     return report
+
+
+def _possible(flow: Flow) -> None:
+    """No variable has more elements than 64 bits count: a trace gives it no memory, but everything else refuses it.
+
+    Raises:
+        BadProgram: where a layer has one.
+    """
+    for node in flow.nodes:
+        for weight in node.weights:
+            if math.prod(size for size in weight.shape or () if size) > MOST_SIZE:
+                raise BadProgram(
+                    f"{node.name} has the weight {weight.name} of the shape {str(weight.shape)[:80]}, which has more elements than a tensor can have."
+                )
 
 
 def _at_home(findings: list[Finding], flow: Flow) -> list[Finding]:

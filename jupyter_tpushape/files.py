@@ -143,7 +143,7 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
     if known is not None and (marked or not os.access(target, os.W_OK)):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     try:
-        handle, name = tempfile.mkstemp(prefix=".tpushape-", dir=target.parent)
+        handle, name = _beside(target.parent)
     except OSError as error:
         # It is not the file beside that the user asked for.
         raise type(error)(error.errno, error.strerror, str(path)) from None
@@ -152,6 +152,9 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+            if not os.path.exists(name):  # noqa: PTH110
+                # Only a folder's number makes it look where the link leads.
+                os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle)
         if known is None:
             mask = os.umask(0)
             os.umask(mask)
@@ -170,6 +173,22 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+
+
+# What a file system says that has no files without a name.
+_NAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
+
+
+def _beside(folder: Path) -> tuple[int, str]:
+    """A new file, and the name that it is to have. Until it is whole it has none, where the system knows such files: whatever kills the process
+    leaves nothing behind."""
+    if hasattr(os, "O_TMPFILE") and os.path.exists("/proc/self/fd"):  # noqa: PTH110
+        try:
+            return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), str(folder / f".tpushape-{os.urandom(8).hex()}")
+        except OSError as error:
+            if error.errno not in _NAMED:
+                raise
+    return tempfile.mkstemp(prefix=".tpushape-", dir=folder)
 
 
 def _likeness(name: str, target: Path, known: os.stat_result) -> None:

@@ -3,25 +3,69 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import linecache
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 
 from .flow.text import line as one_line
+from .flow.text import meaning, words
 
 _BECAUSE = "because of an internal error in tpushape"
+_THEIRS = "because an object of the program raises an error when it is read"
+
+HERE = str(Path(__file__).parent)
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    return tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+
+
+def is_users(file: str) -> bool:
+    """Whether code of this file is the user's own."""
+    if file.startswith((HERE, "<frozen")):
+        return False
+    if file.startswith("<"):
+        return file.startswith(("<ipython-input", "<cell", "<string>"))
+    return not file.startswith(_libraries()) and "site-packages" not in file
+
+
+def unreadable(error: BaseException) -> str:
+    """What is said where the user's own code raised outside of all that a trace runs; ``""`` where another's code did."""
+    if isinstance(error, RecursionError):
+        return "The model or its data is nested too deeply to trace, or contains itself."
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not is_users(trace.tb_frame.f_code.co_filename):
+        return ""
+    text = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno).strip()
+    where = f"`{one_line(text)[:120]}`" if text else f"{trace.tb_frame.f_code.co_name}, line {trace.tb_lineno},"
+    said = one_line((words(error).strip() or meaning(error)).partition("\n")[0])[:160].rstrip(".")
+    return f"{where} raises {type(error).__name__} when tpushape reads the model or the data: {said}."
 
 
 def ours(error: BaseException) -> str:
-    """One line about an internal error in this package."""
+    """One line about an internal error in this package, or about the line of the program's own that raised where nobody expected it to run."""
     from . import __version__
 
+    if theirs := unreadable(error):
+        return f"tpushape: {theirs}"
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
     said = one_line(str(error).strip().partition("\n")[0])[:160]
     return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
+
+
+def because(error: BaseException) -> str:
+    """Why a part is missing."""
+    return _THEIRS if unreadable(error) else _BECAUSE
 
 
 def strict() -> bool:
@@ -51,9 +95,9 @@ def contained(limits: list[str], part: str) -> Iterator[None]:
         yield
     except Exception as error:
         part_lost(error)
-        limits.append(f"{part}, {_BECAUSE}")
+        limits.append(f"{part}, {because(error)}")
 
 
 def missing(limits: list[str]) -> list[str]:
     """The parts that failed."""
-    return [limit for limit in limits if limit.endswith(_BECAUSE)]
+    return [limit for limit in limits if limit.endswith((_BECAUSE, _THEIRS))]

@@ -230,13 +230,13 @@ except OSError as error:
 def test_a_file_that_changed_meanwhile(tmp_path: Path, monkeypatch: Any) -> None:
     path = source(tmp_path)
     theirs = SOURCE + "# theirs\n"
-    original = files.tempfile.mkstemp
+    original = files._beside
 
     def meanwhile(*args: Any, **kwargs: Any) -> Any:
         path.write_text(theirs)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", meanwhile)
+    monkeypatch.setattr(files, "_beside", meanwhile)
     with pytest.raises(Changed, match="has changed since it was read"):
         apply(CHANGE, path)
     assert path.read_text() == theirs and left(tmp_path) == ["train.py"]

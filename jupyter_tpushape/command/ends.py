@@ -83,7 +83,7 @@ _LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC,
 
 def _is_programs(error: BaseException) -> bool:
     """Whether the user's own code raised: in a trace function, in a signal handler, or in a patched library."""
-    from ..sources.others import is_users
+    from ..internal import is_users
 
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, final
 
-from ..flow.text import clean, line, uncommanding
+from ..flow.text import clean, in_part, line, uncommanding
 from .usage import UsageError
 
 # For a terminal without symbols.
@@ -38,15 +38,8 @@ codecs.register_error(_PLAIN, _plainly)
 codecs.register_error(_JSON, _as_json)
 codecs.register_error(_MARKUP, codecs.xmlcharrefreplace_errors)
 _ERRORS = {"json": _JSON, "sarif": _JSON, "html": _MARKUP, "svg": _MARKUP}
-# Letters of what was typed, or of a name, in one message.
-_MOST = 4_000
 # Control characters that JSON allows and a terminal interprets.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-
-def in_part(text: str) -> str:
-    """A text that fills no terminal."""
-    return text if len(text) <= _MOST else f"{text[: _MOST // 2]}…{text[-_MOST // 2 :]}"
 
 
 def said(text: object) -> None:

@@ -11,7 +11,7 @@ from .graph import Location, Node, Target
 from .spec import Shape, Spec
 
 # A document of more than this is none of ours: a node, an edge, a replica of a tensor, a nest of models, an axis.
-MOST_NODES, MOST_EDGES, MOST_REPLICAS, MOST_DEPTH, MOST_RANK = 500_000, 2_000_000, 5_000_000, 5_000, 64
+MOST_NODES, MOST_EDGES, MOST_REPLICAS, MOST_DEPTH, MOST_RANK = 500_000, 2_000_000, 5_000_000, 5_000, 254
 MOST_SIZE = 2**63 - 1
 MOST_NESTED = 200
 

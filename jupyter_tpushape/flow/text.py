@@ -24,10 +24,28 @@ def words(error: BaseException) -> str:
     """What an exception says: nothing where it cannot say it, and of a very long text the beginning and the end."""
     try:
         text = str(error)
-    except Exception:
+    except (Exception, SystemExit, GeneratorExit):
         return ""
     half = _MOST_WORDS // 2
     return text if len(text) <= _MOST_WORDS else f"{text[:half]}\n{text[-half:]}"
+
+
+# What an exception means that has no message.
+_MEANT: tuple[tuple[type[BaseException], str], ...] = (
+    (MemoryError, "there is not enough memory"),
+    (RecursionError, "functions call each other too deeply"),
+    (AssertionError, "an assertion does not hold"),
+    (StopIteration, "an iterator has no more elements"),
+    (NotImplementedError, "this is not implemented"),
+    (TimeoutError, "this took too long"),
+    (KeyboardInterrupt, "it was interrupted"),
+)
+
+
+def meaning(error: BaseException | str) -> str:
+    """What is said of an exception without a message. ``error`` is the exception, or the name of its class."""
+    name = error if isinstance(error, str) else type(error).__name__
+    return next((said for kind, said in _MEANT if kind.__name__ == name or isinstance(error, kind)), f"{name}, without a message")
 
 
 def line(text: object) -> str:
@@ -38,6 +56,11 @@ def line(text: object) -> str:
 def uncommanding(text: str) -> str:
     """A text for a log: no line of it is a command of the runner that keeps the log."""
     return _ANYWHERE.sub("# #", _BEGINS.sub(r"\1: ", text))
+
+
+def in_part(text: str, most: int = 4_000) -> str:
+    """A text that fills no terminal: of a very long one the beginning and the end."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
 
 
 def in_short(said: str) -> str:

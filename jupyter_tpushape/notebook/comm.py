@@ -14,6 +14,8 @@ import threading
 import time
 from typing import Any
 
+from ..flow.text import in_part, line, meaning, words
+from ..internal import ours
 from ..trace.patience import hand_over
 from ..views.names import looked_up
 from ..views.naming import named
@@ -30,6 +32,8 @@ _threads: dict[str, int] = {}
 _running: dict[str, Interruptible] = {}
 # Traces that were cancelled before they started; far more than a person can click.
 MOST_CANCELLED = 1000
+# Letters of an answer that is a sentence.
+MOST_SAID = 1000
 
 
 def register(shell: Any = None) -> bool:
@@ -46,7 +50,7 @@ def register(shell: Any = None) -> bool:
     def opened(comm: Any, _message: Any) -> None:
         _open[comm.comm_id] = comm
         comm.on_close(lambda _message=None: _open.pop(comm.comm_id, None))
-        comm.on_msg(lambda message: _handle(comm, message.get("content", {}).get("data"), shell))
+        comm.on_msg(lambda message: _handle(comm, _asked(message), shell))
 
     manager.register_target(TARGET, opened)
     return True
@@ -82,12 +86,35 @@ def run(comm_id: str, request: str) -> None:
         _handle(comm, request, get_ipython())
 
 
+def _asked(message: Any) -> Any:
+    """What a front end has sent; ``None`` where the message is not one of Jupyter's."""
+    content = message.get("content") if isinstance(message, dict) else None
+    return content.get("data") if isinstance(content, dict) else None
+
+
 def _handle(comm: Any, message: Any, shell: Any) -> None:
+    """Answers a message. Whatever an object of the user's raises when it is looked at, SystemExit included, ends in an answer: it would end the kernel."""
     try:
         request = parse(message)
     except BadRequest as error:
-        comm.send({"id": error.id, "op": "error", "message": str(error)})
+        comm.send(_error(error.id, error))
         return
+    try:
+        _answered(comm, request, shell)
+    except KeyboardInterrupt:
+        comm.send(_error(request.id, "Cancelled.") | {"cancelled": True})
+    except BaseException as error:
+        comm.send(_error(request.id, ours(error)))
+
+
+def _error(ask: str, said: object) -> dict[str, Any]:
+    """An answer in one line: names in it are anybody's."""
+    if isinstance(said, BaseException):
+        said = words(said) or meaning(said)
+    return {"id": ask, "op": "error", "message": in_part(line(said), MOST_SAID)}
+
+
+def _answered(comm: Any, request: Request, shell: Any) -> None:
     match request.op:
         case "list":
             from ..replicas import SLICES
@@ -127,14 +154,14 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
             with work:
                 answer = _answer(request, shell, progress)
         except Exception as error:
-            answer = {"id": ask, "op": "error", "message": str(error) or type(error).__name__}
+            answer = _error(ask, error)
         _ended(ask)
     except KeyboardInterrupt as error:
         if work.told or not isinstance(error, Cancelled):
             with contextlib.suppress(Cancelled):
                 _ended(ask)
         _threads.pop(ask, None)
-        answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
+        answer = _error(ask, "Cancelled.") | {"cancelled": True}
     finally:
         work.close()
         _running.pop(ask, None)

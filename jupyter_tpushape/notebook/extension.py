@@ -120,10 +120,12 @@ def _running(shell: Any) -> int:
 
 @contextlib.contextmanager
 def _reported() -> Any:
-    """An internal error never breaks the user's cell: it is printed, with how to report it."""
+    """Nothing that goes wrong here breaks the user's cell: it is printed. An internal error is told with how to report it."""
     try:
         yield
-    except Exception as error:
+    except KeyboardInterrupt:
+        print("tpushape: Interrupted.", file=sys.stderr)
+    except BaseException as error:
         print(ours(error), file=sys.stderr)
 
 

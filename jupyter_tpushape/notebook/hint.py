@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ..flow.text import in_short, words
+from ..flow.text import in_short, meaning, words
 from ..report import Report
 from .stepped import Stepped, stepped
 
@@ -164,7 +164,7 @@ def _numpy(error: BaseException) -> str:
     where = error_line(error)
     if where is None:
         return ""
-    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), type(error).__name__)
+    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), meaning(error))
     text = f", `{where.text}`" if where.text else ""
     what = "Shapes do not match" if is_ours(error) else "An operation raises an error"
     return f"{what} at {where}{text}: {in_short(said)[:200].rstrip('.')}."

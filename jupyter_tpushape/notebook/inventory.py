@@ -54,8 +54,8 @@ def inventory(
             if entry is not None:
                 data.append({"name": name, **entry, "key": _key(value)})
                 tails[name] = _features(value)
-        except Exception:
-            # An object that cannot even be looked at is not one that can be traced.
+        except BaseException:
+            # An object that cannot even be looked at is not one that can be traced, whatever it raises.
             continue
     used = frozenset().union(*map(used_together, sources))
     data += _array_pairs(data, namespace, tails, used)

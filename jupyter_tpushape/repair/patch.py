@@ -111,10 +111,12 @@ def patched(source: str, patch: str) -> str:
         out += lines[at:first]
         at = first
         end = ""
+        taken = dict(zip([line[1:] for line in body if line[:1] != "+"], lines[first:], strict=False))
         for line in body:
             kind, text = line[:1], line[1:]
             if kind == "+":
-                out.append(text + ("\n" if text.endswith("\r") else end or _end(lines, at)))
+                # A line that a diff takes out and puts back elsewhere ends as it did.
+                out.append(text + ("\n" if text.endswith("\r") else _ended(taken.get(text, "")) or end or _end(lines, at)))
                 continue
             if at >= len(lines) or lines[at].rstrip("\r\n") != text.rstrip("\r\n"):
                 raise StaleSource(f"Line {at + 1} has changed since the fix was created: trace again to get a new fix.")

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..flow.text import meaning
 from ..trace.assemble import clean_message
 from ..trace.patience import limited, timed_out
 from .open import Held
@@ -19,7 +20,7 @@ from .signature import serving
 from .walk import Impossible, Refused, check
 
 # Bytes by which the process may grow while a model is made: its variables take none.
-MEMORY = 4 << 30
+MEMORY = 1 << 30
 MOST_AXES, MOST_ELEMENTS = 254, 2**63 - 1
 
 
@@ -194,7 +195,7 @@ def _first(error: BaseException) -> str:
     while timed_out(error.__context__) or (_WRAPPED.search(str(error)) and error.__context__ is not None):
         assert error.__context__ is not None
         error = error.__context__
-    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), "") or type(error).__name__
+    said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), meaning(error))
     said = f"{said} is missing" if isinstance(error, KeyError) else said
     return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ..internal import is_users
 from .kinds import has_base
-from .others import at_work, is_users
+from .others import at_work
 from .rewinding import (
     PACKED,
     Lost,

@@ -16,7 +16,7 @@ from .pipeline import function_name, inputs_of, location_of, op_name, plain, sta
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
 from .stats import all_stats, kept
-from .values import BadData, LeafSpec, NeverCame, Problem, Sample, Stage
+from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, Stage
 
 PARTS = ("x", "y", "weight")
 KEEPS_BATCHES = frozenset({"prefetch", "options", "map", "shuffle", "cache", "repeat"})
@@ -354,7 +354,11 @@ def sample_loader(data: Any, *, framework: str, batches: int, seconds: float, pr
 
 def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A Keras 3 ``PyDataset`` or a tf_keras ``Sequence``; items are asked for by index."""
-    count = getattr(data, "num_batches", None) if not is_sequence(data) else len(data)
+    try:
+        count = getattr(data, "num_batches", None) if not is_sequence(data) else len(data)
+    except Exception as error:
+        # What is no length is refused where it is asked for, which is here.
+        raise DataRaises(error) from error
     kind = type(data)
     call = kind.__getitem__
     stages = [

@@ -7,14 +7,12 @@ import gc
 import itertools
 import operator
 import sys
-import sysconfig
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType
 
-_HERE = str(Path(__file__).parents[1])
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+from ..internal import HERE, is_users
+
 # Libraries that call back into the user's code from threads of their own.
 _CALLING = ("/keras/", "/tf_keras/")
 _DEEPEST = 1000
@@ -57,13 +55,4 @@ def at_work() -> bool:
 
 
 def _calls(file: str) -> bool:
-    return is_users(file) or (any(word in file for word in _CALLING) and not file.startswith((_HERE, "<")))
-
-
-def is_users(file: str) -> bool:
-    """Whether code of this file is the user's own."""
-    if file.startswith((_HERE, "<frozen")):
-        return False
-    if file.startswith("<"):
-        return file.startswith(("<ipython-input", "<cell", "<string>"))
-    return not file.startswith(_LIBRARIES) and "site-packages" not in file
+    return is_users(file) or (any(word in file for word in _CALLING) and not file.startswith((HERE, "<")))

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..internal import is_users
 from .kinds import has_base
-from .others import is_users
 
 PACKED = (bytearray, array.array)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..flow import KeyPath, Location, Shape, Spec, show_shape
 from ..flow.paths import flatten, map_leaves
-from ..flow.text import words
+from ..flow.text import meaning, words
 
 Kind = Literal["arrays", "dataset", "generator", "pydataset", "specs"]
 TensorKind = Literal["dense", "ragged", "sparse"]
@@ -29,8 +29,8 @@ class DataRaises(BadData):
     """Reading the data raised an error; ``error`` is the exception."""
 
     def __init__(self, error: Exception) -> None:
-        first = next((line.strip() for line in words(error).splitlines() if line.strip()), "")
-        super().__init__(f"The data raises {type(error).__name__} when tpushape reads it" + (f": {first[:200]}" if first else "."))
+        first = next((line.strip() for line in words(error).splitlines() if line.strip()), meaning(error))
+        super().__init__(f"The data raises {type(error).__name__} when tpushape reads it: {first[:200]}")
         self.error = error
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
-from ..flow.text import words
+from ..flow.text import meaning, words
 from .config import silently, size_arguments
 from .doors import Feeds
 from .families import layer_family, op_family
@@ -173,6 +173,7 @@ def door_names(names: list[str]) -> list[str]:
 
 # TensorFlow's own notation of a node, shortened to its operation and the shapes it got.
 _NODE = re.compile(r"for '\{\{node [^}]*\}\} = (\w+)\[?.*?' with input shapes: ((?:\[[^\]]*\](?:, )?)+)")
+_BARE = re.compile(r"(\w*(?:Error|Exception|Iteration|Exit|Interrupt)):?")
 _WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?")
 
 
@@ -192,9 +193,15 @@ def clean_message(error: BaseException) -> str:
             line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]
         ]
         text = named[-1].split(": ", 1)[1] if named else lines[-1]
-    text = _unwrapped(text.replace("\x1b[1m", "").replace("\x1b[0m", ""))
+    around = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    text = _unwrapped(around)
+    if around and not text:
+        error = error.__cause__ or error.__context__ or error
     text = _NODE.sub(r"(\1 of \2)", _WRAPPED.sub("", text))
-    return text.strip()[:2000]
+    text = text.strip()[:2000]
+    # AutoGraph gives a message that only names the exception to one that has none, and may raise it as another class.
+    bare = _BARE.fullmatch(text)
+    return meaning(bare[1] if bare else error) if bare or not text else text
 
 
 # What Keras puts around another exception's message, and what the message follows.
@@ -204,8 +211,8 @@ _AROUND = (("Exception encountered when calling", "\n\n"), ("Could not automatic
 def _unwrapped(text: str) -> str:
     """The innermost message: Keras puts its own words around it, one layer's inside of another's."""
     for start, before in _AROUND * 4:
-        inner = text.split(before, 1)[1].strip() if text.startswith(start) and before in text else ""
-        text = inner or text
+        if text.startswith(start) and before in text:
+            text = text.split(before, 1)[1].strip()
     return text
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..flow import KeyPath, Shape, Spec
 from ..flow.paths import flatten, map_leaves
-from ..flow.text import words
+from ..flow.text import meaning, words
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def feeds(
                 check([_bare(spec) for spec in specs], nest, "model")
             flat = list(standardize(nest))
     except (ValueError, TypeError, KeyError) as error:
-        return Feeds(refused=words(error) or type(error).__name__)
+        return Feeds(refused=words(error) or meaning(error))
     except Exception:
         return Feeds(known=False)
     if len(flat) < len(declared):

@@ -173,12 +173,13 @@ class _Watch:
         self.handed_over = False
         self.over = threading.Event()
         self.lock = threading.Lock()
-        self.timer = threading.Thread(target=self._wait, name="tpushape-limit", daemon=True)
+        self.timer: threading.Thread | None = None
         self.before: Any = None
 
     def start(self) -> None:
         # Without a thread (none can be started) there is no limit; the trace itself is worth more.
         with contextlib.suppress(RuntimeError):
+            self.timer = threading.Thread(target=self._wait, name="tpushape-limit", daemon=True)
             self.timer.start()
         main = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
         # One that was not set from Python cannot be set again.
@@ -188,7 +189,7 @@ class _Watch:
     def stop(self) -> None:
         self.over.set()
         try:
-            if self.timer.is_alive():
+            if self.timer is not None and self.timer.is_alive():
                 self.timer.join(1)
             with self.lock:
                 if self.handed_over:

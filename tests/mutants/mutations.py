@@ -26,6 +26,8 @@ Operator = Callable[[ast.AST], Changes]
 
 # Faults without a shape that disagrees: a softmax applied twice.
 MEANT = frozenset({"logits"})
+# Such faults where no input is declared: a convolution over one axis of images, which tf_keras accepts.
+UNDECLARED = frozenset({"dimension"})
 # What no edit gives back: rows that are gone, and with them which label is whose.
 HEAD = "from mutants.architectures import *\n\n\n"
 
@@ -413,4 +415,4 @@ def mutants(seed: int, each: int) -> list[Mutant]:
     return chosen
 
 
-__all__ = ["MEANT", "OPERATORS", "Mutant", "changes", "every", "mutants", "program"]
+__all__ = ["MEANT", "OPERATORS", "UNDECLARED", "Mutant", "changes", "every", "mutants", "program"]

@@ -20,7 +20,7 @@ import jupyter_tpushape as tpushape
 from jupyter_tpushape import Report
 
 from .harder import ORIGINALS
-from .mutations import MEANT, Mutant, program
+from .mutations import MEANT, UNDECLARED, Mutant, program
 
 RAISES, SILENT, HARMLESS = "raises", "silent", "harmless"
 KEEPS, DIFFERS, NOT_COMPARABLE = "keeps", "differs", "not comparable"
@@ -127,7 +127,8 @@ def run(mutant: Mutant, path: Path, keras: Any) -> tuple[str, str]:
         fit(model, given)
     except Exception as error:
         return RAISES, f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}"
-    why = "by design" if mutant.operator in MEANT else disagreement(model, given)
+    meant = MEANT if "Input(" in mutant.text else MEANT | UNDECLARED
+    why = "by design" if mutant.operator in meant else disagreement(model, given)
     return (SILENT, why) if why else (HARMLESS, "")
 
 
