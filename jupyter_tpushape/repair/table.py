@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .makers import (
+    against,
     angles,
     arrays,
     batching,
@@ -38,6 +39,7 @@ from .makers import (
     labels,
     layers,
     loops,
+    loss_order,
     mapped,
     masks,
     merged,
@@ -66,6 +68,7 @@ from .makers import (
     reversed_steps,
     rows,
     same_rows,
+    scaled,
     scope,
     seeds,
     selected,
@@ -401,6 +404,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "mask-shapes": (masks.ended,),
+    "mask-inverted": (masks.turned_round,),
     "rnn-states": (
         states.states_of_each,
         states.as_many_states,
@@ -512,6 +516,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "weights-outside": (outside.function_itself,),
     "unused-result": (unused.use_result,),
     "steps-reversed": (reversed_steps.turned_back,),
+    "rows-against-columns": (against.axis_kept,),
+    "vector-transposed": (against.in_pairs,),
+    "loss-arguments": (loss_order.in_its_order,),
+    "scaled-twice": (scaled.scaled_once,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
         unread.other_result,

@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .anew import note
 from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
@@ -236,6 +238,8 @@ class Hooks:
         call = recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
         if opaque and isinstance(getattr(layer, "input_dim", None), int) and recorder.graph is not None:
             call.values = _ids(framework, tensors)
+        if opaque and recorder.graph is not None:
+            call.values |= _triangle(framework, tensors)
         return call
 
     def symbolic(self, args: Any) -> bool:
@@ -335,3 +339,17 @@ def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]
     if values is None or not getattr(values, "size", 0) or values.dtype.kind not in "iu":
         return {}
     return {"ids": [int(values.min()), int(values.max())]}
+
+
+def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Which side of its diagonal a square attention mask shows, where the program makes it by itself."""
+    mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
+    values = framework.backend.known(mask) if mask is not None else None
+    if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
+        return {}
+    shown = values.reshape(-1, *values.shape[-2:])[0].astype(bool)
+    rows, columns = np.indices(shown.shape)
+    before, after = shown[rows > columns], shown[rows < columns]
+    if before.any() or not after.all():
+        return {}
+    return {"shows": "after and itself" if shown.diagonal().all() else "after"}

@@ -154,3 +154,26 @@ class RowsConvolvedAlone(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"({', '.join(self.names)})", self.names), Side(show_shape(self.shape))
+
+
+class LossOrder(Fact, frozen=True):
+    """A loss that is called with the predictions of ``model`` for its labels, and with the labels for its predictions.
+
+    ``constant``: the labels are numbers of the program's own. ``count``: how many losses of the line are called so; 0 if others are not.
+    """
+
+    loss: str
+    model: Who
+    shape: Shape
+    constant: bool = False
+    count: int = 1
+
+    def message(self) -> str:
+        second = "constants" if self.constant else "the labels"
+        return f"{self.loss} is called with the predictions of {named(self.model)} first and {second} second; it takes (y_true, y_pred)."
+
+    def why(self) -> str:
+        return "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+
+    def sides(self) -> Sides:
+        return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")
