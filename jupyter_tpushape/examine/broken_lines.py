@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Flow, Location, Shape, Who, syntax
+from ..flow.text import words
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, is_user_file
 from ..trace.raised import frames_of, innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 from ..trace.unknown import filled
+from .heard import hear
+from .heard_contracts import HeardNoPair
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,20 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
             if len(target.elts) != keeps and not any(isinstance(item, ast.Starred) for item in target.elts):
                 return len(target.elts), keeps
     return None
+
+
+def returned_alone(layer: Any, error: BaseException) -> tuple[str, str, Place] | None:
+    """A recurrent cell whose ``call`` returns a tensor where the layer takes an output and the states apart: its class, what it returns, and where."""
+    cell = getattr(layer, "cell", None)
+    call = getattr(inspect.unwrap(getattr(type(cell), "call", None) or len), "__code__", None)
+    if not hasattr(cell, "state_size") or call is None or not is_user_file(call.co_filename) or hear(words(error), HeardNoPair) is None:
+        return None
+    scope = scope_of(Place(call.co_filename, max((line for *_, line in call.co_lines() if line), default=call.co_firstlineno)))
+    returned = [item for item in ast.walk(scope) if isinstance(item, ast.Return)] if scope is not None else []
+    value = returned[0].value if len(returned) == 1 else None
+    if not isinstance(value, (ast.Name, ast.BinOp)):
+        return None
+    return type(cell).__name__, ast.unparse(value), Place(call.co_filename, returned[0].lineno)
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:

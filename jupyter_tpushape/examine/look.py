@@ -48,6 +48,7 @@ from .broken_lines import (
     first_row,
     last_call,
     paired,
+    returned_alone,
     scan_axis,
     scanned,
     scanned_inside,
@@ -95,6 +96,8 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
+            alone = returned_alone(failed.obj if failed is not None else None, error)
+            seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
             seen.evidence.facts["of_call"] = of_call(error, adapter)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)

@@ -320,6 +320,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "attention-shapes": (
+        masks.of_the_values,
         repeats.repeated_weight,
         expressions.positions_as_steps,
         operands.size_of_query,
@@ -406,6 +407,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "mask-shapes": (masks.ended,),
     "mask-inverted": (masks.turned_round,),
     "rnn-states": (
+        states.output_and_states,
         states.states_of_each,
         states.as_many_states,
         states.declared_states,
@@ -519,6 +521,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "rows-against-columns": (against.axis_kept,),
     "vector-transposed": (against.in_pairs,),
     "loss-arguments": (loss_order.in_its_order,),
+    "product-logical": (dtypes.counted,),
     "scaled-twice": (scaled.scaled_once,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (
@@ -793,6 +796,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     turned.same_length,
     heads.flatten_inside,
     classes.one_hot_inside,
+    dtypes.as_number,
+    dtypes.counted,
     dtypes.cast,
     classes.class_of_each,
     classes.class_before_flattening,

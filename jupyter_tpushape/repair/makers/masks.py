@@ -8,7 +8,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.observed import around
 from ...flow.syntax import called
+from ...rules.facts.layers import MaskAlone
 from ...rules.facts.masks import MaskApart, MaskInverted
+from ..edits.expression import IT
 from ..edits.statements import Statement
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of
@@ -50,6 +52,25 @@ def _of_output(call: ast.FunctionDef, mask: str) -> str:
     if len(parts) < 2 or not all(isinstance(one, ast.Slice) for one in parts[:2]) or ast.unparse(parts[0]) != ":":
         return ""
     return f"{mask}[:, {ast.unparse(parts[1])}]"
+
+
+@of(MaskAlone)
+def of_the_values(evidence: Evidence, finding: Finding, fact: MaskAlone) -> Made:
+    """The mask as that of the values, or of the query, whichever has as many steps."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.called)[:1] if node is not None else ():
+        masks = [word.value for call in line.around(ast.Call) for word in call.keywords if word.arg == "mask"]
+        for mask in masks if len(masks) == 1 else ():
+            yield (
+                f"Pass the mask as that of the values at line {mask.lineno}",
+                [line.edit(mask, f"[None, {IT}]")],
+                "Hidden steps of the values then get no attention.",
+            )
+            yield (
+                f"Pass the mask as that of the query at line {mask.lineno}",
+                [line.edit(mask, f"[{IT}, None]")],
+                "Hidden steps of the query then give zeros.",
+            )
 
 
 @of(MaskInverted)

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
+from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
@@ -48,6 +48,20 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
             [*edits, *wider],
             f"The forward and backward states have {units // 2} values each.",
         )
+
+
+@of(CellReturns)
+def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -> Made:
+    """The output once more as the new state, where the cell keeps one."""
+    for line in lines_at(evidence, fact.place)[:1]:
+        for item in line.around(ast.Return):
+            if item.value is not None and ast.unparse(item.value) == fact.value and item.lineno == line.raised.line:
+                again = fact.value if isinstance(item.value, ast.Name) else f"({fact.value})"
+                yield (
+                    f"Return {fact.value} and [{fact.value}] at line {item.lineno}",
+                    [line.edit(item.value, f"{again}, [{again}]")],
+                    "The first is the output of a step, the list has the states for the next one.",
+                )
 
 
 @of(States)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, Location, Shape, Side, Sides, Who, show_shape
 from ..words import count, listed, named, pair, shapes_listed
 
 
@@ -162,6 +162,24 @@ class CellUnpacks(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(count(self.wanted, "state")), Side(count(self.declared, "state"))
+
+
+class CellReturns(Fact, frozen=True):
+    """The cell of a recurrent layer, of the class ``cell``, returns ``value`` alone at ``place``."""
+
+    layer: Who
+    cell: str
+    value: str
+    place: Location | None = None
+
+    def message(self) -> str:
+        return f"{self.cell}.call returns {self.value} alone, but {named(self.layer)} takes two things from its cell: the output and the new states."
+
+    def why(self) -> str:
+        return f"A cell returns a pair, also where both are the same tensor: return {self.value}, [{self.value}]. The list has one entry for each entry of state_size."
+
+    def sides(self) -> Sides:
+        return Side("output, states"), Side("output")
 
 
 class StatesToo(Fact, frozen=True):
