@@ -207,6 +207,20 @@ def returned_alone(layer: Any, error: BaseException) -> tuple[str, str, Place] |
     return type(cell).__name__, ast.unparse(value), Place(call.co_filename, returned[0].lineno)
 
 
+def taped_lines(step: Any) -> list[tuple[int, int]]:
+    """The first and last lines of the blocks of a training step that a tape records."""
+    code = getattr(inspect.unwrap(step), "__code__", None)
+    if code is None or not is_user_file(code.co_filename):
+        return []
+    scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+    blocks = [node for node in ast.walk(scope) if isinstance(node, ast.With)] if scope is not None else []
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in blocks
+        if any(syntax.called(item.context_expr) == "GradientTape" for item in node.items)
+    ]
+
+
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
     """The batch of a training step, by its name, and the line that reads it by ``[0]``."""
     code = getattr(inspect.unwrap(step), "__code__", None)

@@ -53,6 +53,7 @@ from .broken_lines import (
     scanned,
     scanned_inside,
     states_taken,
+    taped_lines,
     traced_argument,
     uncalled,
     unpacked,
@@ -348,6 +349,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["own_loss"] = location(defined(type(model).compute_loss))
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
+        facts["taped"] = taped_lines(type(model).train_step)
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)

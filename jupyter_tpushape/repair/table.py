@@ -45,6 +45,7 @@ from .makers import (
     merged,
     merging,
     meshes,
+    modes,
     names,
     numbers,
     older,
@@ -522,6 +523,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "vector-transposed": (against.in_pairs,),
     "loss-arguments": (loss_order.in_its_order,),
     "product-logical": (dtypes.counted,),
+    "training-mode": (modes.in_training,),
     "scaled-twice": (scaled.scaled_once,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (

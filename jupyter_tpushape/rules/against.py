@@ -18,7 +18,7 @@ def loss(y, p):
     return table - tf.math.log(tf.reduce_sum(tf.exp(table), axis=1%s))
 """
 AGAINST = rule(
-    "rows-against-columns", "Values of rows meet columns", severity="silent", source="the axis of the reduction, and how shapes are broadcast",
+    "rows-against-columns", "Values of rows are combined with columns", severity="silent", source="the axis of the reduction, and how shapes are broadcast",
     fails=sequential("L.Dense(4)", loss="loss", more=_PAIRS % ""), passes=sequential("L.Dense(4)", loss="loss", more=_PAIRS % ", keepdims=True"),
     doc="""Reported if a square table is combined with what a reduction over its last axis gives without that axis, and the two come from the same table. A
 reduction over the first axis gives one value for each column, and is not reported.""",
@@ -67,7 +67,7 @@ def rows_against_columns(evidence: Evidence) -> Iterator[Finding]:
             continue
         reduced = _reduction(evidence, vector)
         if reduced is not None and _related(evidence, table, evidence.flow.into(reduced.id)[0]):
-            fact = RowsAgainstColumns(Who.of(reduced), Who.of(node), shape, vector.spec.shape or ())
+            fact = RowsAgainstColumns(Who.of(reduced), Who.of(node), shape, shape[1:])
             yield Finding.of(AGAINST.id, "silent", fact, (node.id, reduced.id), (vector.id,), reduced.called or node.called)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Edge, Finding, Location, Node, Who
 from ..trace.axes import recurs
 from .compared import as_it_came
 from .facts.masks import MaskInverted
@@ -28,8 +28,8 @@ INVERTED = rule(
     "mask-inverted", "A mask is true where steps are hidden", severity="silent",
     source="keras.layers.MultiHeadAttention: 1 indicates attention and 0 indicates no attention; masks of RNN layers: True is used",
     fails=_PADDED % "equal", passes=_PADDED % "not_equal",
-    doc="""Reported for attention layers and recurrent layers of Keras. The mask compares the ids that an `Embedding` looks up with one number and is true where
-they are equal, or it is a square mask that shows only steps after the diagonal, in an attention of a sequence to itself.""",
+    doc="""Reported for attention layers and recurrent layers of Keras. There are two cases. The mask compares the ids that an `Embedding` looks up with
+one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.""",
 )  # fmt: skip
 # What leaves a mask the mask that it is; of several that are joined, each is one.
 _PASSES = frozenset({
@@ -41,7 +41,8 @@ _TURNS = frozenset({"LogicalNot", "Sub"})
 @check(order=42)
 def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
     """Layers that read a mask of the padding, or of what follows."""
-    flow, told = evidence.flow, set()
+    flow = evidence.flow
+    told: set[Location | str | None] = set()
     for node in flow.nodes if not evidence.where else ():
         if node.kind != "layer" or not (node.op in ATTENTIONS or recurs(node)):
             continue

@@ -78,6 +78,6 @@ def _product(evidence: Evidence, node: Node) -> LogicalProduct | None:
     numbers = [at for at, dtype in enumerate(came) if dtype.startswith(("float", "bfloat", "int"))]
     made = [flow.node(edge.target) for edge in flow.out_of(node.id)]
     gives = {edge.spec.dtype for one in made if one.op == "Cast" and one.called == node.called for edge in flow.out_of(one.id)}
-    if "bool" not in came or len(numbers) != 1 or gives != {"bool"}:
+    if "bool" not in came or len(numbers) != 1 or not gives <= {"bool"} or all(one.op != "Cast" for one in made):
         return None
     return LogicalProduct(Who.of(node), came[numbers[0]], numbers[0])

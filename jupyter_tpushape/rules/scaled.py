@@ -21,7 +21,7 @@ TWICE = rule(
     "scaled-twice", "Values are scaled that were scaled before", severity="silent", source="the sampled values, and the layer's scale",
     fails=_PICTURES % "255", passes=_PICTURES % "1",
     doc="""Reported if a `Rescaling` layer that divides by 100 or more receives values between -1 and 1: those of the data, or of another such layer. Data of
-whole numbers, such as zeros that stand for pictures, is not reported.""",
+integers, such as zeros in place of pictures, is not reported.""",
 )  # fmt: skip
 # Pixels have 256 values; a layer that divides by less than this may be made for something else.
 _LARGE = 100

@@ -238,8 +238,10 @@ class Hooks:
         call = recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
         if opaque and isinstance(getattr(layer, "input_dim", None), int) and recorder.graph is not None:
             call.values = _ids(framework, tensors)
-        if opaque and recorder.graph is not None:
-            call.values |= _triangle(framework, tensors)
+        if recorder.graph is not None:
+            call.training = kwargs.get("training")
+            if opaque:
+                call.values |= _triangle(framework, tensors) | _resting(framework, call)
         return call
 
     def symbolic(self, args: Any) -> bool:
@@ -353,3 +355,19 @@ def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str,
     if before.any() or not after.all():
         return {}
     return {"shows": "after and itself" if shown.diagonal().all() else "after"}
+
+
+# What a layer has that works otherwise in training: statistics of the data, or a share or strength of noise.
+_IN_TRAINING = ("moving_mean", "rate", "stddev")
+
+
+def _resting(framework: Framework, call: Call) -> dict[str, Any]:
+    """Whether a layer that works otherwise in training is called as for a prediction: nobody around it has said that this is training."""
+    changes = any(getattr(call.obj, name, None) is not None for name in _IN_TRAINING)
+    trains = changes and getattr(call.obj, "trainable", False) and framework.builtin(call.obj)
+    around: Call | None = call
+    while around is not None and trains:
+        if around.training is not None:
+            return {}
+        around = around.parent
+    return {"resting": True} if trains else {}

@@ -24,7 +24,7 @@ def axis_kept(evidence: Evidence, finding: Finding, fact: RowsAgainstColumns) ->
                 yield (
                     f"Set keepdims=True on {ast.unparse(call.func)} at line {call.lineno}",
                     [line.more(call, "keepdims=True")],
-                    "Each row then meets its own value.",
+                    "Each row is then combined with its own value.",
                 )
 
 
@@ -46,7 +46,7 @@ def in_pairs(evidence: Evidence, finding: Finding, fact: VectorTransposed) -> Ma
                 yield (
                     f"Compare all pairs at line {call.lineno}: {of_name}[:, None] with {of_name}[None, :]",
                     [line.edit(other, f"{IT}[:, None]"), line.edit(call, f"{of_name}[None, :]")],
-                    "Each value then meets every other one.",
+                    "Each value is then compared with every other one.",
                 )
 
 

@@ -75,7 +75,7 @@ def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
             layers = argument(call, "layers", ["layers"]) if called(call) == "Sequential" else None
             if isinstance(layers, ast.List) and layers.elts:
                 yield (
-                    f"Begin {fact.layer.name} with an Input of shape ({shape}{',' if len(fact.wanted) == 2 else ''})",
+                    f"Start {fact.layer.name} with an Input of shape ({shape}{',' if len(fact.wanted) == 2 else ''})",
                     [
                         line.edit(
                             layers.elts[0], f"{MODULE}.Input(({shape}{',' if len(fact.wanted) == 2 else ''})), {IT}", evidence.framework

@@ -42,8 +42,8 @@ class VectorTransposed(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "A transpose of a tensor with one axis changes nothing, so each value meets only itself. For all pairs, one of the two needs an axis "
-            "behind and the other one an axis in front."
+            "A transpose of a tensor with one axis changes nothing, so each value is compared only with itself. For all pairs, add "
+            "an axis at the end of one of the two and at the start of the other one."
         )
 
     def sides(self) -> Sides:

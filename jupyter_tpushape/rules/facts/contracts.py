@@ -370,7 +370,7 @@ class InnerDoor(Fact, frozen=True):
         if self.source is None and self.reshaped:
             return f"Both shapes have {elements(self.wanted[1:])} values per sample, but the model accepts only the shape that it declares."
         if self.built:
-            return "A Sequential model without an Input takes the shape of its first call for its declaration. Begin it with an Input whose sizes are None where they vary."
+            return "A Sequential model without an Input takes the shape of its first call for its declaration. Start it with an Input whose sizes are None where they vary."
         if self.source is None:
             return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source

@@ -298,7 +298,7 @@ class MaskAlone(Fact, frozen=True):
         return f"{named(self.layer)} receives one mask, but takes a list of two: [query_mask, value_mask]."
 
     def why(self) -> str:
-        return "The first one hides steps of the result, the second one steps of the values. None stands for a mask that is not needed: mask=[None, value_mask]."
+        return "The first one hides steps of the result, the second one steps of the values. Use None for a mask that is not needed: mask=[None, value_mask]."
 
     def sides(self) -> Sides:
         return Side("[query_mask, value_mask]"), Side(show_shape(self.shape))

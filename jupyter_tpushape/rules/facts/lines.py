@@ -49,7 +49,7 @@ class LogicalProduct(Fact, frozen=True):
         return f"The product{placed(self.node)} multiplies a {self.dtype} tensor by a tensor of bool, so its result is bool and the numbers are lost."
 
     def why(self) -> str:
-        return "With a tensor of bool, TensorFlow multiplies whole numbers and turns the result into true and false. Cast the bools first: cast(mask, x.dtype)."
+        return "With a tensor of bool, TensorFlow multiplies integers and turns the result into true and false. Cast the bools first: cast(mask, x.dtype)."
 
     def sides(self) -> Sides:
         return Side(self.dtype), Side("bool")
