@@ -75,6 +75,7 @@ from .makers import (
     selected,
     sequences,
     shifted,
+    sizes_missing,
     sliced,
     stacked,
     states,
@@ -688,6 +689,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "normalized-over-batch": (operations.features_axis,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        sizes_missing.one_feature,
         trackers.own_metrics,
         calls.without_wrapper,
         meshes.axis_names,

@@ -55,6 +55,25 @@ class LogicalProduct(Fact, frozen=True):
         return Side(self.dtype), Side("bool")
 
 
+class SizeMissing(Fact, frozen=True):
+    """An expression of the program reads axis ``axis`` of ``name``, an array of ``shape`` that has no such axis."""
+
+    name: str
+    shape: Shape
+    axis: int
+
+    def message(self) -> str:
+        return f"`{self.name}.shape[{self.axis}]` asks for axis {self.axis} of {self.name}, which has shape {show_shape(self.shape)}: axes 0 to {len(self.shape) - 1}."
+
+    def why(self) -> str:
+        if self.axis != len(self.shape):
+            return "Read an axis that the array has, or give the array the axes that the model expects."
+        return f"If each value is to have one feature, or each pixel one channel, add that axis to the data: {self.name}[..., np.newaxis]."
+
+    def sides(self) -> Sides:
+        return Side(f"at least {self.axis + 1} axes"), Side(show_shape(self.shape))
+
+
 class LossOfModel(Fact, frozen=True):
     """An expression of the program, ``text``, gives a tensor of the graph to ``add_loss`` of a finished model."""
 
