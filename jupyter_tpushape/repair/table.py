@@ -65,6 +65,7 @@ from .makers import (
     read_sizes,
     repeats,
     reshapes,
+    resized_labels,
     restored,
     reversed_steps,
     rows,
@@ -525,6 +526,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "loss-arguments": (loss_order.in_its_order,),
     "product-logical": (dtypes.counted,),
     "training-mode": (modes.in_training,),
+    "labels-interpolated": (resized_labels.nearest,),
     "scaled-twice": (scaled.scaled_once,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (

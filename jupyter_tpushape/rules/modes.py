@@ -44,18 +44,18 @@ def training_mode(evidence: Evidence) -> Iterator[Finding]:
     ends = [node for node in flow.nodes if node.op == "GradientTape.gradient"]
     used = {one.id for end in ends for one in ancestors(evidence, end.id)}
     awake = {node.name for node in flow.nodes if not node.config.get("resting")}
-    found: dict[str, list[Node]] = {}
+    found: dict[int, tuple[Node, list[Node]]] = {}
     for node in flow.nodes:
         if node.config.get("resting") and _changes(node) and node.id in used and node.name not in awake:
-            found.setdefault(_outermost(evidence, node).id, []).append(node)
-    for top, layers in found.items():
-        model = flow.node(top)
-        line = model.called.line if model.called is not None else 0
+            model = _outermost(evidence, node)
+            # One line may call a model twice.
+            found.setdefault(model.called.line if model.called is not None else 0, (model, []))[1].append(node)
+    for line, (model, layers) in found.items():
         if any(first <= line <= last for first, last in taped):
             normalizes = any(node.op == "BatchNormalization" for node in layers)
             names = tuple(dict.fromkeys(node.name for node in layers))
             yield Finding.of(
-                MODE.id, "silent" if normalizes else "note", Resting(Who.of(model), names, normalizes), (top,), location=model.called
+                MODE.id, "silent" if normalizes else "note", Resting(Who.of(model), names, normalizes), (model.id,), location=model.called
             )
 
 

@@ -21,9 +21,10 @@ def in_training(evidence: Evidence, finding: Finding, fact: Resting) -> Made:
             if ast.unparse(call.func) == "self" or (isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self")
         ]
         calls = [call for call in objects if not any(word.arg in ("training", None) for word in call.keywords)]
-        for call in calls:
+        if calls:
+            whose = ", ".join(dict.fromkeys(ast.unparse(call.func) for call in calls))
             yield (
-                f"Pass training=True to {ast.unparse(call.func)} at line {call.lineno}",
-                [line.more(call, "training=True")],
+                f"Pass training=True to {whose} at line {calls[0].lineno}",
+                [line.more(call, "training=True") for call in calls],
                 "Its layers then work as in training.",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Side, Sides, Who
-from ..words import listed, named, placed
+from ..words import count, listed, named, placed
 
 
 class Resting(Fact, frozen=True):
@@ -14,7 +14,10 @@ class Resting(Fact, frozen=True):
     normalizes: bool
 
     def message(self) -> str:
-        return f"train_step calls {named(self.model)}{placed(self.model)} without training=True, so {listed(self.layers)} {'works' if len(self.layers) == 1 else 'work'} as in a prediction."
+        more = len(self.layers) - 2
+        names = listed(self.layers) if more <= 1 else f"{', '.join(self.layers[:2])} and {count(more, 'more layer')}"
+        work = "works" if len(self.layers) == 1 else "work"
+        return f"train_step calls {named(self.model)}{placed(self.model)} without training=True, so {names} {work} as in a prediction."
 
     def why(self) -> str:
         if self.normalizes:
