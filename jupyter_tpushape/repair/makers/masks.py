@@ -57,20 +57,21 @@ def _of_output(call: ast.FunctionDef, mask: str) -> str:
 @of(MaskAlone)
 def of_the_values(evidence: Evidence, finding: Finding, fact: MaskAlone) -> Made:
     """The mask as that of the values, or of the query, whichever has as many steps."""
-    node = evidence.failed
-    for line in lines_at(evidence, node.called)[:1] if node is not None else ():
+    node, size = evidence.failed, (fact.shape or (None, None))[-1]
+    steps = [(one.spec.shape or (None, None))[1] for one in evidence.given if one.label != "mask" and len(one.spec.shape or ()) > 2]
+    for line in lines_at(evidence, node.called)[:1] if node is not None and len(steps) > 1 else ():
         masks = [word.value for call in line.around(ast.Call) for word in call.keywords if word.arg == "mask"]
         for mask in masks if len(masks) == 1 else ():
-            yield (
-                f"Pass the mask as that of the values at line {mask.lineno}",
-                [line.edit(mask, f"[None, {IT}]")],
-                "Hidden steps of the values then get no attention.",
-            )
-            yield (
-                f"Pass the mask as that of the query at line {mask.lineno}",
-                [line.edit(mask, f"[{IT}, None]")],
-                "Hidden steps of the query then give zeros.",
-            )
+            if size in (steps[1], None):
+                edit = line.edit(mask, f"[None, {IT}]")
+                yield (
+                    f"Pass the mask as that of the values at line {mask.lineno}",
+                    [edit],
+                    "Hidden steps of the values then get no attention.",
+                )
+            if size in (steps[0], None):
+                edit = line.edit(mask, f"[{IT}, None]")
+                yield f"Pass the mask as that of the query at line {mask.lineno}", [edit], "Hidden steps of the query then give zeros."
 
 
 @of(MaskInverted)
