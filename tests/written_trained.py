@@ -100,6 +100,13 @@ def load(x, y):
     return x, tf.cast(y, tf.int32)
 """
 _CLASSES = "np.random.default_rng(0).integers(0, 3, (8, 16, 16, 1)).astype('uint8')"
+_CODER = """
+a, b = keras.Input((5, 3)), keras.Input((4, 3))
+{encoder}
+y = L.LSTM(8)(b, initial_state={states})
+model = keras.Model([a, b], L.Dense(1)(y))
+"""
+_SEQUENCES = f"tf.data.Dataset.from_tensor_slices((({rows(8, 5, 3)}, {rows(8, 4, 3)}), {rows(8, 1)})).batch(4)"
 
 TRAINED: dict[str, tuple[str, Own]] = {
     "a step that calls its model as for a prediction": ("training-mode", Own(
@@ -182,6 +189,14 @@ model = keras.Sequential([keras.Input((windows.shape[1], windows.shape[2])), L.L
         (("    model = keras.Sequential([keras.Input((windows.shape[1], windows.shape[2])), L.LSTM(4), L.Dense(1)])",
           "    model = keras.Sequential([keras.Input((windows.shape[1], 1)), L.LSTM(4), L.Dense(1)])"),
          (f"    return windows, {rows(8, 1)}", f"    return np.expand_dims(windows, 2), {rows(8, 1)}")))),
+    "states of an LSTM in each other's place": ("states-exchanged", Own(model_of(
+        _CODER.format(encoder="out, h, c = L.LSTM(8, return_state=True)(a)", states="[c, h]"), _SEQUENCES),
+        (("    y = L.LSTM(8)(b, initial_state=[c, h])", "    y = L.LSTM(8)(b, initial_state=[h, c])"),))),
+    "states of both directions in another order": ("states-exchanged", Own(model_of(_CODER.format(
+        encoder="out, fh, bh, fc, bc = L.Bidirectional(L.LSTM(4, return_state=True))(a)",
+        states="[L.concatenate([fh, bh]), L.concatenate([fc, bc])]"), _SEQUENCES),
+        (("    out, fh, bh, fc, bc = L.Bidirectional(L.LSTM(4, return_state=True))(a)",
+          "    out, fh, fc, bh, bc = L.Bidirectional(L.LSTM(4, return_state=True))(a)"),))),
     "classes that are resized by interpolation": ("labels-interpolated", Own(model_of("""
 i = keras.Input((8, 8, 3))
 model = keras.Model(i, L.Conv2D(3, 1, activation="softmax")(i))

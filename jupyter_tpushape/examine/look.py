@@ -277,6 +277,7 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced, adapter, seen.recorder)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.facts["places"] = assembler.places
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     if traced.error is not None:

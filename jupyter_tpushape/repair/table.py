@@ -527,6 +527,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "product-logical": (dtypes.counted,),
     "training-mode": (modes.in_training,),
     "labels-interpolated": (resized_labels.nearest,),
+    "states-exchanged": (states.in_their_order,),
     "scaled-twice": (scaled.scaled_once,),
     "no-gradient": (unread_names.predictions_unread,),
     "label-rank": (

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States
+from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
@@ -48,6 +48,26 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
             [*edits, *wider],
             f"The forward and backward states have {units // 2} values each.",
         )
+
+
+@of(StatesExchanged)
+def in_their_order(evidence: Evidence, finding: Finding, fact: StatesExchanged) -> Made:
+    """The two states in the other order; of both directions, the names of the second and third state in each other's place."""
+    if fact.two_ways and fact.places == ((1, 2), (3, 4)):
+        for line in lines_at(evidence, fact.giver.called)[:1]:
+            for item in line.around(ast.Assign):
+                names = listed(item.targets[0])
+                if len(names) == 5 and all(isinstance(one, ast.Name) for one in names):
+                    yield (
+                        f"Swap {ast.unparse(names[2])} and {ast.unparse(names[3])} where they are unpacked at line {item.lineno}",
+                        line.swap(names[2], names[3]),
+                        "The second result is h of the forward layer, and the third one is its c.",
+                    )
+    for line in lines_at(evidence, fact.layer.called)[:1] if len(fact.places) == 2 and not fact.two_ways else ():
+        for call in line.around(ast.Call):
+            given = listed(argument(call, "initial_state", []))
+            if len(given) == 2:
+                yield f"Swap the two states at line {given[0].lineno}", line.swap(given[0], given[1]), "An LSTM takes h first and c second."
 
 
 @of(CellReturns)

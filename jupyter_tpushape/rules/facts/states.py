@@ -182,6 +182,29 @@ class CellReturns(Fact, frozen=True):
         return Side("output, states"), Side("output")
 
 
+class StatesExchanged(Fact, frozen=True):
+    """``layer`` starts with states of ``giver`` in the wrong order. ``places``: which results of the giver each state is made of.
+
+    ``two_ways``: the giver runs in both directions, and its results are the output, h and c forwards, h and c backwards.
+    """
+
+    layer: Who
+    giver: Who
+    places: tuple[tuple[int, ...], ...]
+    two_ways: bool
+
+    def message(self) -> str:
+        return f"{named(self.layer)} expects the states [h, c], but receives h and c of {named(self.giver)} in the wrong order."
+
+    def why(self) -> str:
+        if self.two_ways:
+            return "Bidirectional returns the output, then h and c of the forward layer, then h and c of the backward layer. Join h with h and c with c."
+        return "An LSTM with return_state returns the output, then h, then c. Both have the same shape, so no error is raised."
+
+    def sides(self) -> Sides:
+        return Side("[h, c]"), Side(", ".join("+".join("hc"[(one - 1) % 2] for one in places) for places in self.places))
+
+
 class StatesToo(Fact, frozen=True):
     """``layer`` expects one tensor, but ``giver`` returns its output and its states, ``given`` tensors in total."""
 
