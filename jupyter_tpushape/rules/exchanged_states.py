@@ -24,8 +24,8 @@ EXCHANGED = rule(
     "states-exchanged", "The two states of an LSTM are exchanged", severity="silent",
     source="keras.layers.LSTM: return_state gives the output, h and c; initial_state takes [h, c]; Bidirectional gives h and c of each direction in turn",
     fails=_CODER % "c, h", passes=_CODER % "h, c",
-    doc="""Reported if the first initial state of an LSTM is a second state (c) of another one, or the second one is a first state (h), also where the states of
-several layers or directions were joined. States that went through a layer with weights are not reported.""",
+    doc="""Reported if the first initial state of an LSTM is a second state (c) of another one, or if the second one is a first state (h). The states
+of several layers or directions may have been joined before. States that went through a layer with weights are not reported.""",
 )  # fmt: skip
 
 

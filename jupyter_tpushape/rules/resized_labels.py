@@ -1,4 +1,4 @@
-"""Class numbers that a pipeline resizes by interpolation."""
+"""Class indices that a pipeline resizes by interpolation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def data():
     return tf.data.Dataset.from_tensor_slices((x, y)).map(load).batch(4)
 """
 RESIZED = rule(
-    "labels-interpolated", "Class numbers are resized by interpolation", severity="silent", source="tf.image.resize: method=ResizeMethod.BILINEAR is the default",
+    "labels-interpolated", "Class indices are resized by interpolation", severity="silent", source="tf.image.resize: method=ResizeMethod.BILINEAR is the default",
     fails=_MASKS % "", passes=_MASKS % ", method='nearest'",
     doc="""Reported for labels of a sparse crossentropy that the last function of a `tf.data` pipeline resizes by a method other than the nearest neighbor.""",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -343,10 +344,17 @@ def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]
     return {"ids": [int(values.min()), int(values.max())]}
 
 
+# Larger masks are not worked out.
+_MOST_OF_A_MASK = 1 << 22
+
+
 def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
     """Which side of its diagonal a square attention mask shows, where the program makes it by itself."""
     mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
-    values = framework.backend.known(mask) if mask is not None else None
+    sizes = framework.spec(mask).shape if mask is not None else None
+    if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
+        return {}
+    values = framework.backend.known(mask)
     if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
         return {}
     shown = values.reshape(-1, *values.shape[-2:])[0].astype(bool)

@@ -1,4 +1,4 @@
-"""Candidates for class numbers that are resized by interpolation."""
+"""Candidates for class indices that are resized by interpolation."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ class LogicalOperand(Fact, frozen=True):
     text: str
 
     def message(self) -> str:
-        return f"`{self.text}` calculates with {self.operand}, which is a tensor of bool."
+        return f"`{self.text}` calculates with {self.operand}, whose dtype is bool."
 
     def why(self) -> str:
-        return f"TensorFlow does not convert true and false to 1 and 0. Cast it: cast({self.operand}, 'float32')."
+        return f"True and false are not converted to 1 and 0 here. Cast it: cast({self.operand}, 'float32')."
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("bool")

@@ -158,7 +158,7 @@ class RowsConvolvedAlone(Fact, frozen=True):
 
 
 class LabelsInterpolated(Fact, frozen=True):
-    """``function`` of the pipeline resizes the class numbers at ``path`` by interpolation, in ``line``; 0 if that is unknown. ``loss`` reads them."""
+    """``function`` of the pipeline resizes the class indices at ``path`` by interpolation, in ``line``; 0 if that is unknown. ``loss`` reads them."""
 
     function: str
     path: KeyPath
@@ -167,7 +167,7 @@ class LabelsInterpolated(Fact, frozen=True):
 
     def message(self) -> str:
         where = f" at line {self.line}" if self.line else ""
-        return f"{self.function}{where} resizes the class numbers {show(self.path)} by interpolation, but {self.loss} reads each one as a class."
+        return f"{self.function}{where} resizes the class indices {show(self.path)} by interpolation, but {self.loss} reads each one as a class."
 
     def why(self) -> str:
         return "Between classes 1 and 5, an interpolation gives 2, 3 and 4, which are other classes. Resize labels with method='nearest'."
