@@ -365,8 +365,8 @@ def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str,
     return {"shows": "after and itself" if shown.diagonal().all() else "after"}
 
 
-# What a layer has that works otherwise in training: statistics of the data, or a share or strength of noise.
-_IN_TRAINING = ("moving_mean", "rate", "stddev")
+# What a layer has, built or not, that works otherwise in training: the momentum of its statistics, or a share or strength of noise.
+_IN_TRAINING = ("momentum", "rate", "stddev")
 
 
 def _resting(framework: Framework, call: Call) -> dict[str, Any]:
