@@ -33,6 +33,7 @@ from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
+from written_trained import TRAINED
 from written_unread import UNREAD
 from written_unused import UNUSED
 from written_widths import WIDTHS
@@ -70,6 +71,7 @@ PROGRAMS = {
     **UNUSED,
     **RESTORED,
     **ENTRIES,
+    **TRAINED,
 }
 
 

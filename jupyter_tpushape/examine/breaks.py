@@ -102,6 +102,10 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
     facts["breaking"] = breaking_layer(adapter, error)
+    facts["undeclared"] = [
+        model.name for model, layers in seen.recorder.sequences if layers and not isinstance(layers[0], (adapter.InputLayer, adapter.Model))
+        and not adapter.is_tensor(layers[0])
+    ]  # fmt: skip
     facts["last"] = last_call(seen.recorder, assembler.flow, assembler.ids, line)
     variable, raised = hear(words(error), HeardVariable), raised_at(error, adapter)
     # JAX says the same of a Keras variable and of a symbolic tensor.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Flow, Location, Shape, Who, syntax
+from ..flow.text import words
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, is_user_file
@@ -17,6 +18,8 @@ from ..trace.raised import frames_of, innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 from ..trace.unknown import filled
 from ..trace.whose import attribute
+from .heard import hear
+from .heard_contracts import HeardNoPair
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,34 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
             if len(target.elts) != keeps and not any(isinstance(item, ast.Starred) for item in target.elts):
                 return len(target.elts), keeps
     return None
+
+
+def returned_alone(layer: Any, error: BaseException) -> tuple[str, str, Place] | None:
+    """A recurrent cell whose ``call`` returns a tensor where the layer takes an output and the states apart: its class, what it returns, and where."""
+    cell = getattr(layer, "cell", None)
+    call = getattr(inspect.unwrap(getattr(type(cell), "call", None) or len), "__code__", None)
+    if not hasattr(cell, "state_size") or call is None or not is_user_file(call.co_filename) or hear(words(error), HeardNoPair) is None:
+        return None
+    scope = scope_of(Place(call.co_filename, max((line for *_, line in call.co_lines() if line), default=call.co_firstlineno)))
+    returned = [item for item in ast.walk(scope) if isinstance(item, ast.Return)] if scope is not None else []
+    value = returned[0].value if len(returned) == 1 else None
+    if not isinstance(value, (ast.Name, ast.BinOp)):
+        return None
+    return type(cell).__name__, ast.unparse(value), Place(call.co_filename, returned[0].lineno)
+
+
+def taped_lines(step: Any) -> list[tuple[int, int]]:
+    """The first and last lines of the blocks of a training step that a tape records."""
+    code = getattr(inspect.unwrap(step), "__code__", None)
+    if code is None or not is_user_file(code.co_filename):
+        return []
+    scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+    blocks = [node for node in ast.walk(scope) if isinstance(node, ast.With)] if scope is not None else []
+    return [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in blocks
+        if any(syntax.called(item.context_expr) == "GradientTape" for item in node.items)
+    ]
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:

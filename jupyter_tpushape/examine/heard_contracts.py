@@ -26,6 +26,29 @@ class HeardRefusedDtype(Heard, frozen=True):
     allowed: tuple[str, ...]
 
 
+class HeardNoPair(Heard, frozen=True):
+    """A tensor was to be taken apart as if it were a pair."""
+
+
+_NO_PAIR = re.compile(r"Iterating over a symbolic|(?:not enough|too many) values to unpack \(expected 2|cannot unpack non-iterable")
+
+
+@reads
+def _no_pair(text: str) -> Iterator[Heard]:
+    if _NO_PAIR.search(text):
+        yield HeardNoPair()
+
+
+class HeardMaskList(Heard, frozen=True):
+    """An attention layer was given one mask where it takes a list of two."""
+
+
+@reads
+def _mask_list(text: str) -> Iterator[Heard]:
+    if "mask must be a list, namely [query_mask, value_mask]" in text:
+        yield HeardMaskList()
+
+
 class HeardWeight(Heard, frozen=True):
     """A weight of shape ``wanted`` was to be set to an array of ``given``."""
 

@@ -48,10 +48,12 @@ from .broken_lines import (
     first_row,
     last_call,
     paired,
+    returned_alone,
     scan_axis,
     scanned,
     scanned_inside,
     states_taken,
+    taped_lines,
     traced_argument,
     uncalled,
     unpacked,
@@ -95,6 +97,8 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
+            alone = returned_alone(failed.obj if failed is not None else None, error)
+            seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
@@ -274,6 +278,7 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced, adapter, seen.recorder)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.facts["places"] = assembler.places
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     if traced.error is not None:
@@ -346,6 +351,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["own_loss"] = location(defined(type(model).compute_loss))
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
+        facts["taped"] = taped_lines(type(model).train_step)
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)

@@ -11,7 +11,6 @@ from ..trace.locations import defined, location
 from ..trace.ran import Run
 from .breaks import along, beyond, redrawn, scaled, untrained
 from .program import Examined
-from .state_order import crossed
 from .unused_results import unused_results
 
 
@@ -41,7 +40,6 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
-        evidence.facts["crossed_states"] = crossed(seen)
         evidence.facts["outside"] = [seen.call_ids[id(one)] for one in traced.outside if id(one) in seen.call_ids]
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)

@@ -112,7 +112,8 @@ def reduced_steps(evidence: Evidence, y: Shape, predictions: Edge) -> Node | Non
     return None
 
 
-def _observed(evidence: Evidence, path: KeyPath | None) -> list[Any]:
+def seen_at(evidence: Evidence, path: KeyPath | None) -> list[Any]:
+    """What was seen at a leaf of the data, batch by batch."""
     sampled = getattr(evidence.sample, "sampled", ())
     part = ("x", "y", "weight").index(str(path[0])) if path else 1
     return [value for drawn in sampled for at, value in flatten(drawn[part], path[0] if path else "y") if at == path]
@@ -120,7 +121,7 @@ def _observed(evidence: Evidence, path: KeyPath | None) -> list[Any]:
 
 def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
     """Whether the observed labels are one-hot vectors of every class but class 0, each seen often enough to tell."""
-    seen = _observed(evidence, path)
+    seen = seen_at(evidence, path)
     stats = stats_of(seen) if seen else None
     if stats is None or not stats.one_hot:
         return False
@@ -130,7 +131,7 @@ def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
 
 def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
     """Whether the observed labels are one-hot vectors of the values, 0 and 1, of one-hot vectors."""
-    seen = _observed(evidence, path)
+    seen = seen_at(evidence, path)
     if not seen or any(value.ndim < 3 for value in seen):
         return False
     outer, inner = stats_of(seen), stats_of([value.argmax(-1) for value in seen])
@@ -139,7 +140,7 @@ def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
 
 def lists_classes(evidence: Evidence, path: KeyPath | None, classes: int) -> bool:
     """Whether each observed label is a row of different class numbers, all of them below the number of classes."""
-    seen = _observed(evidence, path)
+    seen = seen_at(evidence, path)
     if not seen or any(value.ndim != 2 or value.dtype.kind not in "iu" or not value.size for value in seen):
         return False
     inside = all(value.min() >= 0 and value.max() < classes for value in seen)
@@ -149,9 +150,9 @@ def lists_classes(evidence: Evidence, path: KeyPath | None, classes: int) -> boo
 
 def copied_from(evidence: Evidence, path: KeyPath | None) -> str:
     """The input whose observed values the labels are."""
-    labels = _observed(evidence, path)
+    labels = seen_at(evidence, path)
     for name, _ in evidence.x if labels else ():
-        inputs = _observed(evidence, name)
+        inputs = seen_at(evidence, name)
         if len(inputs) == len(labels) and all(np.array_equal(one, other) for one, other in zip(inputs, labels, strict=True)):
             return show(name)
     return ""

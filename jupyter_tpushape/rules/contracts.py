@@ -54,9 +54,10 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
+from .facts.states import CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
+from .logical import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
 from .ragged import not_dense
@@ -218,6 +219,8 @@ def _cell(at: Break) -> Explained:
     said, counted = hear(at.node.failure, HeardLoopState), hear(at.node.failure, HeardStateCount)
     if counted is not None and at.node.op == "RNN":
         return STATES.id, CellStates(Who.of(at.node), counted.before, counted.after)
+    if (alone := at.evidence.facts.get("returned_alone")) is not None and at.node.kind == "layer":
+        return STATES.id, CellReturns(Who.of(at.node), *alone)
     if (taken := at.evidence.facts.get("states")) is not None and at.node.kind == "layer":
         return STATES.id, CellUnpacks(Who.of(at.node), *taken)
     kept, sizes = hear(at.node.failure, HeardKept), at.evidence.arguments(at.node.id).get("state_sizes") or ()
@@ -255,6 +258,8 @@ def _inner_door(at: Break) -> Explained:
     refused = [edge for edge, shape in zip(at.edges, whole, strict=True) if shape and fits(said.given, shape)]
     edges = refused if len(refused) == 1 else []
     shape = (edges[0].spec.shape if edges else None) or said.given
+    if at.node.name in at.evidence.facts.get("undeclared", ()) and len(said.wanted) == len(shape) and said.wanted[-1] == shape[-1]:
+        return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges), built=True)
     sizes = at.evidence.origins.of(edges[0]) if edges and len(said.wanted) == len(shape) else ()
     for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
         found = instead(size, wanted) if wanted is not None else None
@@ -408,7 +413,8 @@ CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: loss_called(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
     lambda at: not_dense(at.evidence, at.node), lambda at: mask_apart(at.evidence, at.node),
-    _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
+    _unpacked, _states, _stateful, _cell,
+    lambda at: logical(at.evidence, at.node), lambda at: of_product(at.evidence, at.node), _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip
@@ -417,6 +423,9 @@ CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
 def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:
     """Tensors of two dtypes in a loss or metric of the user's own, or one that an operation does not take."""
     said, refused = hear(node.failure, HeardDtypes), hear(node.failure, HeardRefusedDtype)
+    of_bools = logical(evidence, node)
+    if of_bools is not None:
+        return of_bools[1]
     if said is not None:
         return DtypesApart(said.operation, said.first, said.second, Who.of(loss), "loss", labels=True)
     if refused is None:

@@ -12,7 +12,7 @@ from .facts.ranges import IdOutOfRange, MadeOutOfRange, WordOutOfRange
 from .registry import check, rule
 
 ID_RANGE = rule(
-    "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
+    "embedding-range", "Id out of range of an embedding or encoding", severity="error", source="tpu-rules O10",
     fails="""
 def build():
     return keras.Sequential([keras.Input((4,), dtype="int32"), L.Embedding(5, 2)])
@@ -26,6 +26,8 @@ def data():
     return np.full((8, 4), 9, "int32"), None
 """,
 )  # fmt: skip
+# The argument that says how many ids a layer knows.
+_SIZES = {"Embedding": "input_dim", "CategoryEncoding": "num_tokens"}
 
 
 @check(order=46)
@@ -34,7 +36,8 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
     for node in evidence.flow.nodes:
-        size = node.config.get("input_dim") if node.op == "Embedding" else None
+        encodes = node.op == "CategoryEncoding"
+        size = node.config.get(_SIZES.get(node.op, ""))
         if not isinstance(size, int):
             continue
         made = node.config.get("ids")
@@ -58,8 +61,9 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             seen = stats.get(path) if path is not None else None
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
-            outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan)
-            yield Finding.of(ID_RANGE.id, "error", outside, (node.id,), (edge.id,), node.location)
+            outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes)
+            raises = not encodes or evidence.framework != "keras"
+            yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
 
 
 def _lookup(evidence: Evidence, edge: Edge) -> Node | None:

@@ -17,7 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardAboutShapes, HeardTuple, HeardUndefined
+from ..examine.heard_contracts import HeardAboutShapes, HeardMaskList, HeardTuple, HeardUndefined
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.syntax import names_in
 from ..graph import Cause, resized, value, written
@@ -34,6 +34,7 @@ from .entry import entry
 from .facts.distributed import StepRank
 from .facts.layers import (
     LayerRaised,
+    MaskAlone,
     OperationRaised,
     UnknownAxis,
     WindowTooLarge,
@@ -371,6 +372,8 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
     handed = [one for one in evidence.given if one.label != "mask"] or [Given(edge.label, edge.spec, None) for edge in edges]
     parts = {one.label or f"input {i + 1}": one.spec.shape for i, one in enumerate(handed)}
     given = [found for label, found in parts.items() if label != "attention_mask"]
+    if hear(node.failure, HeardMaskList) is not None and "mask" not in parts:
+        return ATTENTION.id, MaskAlone(Who.of(node), next((one.spec.shape for one in evidence.given if one.label == "mask"), None))
     mask, said = parts.get("attention_mask"), hear(node.failure, HeardOperation)
     if mask is None and said is not None and said.operation.startswith(("Logical", "Add", "Select")):
         # An array of the program is no tensor that the layer was handed; the scores that it meets are (batch, heads, target, source).

@@ -27,7 +27,7 @@ from .facts.layers import (
     ArraysApart,
 )
 from .facts.layouts import MeshAxes, MeshCount, for_batch
-from .facts.lines import LineRaised, LossOfModel, NeverCalled, NoAttribute, NoGradient, NotRecurrent, TooDeep, UnknownArguments
+from .facts.lines import LineRaised, LossOfModel, NeverCalled, NoAttribute, NoGradient, NotRecurrent, SizeMissing, TooDeep, UnknownArguments
 from .messages import meanings
 
 
@@ -38,6 +38,9 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     unwatched = _no_gradient(raised) if raised is not None else None
     if unwatched is not None:
         return unwatched
+    beyond = _size_missing(raised) if raised is not None and node.failure.type == "IndexError" else None
+    if beyond is not None:
+        return beyond
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
         return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
@@ -69,6 +72,18 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
 
 
 _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+
+
+def _size_missing(raised: Raised) -> SizeMissing | None:
+    """A size that is read of an array with fewer axes."""
+    tree, known = syntax.parsed(raised.text), dict(raised.tensors)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            name, axis = ast.unparse(node.value.value), node.slice.value if isinstance(node.slice, ast.Constant) else None
+            shape = known[name].shape if name in known else None
+            if shape and type(axis) is int and axis >= len(shape):
+                return SizeMissing(name, shape, axis)
+    return None
 
 
 def _wrapped(text: str) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..flow import Location
 from ..flow.paths import map_leaves
+from .interpolated import interpolated
 from .kinds import dtype_name, has_base, tensor_kind
 from .values import FILES, READERS, LeafSpec, Stage
 
@@ -253,6 +254,8 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
+                if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
+                    detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
                     detail["files"] = _how_many(inputs_of(current)[0])
         try:

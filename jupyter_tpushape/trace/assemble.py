@@ -30,6 +30,8 @@ class Assembler:
         self._layers: dict[str, Any] = {}
         # The leaf of the data that an edge carries as it came.
         self.paths: dict[str, KeyPath] = {}
+        # Which of several results of its source an edge is.
+        self.places: dict[str, int] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -121,6 +123,9 @@ class Assembler:
                 edge = self.edge(source, target, port.spec, key=port.key, label=port.label, status=status)
                 if edge is not None:
                     self.edge_of[id(call), port.key] = edge.id
+                    given = port.producer.outputs if isinstance(port.producer, Call) else []
+                    if len(given) > 1:
+                        self.places[edge.id] = next((at for at, one in enumerate(given) if one.key == port.key), 0)
                     if isinstance(port.producer, Source) and port.producer.path:
                         self.paths[edge.id] = port.producer.path
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .anew import note
 from .locations import user_frame
@@ -248,6 +251,10 @@ class Hooks:
         call = recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
         if opaque and isinstance(getattr(layer, "input_dim", None), int) and recorder.graph is not None:
             call.values = _ids(framework, tensors)
+        if recorder.graph is not None:
+            call.training = kwargs.get("training")
+            if opaque:
+                call.values |= _triangle(framework, tensors) | _resting(framework, call)
         return call
 
     def symbolic(self, args: Any) -> bool:
@@ -349,3 +356,40 @@ def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]
     if values is None or not getattr(values, "size", 0) or values.dtype.kind not in "iu":
         return {}
     return {"ids": [int(values.min()), int(values.max())]}
+
+
+# Larger masks are not worked out.
+_MOST_OF_A_MASK = 1 << 22
+
+
+def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Which side of its diagonal a square attention mask shows, where the program makes it by itself."""
+    mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
+    sizes = framework.spec(mask).shape if mask is not None else None
+    if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
+        return {}
+    values = framework.backend.known(mask)
+    if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
+        return {}
+    shown = values.reshape(-1, *values.shape[-2:])[0].astype(bool)
+    rows, columns = np.indices(shown.shape)
+    before, after = shown[rows > columns], shown[rows < columns]
+    if before.any() or not after.all():
+        return {}
+    return {"shows": "after and itself" if shown.diagonal().all() else "after"}
+
+
+# What a layer has, built or not, that works otherwise in training: the momentum of its statistics, or a share or strength of noise.
+_IN_TRAINING = ("momentum", "rate", "stddev")
+
+
+def _resting(framework: Framework, call: Call) -> dict[str, Any]:
+    """Whether a layer that works otherwise in training is called as for a prediction: nobody around it has said that this is training."""
+    changes = any(getattr(call.obj, name, None) is not None for name in _IN_TRAINING)
+    trains = changes and getattr(call.obj, "trainable", False) and framework.builtin(call.obj)
+    around: Call | None = call
+    while around is not None and trains:
+        if around.training is not None:
+            return {}
+        around = around.parent
+    return {"resting": True} if trains else {}

@@ -59,6 +59,8 @@ class Call:
     done: bool = False
     framework: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    # What the call was given as ``training``.
+    training: Any = None
     # The arguments of a layer of the user's own, as they were handed over.
     given: tuple[Any, Any] | None = None
     # Of a layer that was built by this very call: afterwards it is unbuilt again.

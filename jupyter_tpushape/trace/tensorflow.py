@@ -364,7 +364,10 @@ def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[A
 
 # What leaves the values as they are, and what calculates with two of them.
 _SAME = frozenset({"ExpandDims", "Reshape", "Squeeze", "Identity", "StopGradient"})
-_CALCULATED = {"AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum}
+_CALCULATED = {
+    "AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum, "Less": np.less, "LessEqual": np.less_equal,
+    "Greater": np.greater, "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal, "LogicalAnd": np.logical_and,
+}  # fmt: skip
 
 
 def _known(tensor: Any, depth: int = 8) -> Any:
@@ -377,6 +380,8 @@ def _known(tensor: Any, depth: int = 8) -> Any:
         start, _, by = (tf.get_static_value(one) for one in made.inputs)
         return None if start is None or by is None else start + by * np.arange(tensor.shape[0])
     shape = tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
+    if made.type == "Fill" and shape is not None:
+        return np.full(shape, tf.get_static_value(made.inputs[1]))
     parts = [_known(one, depth - 1) for one in list(made.inputs)[: 2 if made.type in _CALCULATED else 1]]
     if shape is None or not parts or any(part is None for part in parts):
         return None
@@ -384,6 +389,17 @@ def _known(tensor: Any, depth: int = 8) -> Any:
         return _CALCULATED[made.type](*parts)
     if made.type == "Cast":
         return parts[0].astype(tensor.dtype.as_numpy_dtype)
-    if made.type in _SAME:
+    if made.type in _SAME or (made.type == "StridedSlice" and parts[0].size == np.prod(shape) and 1 in shape):
         return np.reshape(parts[0], shape)
+    if made.type == "LogicalNot":
+        return np.logical_not(parts[0])
+    if made.type == "MatrixBandPart":
+        return _band(parts[0], *(tf.get_static_value(one) for one in made.inputs[1:]))
     return np.broadcast_to(parts[0], shape) if made.type == "BroadcastTo" else None
+
+
+def _band(values: Any, below: Any, above: Any) -> Any:
+    """What is left of matrices where all but a band around the diagonal is set to zero; a negative number keeps all of that side."""
+    rows, columns = np.indices(values.shape[-2:])
+    kept = ((below < 0) | (rows - columns <= below)) & ((above < 0) | (columns - rows <= above))
+    return np.where(kept, values, np.zeros((), values.dtype))

@@ -30,7 +30,7 @@ def data():
 
 def test_swapped_states_are_told_and_passed_in_order(tmp_path):
     (finding,) = serious(traced(tmp_path, PAIR.format(kind="LSTM", unpack="h, c = rest", states="[c, h]")))
-    assert finding.rule == "states-swapped"
+    assert finding.rule == "states-exchanged"
     assert finding.fixes[0].proof == "source"
     assert "states = [h, c]" in finding.fixes[0].patch
 

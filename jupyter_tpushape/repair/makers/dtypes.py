@@ -9,10 +9,11 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...examine.heard_contracts import HeardDtypes
 from ...flow import Finding, Spec
+from ...rules.facts.lines import LogicalOperand, LogicalProduct
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made
-from .line import Line, lines_of, short
+from .edits import Made, of
+from .line import Line, lines_at, lines_of, short
 
 
 def cast(evidence: Evidence, finding: Finding) -> Made:
@@ -43,6 +44,36 @@ def cast(evidence: Evidence, finding: Finding) -> Made:
                     )
     for line in lines:
         yield from _beside_number(line, line.operands())
+
+
+@of(LogicalOperand)
+def as_number(evidence: Evidence, finding: Finding, fact: LogicalOperand) -> Made:
+    """True and false as 1 and 0, in the dtype of the other operand, or of the only floats of the function."""
+    for line in lines_of(evidence)[:1]:
+        named = [node for node in line.operands() if ast.unparse(node) == fact.operand]
+        its = [
+            spec.dtype for node in line.operands() if node not in named and (spec := line.spec(node)) is not None and spec.dtype != "bool"
+        ]
+        floats = {spec.dtype for spec in line.specs.values() if _floats(spec)}
+        dtype = its[0] if its else floats.pop() if len(floats) == 1 else "float32"
+        for node in named[:1]:
+            yield f"Cast {short(node)} to {dtype} at {line.at}", [line.cast(node, dtype)], "True becomes 1, and false becomes 0."
+
+
+@of(LogicalProduct)
+def counted(evidence: Evidence, finding: Finding, fact: LogicalProduct) -> Made:
+    """The bools of a product as numbers of the other side's dtype."""
+    for line in lines_at(evidence, fact.node.called)[:1]:
+        found = [(one.left, one.right) for one in line.around(ast.BinOp) if isinstance(one.op, ast.Mult)]
+        # What is multiplied in its place must be the numbers.
+        found += [(one.target, one.value) for one in line.around(ast.AugAssign) if isinstance(one.op, ast.Mult) and not fact.side]
+        for sides in found if len(found) == 1 else ():
+            bools, numbers = sides[1 - fact.side], sides[fact.side]
+            yield (
+                f"Cast {short(bools)} to {fact.dtype} at line {bools.lineno}",
+                [line.cast(bools, fact.dtype)],
+                f"Each number of {short(numbers)} is then kept, or becomes 0.",
+            )
 
 
 def _as_wanted(line: Line, said: HeardDtype) -> Made:

@@ -9,6 +9,7 @@ from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import Disconnected, InnerDoor
 from ...rules.facts.layers import WrongWidth
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, insert, of
@@ -40,6 +41,9 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
             yield title, [layer], f"{fact.layer.name} declares this shape."
         return
     apart = [axis for axis, (a, b) in enumerate(zip(fact.wanted, fact.shape, strict=True)) if axis and a != b]
+    if fact.built:
+        yield from _opened(evidence, fact, apart)
+        return
     if fact.source is not None:
         who, key, _, _, new = fact.source
         yield (
@@ -60,6 +64,25 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         return
     for line in lines_at(evidence, node.location)[:1]:
         yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+
+
+def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
+    """An Input at the head of a Sequential model, with the sizes open that vary from call to call."""
+    node = evidence.failed
+    shape = ", ".join("None" if axis in apart else str(size) for axis, size in enumerate(fact.wanted) if axis)
+    for line in lines_at(evidence, node.location)[:1] if node is not None else ():
+        for call in line.around(ast.Call):
+            layers = argument(call, "layers", ["layers"]) if called(call) == "Sequential" else None
+            if isinstance(layers, ast.List) and layers.elts:
+                yield (
+                    f"Start {fact.layer.name} with an Input of shape ({shape}{',' if len(fact.wanted) == 2 else ''})",
+                    [
+                        line.edit(
+                            layers.elts[0], f"{MODULE}.Input(({shape}{',' if len(fact.wanted) == 2 else ''})), {IT}", evidence.framework
+                        )
+                    ],
+                    "It then accepts every size that it is called on.",
+                )
 
 
 def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:

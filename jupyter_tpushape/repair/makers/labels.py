@@ -17,7 +17,7 @@ from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, LossRaised, RowsOfValues, SingleValues, WrongUnits
-from ...rules.facts.ranges import LabelOutOfRange, LabelScale, WordOutOfRange
+from ...rules.facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, WordOutOfRange
 from ..edits import Edit, Listed, MetricArgument, Rebatch
 from ..text.names import arguments_of
 from .edits import Made, configure, named, of, setting, transform
@@ -339,7 +339,8 @@ def more_rows(evidence: Evidence, finding: Finding) -> Made:
         why = (
             "One row for each entry of the vocabulary." if words else "As many as the sampled ids need; the whole vocabulary may be larger."
         )
-        yield setting(node, "input_dim", highest + 1, f", for ids 0 to {highest}", why)
+        encodes = isinstance(finding.fact, IdOutOfRange) and finding.fact.encodes
+        yield setting(node, "num_tokens" if encodes else "input_dim", highest + 1, f", for ids 0 to {highest}", why)
 
 
 def label_axes(evidence: Evidence, finding: Finding) -> Made:

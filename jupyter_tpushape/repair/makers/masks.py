@@ -7,11 +7,14 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.observed import around
-from ...rules.facts.masks import MaskApart
+from ...flow.syntax import called
+from ...rules.facts.layers import MaskAlone
+from ...rules.facts.masks import MaskApart, MaskInverted
+from ..edits.expression import IT
 from ..edits.statements import Statement
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of
-from .line import lines_at, listed, span_of
+from .line import Line, lines_at, listed, span_of, whole_number
 
 
 @of(MaskApart)
@@ -49,3 +52,75 @@ def _of_output(call: ast.FunctionDef, mask: str) -> str:
     if len(parts) < 2 or not all(isinstance(one, ast.Slice) for one in parts[:2]) or ast.unparse(parts[0]) != ":":
         return ""
     return f"{mask}[:, {ast.unparse(parts[1])}]"
+
+
+@of(MaskAlone)
+def of_the_values(evidence: Evidence, finding: Finding, fact: MaskAlone) -> Made:
+    """The mask as that of the values, or of the query, whichever has as many steps."""
+    node, size = evidence.failed, (fact.shape or (None, None))[-1]
+    steps = [(one.spec.shape or (None, None))[1] for one in evidence.given if one.label != "mask" and len(one.spec.shape or ()) > 2]
+    for line in lines_at(evidence, node.called)[:1] if node is not None and len(steps) > 1 else ():
+        masks = [word.value for call in line.around(ast.Call) for word in call.keywords if word.arg == "mask"]
+        for mask in masks if len(masks) == 1 else ():
+            if size in (steps[1], None):
+                edit = line.edit(mask, f"[None, {IT}]")
+                yield (
+                    f"Pass the mask as that of the values at line {mask.lineno}",
+                    [edit],
+                    "Hidden steps of the values then get no attention.",
+                )
+            if size in (steps[0], None):
+                edit = line.edit(mask, f"[{IT}, None]")
+                yield f"Pass the mask as that of the query at line {mask.lineno}", [edit], "Hidden steps of the query then give zeros."
+
+
+@of(MaskInverted)
+def turned_round(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
+    """The comparison with its opposite; of a triangle, the other one."""
+    if fact.mask is None:
+        yield from _other_triangle(evidence, finding, fact)
+        return
+    for line in lines_at(evidence, fact.mask.called)[:1]:
+        for node in line.around((ast.Compare, ast.Call)):
+            new = _opposite(line, node)
+            if new:
+                yield (
+                    f"Use {new} for the mask at line {node.lineno}",
+                    [line.edit(node, new)],
+                    "The mask is then true at the steps that count.",
+                )
+
+
+def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
+    """A comparison for equality with its opposite; ``""`` for anything else."""
+    text = line.source.of(node)
+    if isinstance(node, ast.Call):
+        name, other = called(node), {"equal": "not_equal", "not_equal": "equal"}.get(called(node), "")
+        whole = ast.unparse(node.func)
+        return f"{whole.removesuffix(name)}{other}{text[len(line.source.of(node.func)) :]}" if other else ""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return ""
+    sign = "!=" if isinstance(node.ops[0], ast.Eq) else "=="
+    return f"{line.source.of(node.left)} {sign} {line.source.of(node.comparators[0])}"
+
+
+def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
+    """The lower triangle for the upper one, where the text makes one; else what a strict one leaves out."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        why = "Each step then sees itself and the steps before it."
+        calls = [node for node in nodes(line.source.tree, ast.Call) if called(node) in ("band_part", "triu")]
+        bands = [node for node in calls if [whole_number(one) for one in node.args[1:]] == [0, -1]]
+        upper = [node for node in calls if called(node) == "triu" and len(node.args) == 1 and not node.keywords]
+        if fact.itself and len(calls) == 1:
+            for node in bands:
+                below, above = node.args[1:]
+                yield f"Keep the lower triangle at line {node.lineno}", [line.edit(below, "-1"), line.edit(above, "0")], why
+            for node in upper:
+                func = ast.unparse(node.func)
+                yield f"Keep the lower triangle at line {node.lineno}", [line.edit(node.func, f"{func[:-4]}tril")], why
+        for call in line.around(ast.Call):
+            mask = next((word.value for word in call.keywords if word.arg == "attention_mask"), None)
+            if mask is not None and not fact.itself:
+                cast = line.cast(mask, "int32")
+                edit = line.edit(mask, f"{cast.replace} == 0", module=line.module())
+                yield f"Use the opposite of {ast.unparse(mask)} as the mask at line {mask.lineno}", [edit], why

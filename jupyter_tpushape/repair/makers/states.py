@@ -9,8 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.state_order import StatesSwapped
-from ...rules.facts.states import CellState, CellStates, CellUnpacks, States
+from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
@@ -19,24 +18,6 @@ from ..text.arguments import argument
 from ..text.source import method_of, nodes
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, running, short
-
-
-@of(StatesSwapped)
-def in_order(evidence: Evidence, finding: Finding, fact: StatesSwapped) -> Made:
-    """The states in the order in which they were returned."""
-    for line in lines_at(evidence, finding.location):
-        states = line.keyword("initial_state")
-        states = assigned_to(line, states) if states is not None else None
-        items = listed(states)
-        if len(items) == len(fact.given):
-            new = [items[fact.given.index(place)] for place in sorted(fact.given)]
-            texts = [line.source.of(item) for item in new]
-            yield (
-                f"Pass the states in order at line {items[0].lineno}: [{', '.join(texts)}]",
-                [line.edit(old, text) for old, text in zip(items, texts, strict=True) if line.source.of(old) != text],
-                f"{fact.source.name} returned them so.",
-            )
-            return
 
 
 @of(States)
@@ -67,6 +48,41 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
             [*edits, *wider],
             f"The forward and backward states have {units // 2} values each.",
         )
+
+
+@of(StatesExchanged)
+def in_their_order(evidence: Evidence, finding: Finding, fact: StatesExchanged) -> Made:
+    """The two states in the other order; of both directions, the names of the second and third state in each other's place."""
+    if fact.two_ways and fact.places == ((1, 2), (3, 4)):
+        for line in lines_at(evidence, fact.giver.called)[:1]:
+            for item in line.around(ast.Assign):
+                names = listed(item.targets[0])
+                if len(names) == 5 and all(isinstance(one, ast.Name) for one in names):
+                    yield (
+                        f"Swap {ast.unparse(names[2])} and {ast.unparse(names[3])} where they are unpacked at line {item.lineno}",
+                        line.swap(names[2], names[3]),
+                        "The second result is h of the forward layer, and the third one is its c.",
+                    )
+    for line in lines_at(evidence, fact.layer.called)[:1] if len(fact.places) == 2 and not fact.two_ways else ():
+        for call in line.around(ast.Call):
+            states = argument(call, "initial_state", [])
+            given = listed(assigned_to(line, states)) if states is not None else []
+            if len(given) == 2:
+                yield f"Swap the two states at line {given[0].lineno}", line.swap(given[0], given[1]), "An LSTM takes h first and c second."
+
+
+@of(CellReturns)
+def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -> Made:
+    """The output once more as the new state, where the cell keeps one."""
+    for line in lines_at(evidence, fact.place)[:1]:
+        for item in line.around(ast.Return):
+            if item.value is not None and ast.unparse(item.value) == fact.value and item.lineno == line.raised.line:
+                again = fact.value if isinstance(item.value, ast.Name) else f"({fact.value})"
+                yield (
+                    f"Return {fact.value} and [{fact.value}] at line {item.lineno}",
+                    [line.edit(item.value, f"{again}, [{again}]")],
+                    "The first is the output of a step, the list has the states for the next one.",
+                )
 
 
 @of(States)

@@ -343,13 +343,17 @@ class DtypeRefused(Fact, frozen=True):
 
 
 class InnerDoor(Fact, frozen=True):
-    """A model used as a layer declares ``wanted`` but receives ``shape``. ``source``: the argument of a layer that would change it."""
+    """A model used as a layer declares ``wanted`` but receives ``shape``. ``source``: the argument of a layer that would change it.
+
+    ``built``: it declares no input, and took the shape of its first call for one.
+    """
 
     layer: Who
     wanted: Shape
     shape: Shape
     givers: tuple[str, ...]
     source: tuple[str, str, int, int, int] | None = None
+    built: bool = False
 
     @property
     def reshaped(self) -> bool:
@@ -359,11 +363,14 @@ class InnerDoor(Fact, frozen=True):
 
     def message(self) -> str:
         source = listed(self.givers) or "what it receives"
-        return f"The model {self.layer.name} declares {show_shape(self.wanted)}, but {source} has shape {show_shape(self.shape)}."
+        declares = "was built for" if self.built else "declares"
+        return f"The model {self.layer.name} {declares} {show_shape(self.wanted)}, but {source} has shape {show_shape(self.shape)}."
 
     def why(self) -> str:
         if self.source is None and self.reshaped:
             return f"Both shapes have {elements(self.wanted[1:])} values per sample, but the model accepts only the shape that it declares."
+        if self.built:
+            return "A Sequential model without an Input takes the shape of its first call for its declaration. Start it with an Input whose sizes are None where they vary."
         if self.source is None:
             return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source

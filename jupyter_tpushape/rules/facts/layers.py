@@ -288,6 +288,22 @@ class WrongParts(Fact, frozen=True):
         return f"The error: {self.said}"
 
 
+class MaskAlone(Fact, frozen=True):
+    """``layer`` is given one mask where it takes a list of two: that of the query and that of the values."""
+
+    layer: Who
+    shape: Shape | None
+
+    def message(self) -> str:
+        return f"{named(self.layer)} receives one mask, but takes a list of two: [query_mask, value_mask]."
+
+    def why(self) -> str:
+        return "The first one hides steps of the result, the second one steps of the values. Use None for a mask that is not needed: mask=[None, value_mask]."
+
+    def sides(self) -> Sides:
+        return Side("[query_mask, value_mask]"), Side(show_shape(self.shape))
+
+
 class OperationRaised(Fact, frozen=True):
     """An operation that does not accept ``shapes``: a node of the flow (``node``), or an operation inside ``layer``.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Shape, Sides, show_shape
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ...flow.text import in_short
-from ..words import listed, pair
+from ..words import listed, pair, placed
 
 
 class LineRaised(Fact, frozen=True):
@@ -20,6 +20,58 @@ class LineRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"The error: {in_short(self.said)}"
+
+
+class LogicalOperand(Fact, frozen=True):
+    """An expression of the program, ``text``, calculates with ``operand``, a tensor of bools."""
+
+    operand: str
+    text: str
+
+    def message(self) -> str:
+        return f"`{self.text}` calculates with {self.operand}, whose dtype is bool."
+
+    def why(self) -> str:
+        return f"True and false are not converted to 1 and 0 here. Cast it: cast({self.operand}, 'float32')."
+
+    def sides(self) -> Sides:
+        return Side("numbers"), Side("bool")
+
+
+class LogicalProduct(Fact, frozen=True):
+    """A product, ``node``, of a tensor of bools with one of ``dtype``, which is its side number ``side``."""
+
+    node: Who
+    dtype: str
+    side: int
+
+    def message(self) -> str:
+        return f"The product{placed(self.node)} multiplies a {self.dtype} tensor by a tensor of bool, so its result is bool and the numbers are lost."
+
+    def why(self) -> str:
+        return "With a tensor of bool, TensorFlow multiplies integers and turns the result into true and false. Cast the bools first: cast(mask, x.dtype)."
+
+    def sides(self) -> Sides:
+        return Side(self.dtype), Side("bool")
+
+
+class SizeMissing(Fact, frozen=True):
+    """An expression of the program reads axis ``axis`` of ``name``, an array of ``shape`` that has no such axis."""
+
+    name: str
+    shape: Shape
+    axis: int
+
+    def message(self) -> str:
+        return f"`{self.name}.shape[{self.axis}]` asks for axis {self.axis} of {self.name}, which has shape {show_shape(self.shape)}: axes 0 to {len(self.shape) - 1}."
+
+    def why(self) -> str:
+        if self.axis != len(self.shape):
+            return "Read an axis that the array has, or give the array the axes that the model expects."
+        return f"If each value is to have one feature, or each pixel one channel, add that axis to the data: {self.name}[..., np.newaxis]."
+
+    def sides(self) -> Sides:
+        return Side(f"at least {self.axis + 1} axes"), Side(show_shape(self.shape))
 
 
 class LossOfModel(Fact, frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow.paths import show
 from ..words import named, pair, placed
 from .loss import Through
 
@@ -154,3 +155,45 @@ class RowsConvolvedAlone(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"({', '.join(self.names)})", self.names), Side(show_shape(self.shape))
+
+
+class LabelsInterpolated(Fact, frozen=True):
+    """``function`` of the pipeline resizes the class indices at ``path`` by interpolation, in ``line``; 0 if that is unknown. ``loss`` reads them."""
+
+    function: str
+    path: KeyPath
+    loss: str
+    line: int = 0
+
+    def message(self) -> str:
+        where = f" at line {self.line}" if self.line else ""
+        return f"{self.function}{where} resizes the class indices {show(self.path)} by interpolation, but {self.loss} reads each one as a class."
+
+    def why(self) -> str:
+        return "Between classes 1 and 5, an interpolation gives 2, 3 and 4, which are other classes. Resize labels with method='nearest'."
+
+    def sides(self) -> Sides:
+        return Side("nearest"), Side("interpolated")
+
+
+class LossOrder(Fact, frozen=True):
+    """A loss that is called with the predictions of ``model`` for its labels, and with the labels for its predictions.
+
+    ``constant``: the labels are numbers of the program's own. ``count``: how many losses of the line are called so; 0 if others are not.
+    """
+
+    loss: str
+    model: Who
+    shape: Shape
+    constant: bool = False
+    count: int = 1
+
+    def message(self) -> str:
+        second = "constants" if self.constant else "the labels"
+        return f"{self.loss} is called with the predictions of {named(self.model)} first and {second} second; it takes (y_true, y_pred)."
+
+    def why(self) -> str:
+        return "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+
+    def sides(self) -> Sides:
+        return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named
+from ..words import named, placed
 
 
 class MaskApart(Fact, frozen=True):
@@ -37,3 +37,25 @@ class MaskApart(Fact, frozen=True):
 
     def _wanted(self) -> str:
         return show_shape(self.shape[:2]) if len(self.shape) == 3 or not self.steps else "(batch, steps)"
+
+
+class MaskInverted(Fact, frozen=True):
+    """``layer`` attends where ``mask`` is true: at the padding, or, without ``mask``, at the steps that follow. ``itself``: and at the step itself."""
+
+    layer: Who
+    mask: Who | None = None
+    itself: bool = False
+
+    def message(self) -> str:
+        if self.mask is None:
+            return f"The attention mask of {named(self.layer)} lets each step see only the steps after it{' and itself' if self.itself else ''}."
+        return f"The mask of {named(self.layer)} is true at the padding, so only padding counts: {named(self.mask)}{placed(self.mask)} makes it."
+
+    def why(self) -> str:
+        rule = "A mask of Keras is true where a step counts."
+        if self.mask is None:
+            return f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
+        return f"{rule} This one compares the ids with one number and is true where they are equal. It should be true where they differ."
+
+    def sides(self) -> Sides:
+        return Side("true where a step counts"), Side("true where a step is hidden")

@@ -51,15 +51,20 @@ class LabelOutOfRange(OutOfRange, frozen=True):
 
 
 class IdOutOfRange(OutOfRange, frozen=True):
-    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row."""
+    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row. ``encodes``: the layer makes vectors of zeros and ones."""
 
     nan: bool = False
+    encodes: bool = False
 
     def message(self) -> str:
+        if self.encodes:
+            return f"{named(self.layer)} encodes the numbers 0 to {self.size - 1}, but the data has {self.lowest} to {self.highest}."
         ids = f"range from {self.lowest} to {self.highest}" if self.lowest != self.highest else f"are all {self.highest}"
         return f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in the data {ids}."
 
     def why(self) -> str:
+        if self.encodes:
+            return "A number outside of these gets a vector of zeros, or raises an error, depending on the framework. num_tokens must be the largest number plus 1."
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
 
 

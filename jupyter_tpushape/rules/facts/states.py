@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, Location, Shape, Side, Sides, Who, show_shape
 from ..words import count, listed, named, pair, shapes_listed
 
 
@@ -162,6 +162,47 @@ class CellUnpacks(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(count(self.wanted, "state")), Side(count(self.declared, "state"))
+
+
+class CellReturns(Fact, frozen=True):
+    """The cell of a recurrent layer, of the class ``cell``, returns ``value`` alone at ``place``."""
+
+    layer: Who
+    cell: str
+    value: str
+    place: Location | None = None
+
+    def message(self) -> str:
+        return f"{self.cell}.call returns {self.value} alone, but {named(self.layer)} takes two things from its cell: the output and the new states."
+
+    def why(self) -> str:
+        return f"A cell returns a pair, also where both are the same tensor: return {self.value}, [{self.value}]. The list has one entry for each entry of state_size."
+
+    def sides(self) -> Sides:
+        return Side("output, states"), Side("output")
+
+
+class StatesExchanged(Fact, frozen=True):
+    """``layer`` starts with states of ``giver`` in the wrong order. ``places``: which results of the giver each state is made of.
+
+    ``two_ways``: the giver runs in both directions, and its results are the output, h and c forwards, h and c backwards.
+    """
+
+    layer: Who
+    giver: Who
+    places: tuple[tuple[int, ...], ...]
+    two_ways: bool
+
+    def message(self) -> str:
+        return f"{named(self.layer)} expects the states [h, c], but receives h and c of {named(self.giver)} in the wrong order."
+
+    def why(self) -> str:
+        if self.two_ways:
+            return "Bidirectional returns the output, then h and c of the forward layer, then h and c of the backward layer. Join h with h and c with c."
+        return "An LSTM with return_state returns the output, then h, then c. Both have the same shape, so no error is raised."
+
+    def sides(self) -> Sides:
+        return Side("[h, c]"), Side(", ".join("+".join("hc"[(one - 1) % 2] for one in places) for places in self.places))
 
 
 class StatesToo(Fact, frozen=True):
