@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
@@ -30,9 +31,13 @@ def data():
 MODE = rule(
     "training-mode", "A training step does not say that it trains", severity="silent",
     source="keras.io/guides/customizing_what_happens_in_fit: y_pred = self(x, training=True)", fails=_STEP % "", passes=_STEP % ", training=True",
-    doc="""Reported for a `train_step` of the program's own that calls a model under its tape without `training`, if batch normalizations are inside that are
-to be trained; for dropout layers alone, as a note. A call with `training=False` is a choice and is not reported, nor are frozen layers.""",
+    doc="""Reported for a `train_step` of the program's own that calls a model under its tape without `training`. The model has batch normalizations that
+are to be trained. It is a note for dropout layers alone, and for a part of the model such as `self.encoder(x)`. A call with `training=False` is a choice
+and is not reported, nor are frozen layers.""",
 )  # fmt: skip
+
+
+_PART = re.compile(r"\bself\.\w+\(")
 
 
 @check(order=48)
@@ -53,9 +58,15 @@ def training_mode(evidence: Evidence) -> Iterator[Finding]:
     for line, (model, layers) in found.items():
         if any(first <= line <= last for first, last in taped):
             normalizes = any(node.op == "BatchNormalization" for node in layers)
+            # A part of the model, such as a teacher, may be meant to rest.
+            part = model.called is not None and _PART.search(model.called.text) is not None
             names = tuple(dict.fromkeys(node.name for node in layers))
             yield Finding.of(
-                MODE.id, "silent" if normalizes else "note", Resting(Who.of(model), names, normalizes), (model.id,), location=model.called
+                MODE.id,
+                "silent" if normalizes and not part else "note",
+                Resting(Who.of(model), names, normalizes),
+                (model.id,),
+                location=model.called,
             )
 
 
