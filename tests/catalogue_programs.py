@@ -294,7 +294,8 @@ PROGRAMS: dict[str, list[Program]] = {
         ),
     ],
     "B13": [
-        Program("data-misfit", "error", model() + slices(".batch(80, drop_remainder=True).prefetch(1)"), model() + slices(), "code='no-batches'"),
+        Program("data-misfit", severity, model() + slices(".batch(80, drop_remainder=True).prefetch(1)"), model() + slices(), "code='no-batches'", frameworks=(lib,))
+        for lib, severity in (("keras", "silent"), ("tf_keras", "error"))
     ],
     "L2": [Program("gradient-scale", "silent", step(loss="mean(y, model(x)) / 8"), step(loss="mean(y, model(x))"), "times=0.125", frameworks=("keras",))],
     "L3": [

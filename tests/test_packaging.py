@@ -140,7 +140,7 @@ def test_what_is_uploaded_is_small_and_well_described(dist: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         parts = [(one.filename.endswith(".py"), one.compress_size) for one in archive.infolist()]
     assert sum(size for code, size in parts if not code) < 150_000
-    assert Path(wheel).stat().st_size < 1_600_000
+    assert Path(wheel).stat().st_size < 1_700_000
     pytest.importorskip("twine")
     done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *made], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

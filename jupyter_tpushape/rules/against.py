@@ -9,6 +9,7 @@ from ..flow import Edge, Finding, Node, Who
 from .compared import as_it_came
 from .examples import sequential
 from .facts.against import RowsAgainstColumns, VectorTransposed
+from .mixing import carried
 from .registry import check, rule
 from .words import PAIRING
 
@@ -65,6 +66,9 @@ def rows_against_columns(evidence: Evidence) -> Iterator[Finding]:
         shape = table.spec.shape or ()
         if len(shape) != 2 or shape[0] in (None, 1) or shape[0] != shape[1] or vector.spec.shape != shape[1:]:
             continue
+        axes = carried(evidence, table)
+        if axes is None or len(axes) < 2:
+            continue  # samples and as many features: another rule says which two meet
         reduced = _reduction(evidence, vector)
         if reduced is not None and _related(evidence, table, evidence.flow.into(reduced.id)[0]):
             fact = RowsAgainstColumns(Who.of(reduced), Who.of(node), shape, shape[1:])
