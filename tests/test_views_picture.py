@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-from itertools import combinations
+import re
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 
-from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Spec
+from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Side, Spec
 from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.picture import Picture, label, picture
+from jupyter_tpushape.views.svg import to_svg
 
 spec = importlib.util.spec_from_file_location("view_flows", Path(__file__).parent / "view_browser" / "flows.py")
 assert spec
@@ -132,3 +134,49 @@ def test_blocks_are_identical_where_they_are_configured_alike_and_similar_where_
 
 def test_blocks_that_differ_are_not_called_identical() -> None:
     assert not [box for box in picture(flows.chain(1000, folded=False), 24).boxes if box.times > 1]
+
+
+def test_stages_beside_each_other_stand_one_below_the_other_and_no_line_runs_behind_a_box() -> None:
+    stages = [Node(name, name, "stage", name) for name in ("left", "left_batch", "right", "right_batch", "zip", "prefetch")]
+    ways = [("left", "left_batch"), ("right", "right_batch"), ("left_batch", "zip"), ("right_batch", "zip"), ("zip", "prefetch")]
+    nodes = [*stages, Node("split", "split over 8", "split", ""), Node("dense", "dense", "layer", "Dense")]
+    edges = [Edge(f"e{i}", *way, Spec((8, 4), "float32")) for i, way in enumerate([*ways, ("prefetch", "split"), ("split", "dense")])]
+    drawn = picture(Report(Flow(nodes, edges), []), 40)
+    rows = {box.nodes[0].id: (box.x, box.y) for box in drawn.stages}
+    assert rows["left"][0] == rows["right"][0]
+    assert rows["left"][1] < rows["right"][1]
+    for line in drawn.lines:
+        for (ax, ay), (bx, by) in pairwise(line.points):
+            for box in drawn.stages + drawn.boxes:
+                across = max(min(ax, bx), box.x) < min(max(ax, bx), box.x + box.width) and box.y < ay < box.y + box.height
+                down = max(min(ay, by), box.y) < min(max(ay, by), box.y + box.height) and box.x < ax < box.x + box.width
+                assert not across, (line.source.nodes[0].id, box.nodes[0].id)
+                assert not down, (line.source.nodes[0].id, box.nodes[0].id)
+
+
+@pytest.mark.parametrize("make", [*flows.ALL.values(), lambda: flows.chain(40)])
+def test_no_words_stand_over_a_box_or_over_other_words(make: object) -> None:
+    assert callable(make)
+    report = make()
+    boxes = [(box.x, box.y, box.x + box.width, box.y + box.height) for box in picture(report, 60).boxes]
+    said = re.findall(r'<text class="mono" x="([\d.-]+)" y="([\d.-]+)">(.*?)</text>', to_svg(report))
+    areas = [(float(x), float(y) - 8, float(x) + 6 * len(re.sub("<.*?>", "", words)), float(y)) for x, y, words in said]
+    for one, other in combinations(areas, 2):
+        assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+    for one in areas:
+        assert not any(one[0] < box[2] and box[0] < one[2] and one[1] < box[3] and box[1] < one[3] for box in boxes)
+
+
+def test_at_a_merge_each_line_says_what_it_gives() -> None:
+    nodes = [
+        Node("a", "a", "layer", "Conv2D"),
+        Node("b", "b", "layer", "Conv2D"),
+        Node("m", "m", "layer", "Concatenate", config={"axis": -1}),
+    ]
+    shapes = {"a": (8, 65, 65, 32), "b": (8, 64, 64, 64)}
+    edges = [Edge(name, name, "m", Spec(shape, "float32"), status="failed") for name, shape in shapes.items()]
+    sides = [Side(str(shape), tuple(map(str, shape)), (1, 2)) for shape in shapes.values()]
+    report = Report(Flow(nodes, edges), [Finding("merge-shapes", "error", "m", "", *sides, nodes=("m",), edges=("a", "b"))])
+    said = re.findall(r'<text class="mono"[^>]*>(gives|wants|gets)\s+\((.*?)\)</text>', to_svg(report))
+    assert {(word, re.sub("<.*?>", "", sides)) for word, sides in said} == {("gives", "8, 65, 65, 32"), ("gives", "8, 64, 64, 64")}
+    assert {tuple(re.findall('"differs">(\\d+)', sides)) for _, sides in said} == {("65", "65"), ("64", "64")}

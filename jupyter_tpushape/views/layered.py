@@ -8,6 +8,8 @@ from itertools import pairwise
 from ..flow import Edge, Node
 
 GAP, APART, ROUND = 44.0, 28.0, 4
+#: Between two rows of stages.
+BELOW = 26.0
 #: The least width of a box that stands alone in its row, and the room for a line beside a box.
 COLUMN, TURN = 250.0, 14.0
 #: What is off by so little is drawn straight.
@@ -198,23 +200,42 @@ def _settle(row: list[Box], near: dict[int, list[Box]]) -> None:
             box.x = total / mass + shift
 
 
-def lane(stages: list[Box], widest: float) -> float:
-    """Places the pipeline's stages in rows; gives where the model begins below them."""
-    x, y = 0.0, 22.0
+def lane(stages: list[Box], lines: list[Line], widest: float) -> float:
+    """Places the pipeline's stages from left to right, those beside each other one below the other; gives where the model begins below them."""
+    if not stages:
+        return 0.0
+    column = {id(box): 0 for box in stages}
+    place = {id(box): i for i, box in enumerate(stages)}
+    for line in sorted(lines, key=lambda line: place.get(id(line.source), 0)):
+        if place.get(id(line.source), len(stages)) < place.get(id(line.target), 0):
+            column[id(line.target)] = max(column[id(line.target)], column[id(line.source)] + 1)
+    columns: list[list[Box]] = [[] for _ in range(max(column.values()) + 1)]
     for box in stages:
-        if x and x + box.width > widest:
-            x, y = 0.0, y + box.height + 26
-        box.x, box.y = x, y
-        x += box.width + APART
-    return y + 48.0 + GAP if stages else 0.0
+        columns[column[id(box)]].append(box)
+    x, top, bottom = 0.0, 22.0, 22.0
+    for beside in columns:
+        width = max(box.width for box in beside)
+        if x and x + width > widest:
+            x, top = 0.0, bottom + BELOW
+        for i, box in enumerate(beside):
+            box.x, box.y = x, top + i * (box.height + 18)
+            bottom = max(bottom, box.y + box.height)
+        x += width + APART
+    return bottom + GAP
 
 
 def straight(line: Line) -> list[tuple[float, float]]:
+    """The way of a line from a stage: to the right, down into the next row of stages, or into the model."""
     a, b = line.source, line.target
-    if a.y == b.y and b.x > a.x:
-        return [(a.x + a.width, a.y + a.height / 2), (b.x, b.y + b.height / 2)]
+    if a.nodes[0].kind == b.nodes[0].kind == "stage":
+        begin, end, middle = (a.x + a.width, a.y + a.height / 2), (b.x, b.y + b.height / 2), b.x - APART / 2
+        if b.x > a.x:
+            return [begin, end] if a.y == b.y else [begin, (middle, begin[1]), (middle, end[1]), end]
+        begin, end, middle = (a.x + a.width / 2, a.y + a.height), (b.x + b.width / 2, b.y), b.y - BELOW / 2
+        return [begin, (begin[0], middle), (end[0], middle), end]
     begin, end = (a.x + a.width / 2, a.y + a.height), (b.x + b.width / 2, b.y)
     if a.nodes[0].kind == "stage" and abs(begin[0] - end[0]) > 2 and end[1] - begin[1] > 20:
-        middle = (begin[1] + end[1]) / 2
+        # Below whatever stands beside it.
+        middle = end[1] - GAP / 2
         return [begin, (begin[0], middle), (end[0], middle), end]
     return [begin, end]

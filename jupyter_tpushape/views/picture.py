@@ -46,7 +46,7 @@ def picture(report: Report, most: int) -> Picture:
     rest = [box for box in boxes if box.nodes[0].kind != "stage"]
     inner = [line for line in lines if line.source in rest and line.target in rest]
     width, height = layered(rest, inner)
-    top = lane(stages, max(width, 720.0))
+    top = lane(stages, lines, max(width, 720.0))
     wide = max(width, max((box.x + box.width for box in stages), default=0.0))
     for box in rest:
         box.x += (wide - width) / 2

@@ -8,10 +8,11 @@ from functools import cache
 from importlib import resources
 from xml.sax.saxutils import escape, quoteattr
 
-from ..flow import Finding, Side, show_shape
+from ..flow import Finding, Shape, Side, show_shape
 from ..report import Report
 from .layered import Box, Line
 from .picture import Picture, label, picture
+from .room import Room
 from .words import about, short_dtype
 
 WHOLE, STILL = 60, 24
@@ -124,8 +125,8 @@ def _way(points: list[tuple[float, float]]) -> str:
             path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
         elif i < last and (level or points[i + 1][1] == to_y):
             next_x, next_y = points[i + 1]
-            back = (to_x - math.copysign(ROUND, to_x - x), to_y) if level else (to_x, to_y - ROUND)
-            on = (to_x, to_y + ROUND) if level else (to_x + math.copysign(ROUND, next_x - to_x), next_y)
+            back = (to_x - math.copysign(ROUND, to_x - x), to_y) if level else (to_x, to_y - math.copysign(ROUND, to_y - y))
+            on = (to_x, to_y + math.copysign(ROUND, next_y - to_y)) if level else (to_x + math.copysign(ROUND, next_x - to_x), next_y)
             path += f"L{back[0]:g} {back[1]:g}Q{to_x:g} {to_y:g} {on[0]:g} {on[1]:g}"
         else:
             path += f"L{to_x:g} {to_y:g}"
@@ -161,15 +162,16 @@ def _labels(drawn: Picture, found: dict[str, Finding]) -> list[str]:
     broken = [line for line in drawn.lines if _state(line, found)[0] not in ("ok", "not-reached")]
     told = {(id(line.source), line.edges[0].spec) for line in broken if (finding := _state(line, found)[1]) and finding.expected}
     taken: set[int] = set()
+    room = Room(drawn)
     parts = []
     for line in drawn.lines:
         state, finding = _state(line, found)
         if state not in ("ok", "not-reached"):
-            rows = [(word, side) for word, side in (("wants", finding.expected), ("gets", finding.found)) if side] if finding else []
-            for i, (word, side) in enumerate(rows):
+            for i, (word, side) in enumerate(rows := _sides(drawn, line, finding)):
                 x, y = _middle(line.points)
                 at = f'x="{x + 17:g}" y="{y - 4 + 17 * i:g}"'
                 parts.append(f'<text class="mono" {at}>{word.ljust(6)}{side_words(side)}</text>')
+                room.take((x + 17, y - 4 + 17 * i), 7 + len(side.text))
             if rows:
                 continue
         spec = line.edges[0].spec
@@ -189,8 +191,32 @@ def _labels(drawn: Picture, found: dict[str, Finding]) -> list[str]:
         words = "not reached" if state == "not-reached" and spec.shape is None else show_shape(spec.shape)
         dtype = "" if words == "not reached" else f'<tspan class="dtype">{clean(short_dtype(spec.dtype))} </tspan>'
         more = f" {line.edges[0].label}" if line.edges[0].label and not line.edges[0].label.isdigit() else ""
-        parts.append(f'<text class="mono" x="{sx + 9:g}" y="{sy + 16:g}">{dtype}{clean(words + more)}</text>')
+        spot = room.beside(sx, sy + 16, len(f"{short_dtype(spec.dtype)} {words}{more}"))
+        if spot is not None:
+            parts.append(f'<text class="mono" x="{spot[0]:g}" y="{spot[1]:g}">{dtype}{clean(words + more)}</text>')
     return parts
+
+
+def _sides(drawn: Picture, line: Line, finding: Finding | None) -> list[tuple[str, Side]]:
+    """What is written at a broken line: the two sides of its finding; at a merge that wants nothing in particular, what this line gives."""
+    if finding is None:
+        return []
+    wants, broken, own = finding.expected, {*finding.edges}, line.edges[0].spec.shape
+    meeting = {
+        edge.spec.shape for one in drawn.lines if one.target is line.target for edge in one.edges if edge.id in broken and edge.spec.shape
+    }
+    impartial = wants is not None and wants.axes in map(_axes, meeting)
+    if own is None or not impartial or len(meeting) < 2 or len({*map(len, meeting)}) > 1:
+        return [(word, side) for word, side in (("wants", wants), ("gets", finding.found)) if side]
+    target = line.target.nodes[0]
+    # Along the axis that they are joined at they may differ.
+    joined = int((target.config or {}).get("axis", -1)) % len(own) if "concat" in target.op.lower() else None
+    differs = (i for i, sizes in enumerate(zip(*meeting, strict=True)) if len({*sizes}) > 1 and i != joined)
+    return [("gives", Side(show_shape(own), _axes(own), tuple(differs)))]
+
+
+def _axes(shape: Shape) -> tuple[str, ...]:
+    return tuple("?" if size is None else str(size) for size in shape)
 
 
 def side_words(side: Side) -> str:

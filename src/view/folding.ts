@@ -57,7 +57,7 @@ export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: rea
     }
     return number;
   });
-  const best = runs(list, sign);
+  const best = runs(list, sign, before);
   const result: Item[] = [];
   let i = 0;
   while (i < list.length) {
@@ -94,8 +94,41 @@ export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: rea
   return result;
 }
 
+type Before = readonly (readonly number[])[];
+
+/** Whether a part follows another, or reads the same: two models that stand side by side are not one twice. */
+function follows(next: Item, one: Item, before: Before): boolean {
+  const [places, sources] = [placesOf(one), [one, next].map((part) => [...placesOf(part)].flatMap((at) => before[at]!))] as const;
+  return sources[1]!.some((i) => places.has(i)) || sources[1]!.every((i) => sources[0]!.includes(i) || placesOf(next).has(i));
+}
+
+/** How many of these parts, from the first on, hang together: two calls of one generator do not. */
+export function onePiece(parts: readonly Item[], before: Before): number {
+  const pieces: Set<number>[] = [];
+  let best = 1;
+  parts.forEach((one, k) => {
+    let own = placesOf(one);
+    const read = [...own].flatMap((at) => before[at]!);
+    for (const piece of [...pieces]) {
+      if (read.some((i) => piece.has(i))) {
+        pieces.splice(pieces.indexOf(piece), 1);
+        own.forEach((i) => piece.add(i));
+        own = piece;
+      }
+    }
+    if (pieces.push(own) === 1) {
+      best = k + 1;
+    }
+  });
+  return best;
+}
+
+function placesOf(one: Item): Set<number> {
+  return new Set(one.node < 0 ? one.members.flatMap((child) => [...placesOf(child)]) : [one.at]);
+}
+
 /** For each place the repetition that covers most from there on, of the shortest block. */
-function runs(list: readonly Item[], sign: Int32Array): (i: number) => Run {
+function runs(list: readonly Item[], sign: Int32Array, before: Before): (i: number) => Run {
   const n = sign.length;
   const longest = Math.min(LONGEST, Math.floor(n / 2));
   const found = new Map<number, Run>();
@@ -105,13 +138,14 @@ function runs(list: readonly Item[], sign: Int32Array): (i: number) => Run {
     // How many in a row are as the ones a block further on.
     let alike = 0;
     for (let i = n - period - 1; i >= 0; i--) {
-      if (!sign[i] || sign[i] !== sign[i + period]) {
+      if (!sign[i] || sign[i] !== sign[i + period] || (period < 2 && !follows(list[i + 1]!, list[i]!, before))) {
         alike = 0;
         continue;
       }
       const times = Math.floor(++alike / period) + 1;
-      const whole = period > 1 || (list[i]!.members.length > 0 && !list[i]!.wraps);
-      if (whole && times >= least && times * period > best(i).times * best(i).period) {
+      const whole = (): boolean =>
+        period > 1 ? onePiece(list.slice(i, i + period), before) === period : list[i]!.members.length > 0 && !list[i]!.wraps;
+      if (times >= least && times * period > best(i).times * best(i).period && whole()) {
         found.set(i, { period, times });
       }
     }

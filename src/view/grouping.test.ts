@@ -170,3 +170,54 @@ test("names that share their last number make a group, in whatever order they ar
     items.flatMap((item) => (/^block \d+$/.test(item.label) ? [item.label] : cells(item.members)));
   expect(cells(buildTree(flow(nodes, edges)).root.members)).toEqual(Array.from({ length: 10 }, (_, i) => `block ${i}`));
 });
+
+test("calls of two generators stay apart, whatever size of picture they share", () => {
+  const nodes = [node("x", "Input", { kind: "input" }), node("y", "Input", { kind: "input" })];
+  const edges: WireEdge[] = [];
+  const call = (id: string, name: string, source: string): void => {
+    nodes.push(node(id, "Functional", { name }));
+    for (const part of ["a", "b", "c"]) {
+      nodes.push(node(`${id}/${part}`, "Conv2D", { parent: id, name: part }));
+    }
+    edges.push(edge(source, `${id}/a`), edge(`${id}/a`, `${id}/b`), edge(`${id}/b`, `${id}/c`));
+  };
+  call("G1", "G", "x");
+  call("F1", "F", "y");
+  call("F2", "F", "G1/c");
+  call("G2", "G", "F1/c");
+  // Losses: what makes the level long.
+  for (const made of ["G1", "F1", "F2", "G2"]) {
+    for (let i = 0; i < 6; i++) {
+      nodes.push(node(`${made}_${i}`, ["Sub", "Abs", "Mean", "Mul", "Square", "Sum"][i], { kind: "op" }));
+      edges.push(edge(i ? `${made}_${i - 1}` : `${made}/c`, `${made}_${i}`));
+    }
+  }
+  const doc = flow(nodes, edges);
+  doc.report.flow.specs = [{ shape: [4, 64, 64, 3], dtype: "float32" }];
+  expect(shown(buildTree(doc)).filter((label) => /^[FG]$/.test(label))).toEqual(["G", "F", "F", "G"]);
+});
+
+test("ways that begin at inputs of their own are not closed into one box at their join", () => {
+  const nodes: WireNode[] = [];
+  const edges: WireEdge[] = [];
+  for (const tower of ["user", "item"]) {
+    const columns = (tower === "user" ? ["id", "age", "city"] : ["id", "brand", "kind", "price"]).map((name) => `${tower}_${name}`);
+    for (const one of columns) {
+      nodes.push(node(one, "Input", { kind: "input" }), node(`${one}_embedding`, "Embedding"), node(`flat_${one}`, "Flatten"));
+      edges.push(edge(one, `${one}_embedding`), edge(`${one}_embedding`, `flat_${one}`), edge(`flat_${one}`, `${tower}_join`));
+    }
+    nodes.push(node(`${tower}_join`, "Concatenate"), node(`${tower}_up`, "Dense"), node(`${tower}_down`, "Dense"));
+    edges.push(edge(`${tower}_join`, `${tower}_up`), edge(`${tower}_up`, `${tower}_down`), edge(`${tower}_down`, "dot"));
+  }
+  // In the order in which Keras gives them: by how far they are from the end.
+  const far = ["Input", "Embedding", "Flatten", "Concatenate", "Dense"];
+  nodes.sort((one, other) => far.indexOf(one.op) - far.indexOf(other.op));
+  for (const [i, one] of ["dot", "a", "b", "c", "d", "e", "f", "g", "h"].entries()) {
+    nodes.push(node(one, i ? "Dense" : "Dot", { params: i }));
+    if (i) {
+      edges.push(edge(["dot", "a", "b", "c", "d", "e", "f", "g"][i - 1]!, one));
+    }
+  }
+  const labels = shown(buildTree(flow(nodes, edges)));
+  expect(labels).toEqual(expect.arrayContaining(["user_id_embedding", "item_id_embedding", "user_join", "item_join", "dot"]));
+});

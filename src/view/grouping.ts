@@ -6,7 +6,7 @@
 
 import { apart, byEnding, byName, made, shared } from "./bynames";
 import { push, type FlowDoc } from "./doc";
-import { distinct, fold, same, timesRead } from "./folding";
+import { distinct, fold, onePiece, same, timesRead } from "./folding";
 import { LONG, readers, topological, wired, type Item, type Pair } from "./groups";
 import { chosen, titleOf } from "./titles";
 
@@ -40,7 +40,7 @@ export function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, chil
     groups = fold(doc, branched, of, pairs, path);
   }
   if (groups.length > LONG) {
-    groups = bySize(doc, groups, path);
+    groups = bySize(doc, groups, wired(groups, pairs), path);
   }
   return chunk(doc, groups, path);
 }
@@ -194,12 +194,15 @@ function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly numbe
       continue;
     }
     const run = list.slice(from, k + 1);
-    from = k + 1;
-    if (run.length >= 4 && run.length < 0.7 * list.length && !run.some((one) => apart(doc, one))) {
+    // Layers that begin at inputs of their own are ways into a join, and no fork lies before them.
+    const begins = (one: Item, i: number): boolean =>
+      !!i && one.node >= 0 && doc.node(one.node).kind === "layer" && before[from + i]!.every((j) => apart(doc, list[j]!));
+    if (run.length >= 4 && run.length < 0.7 * list.length && !run.some((one) => apart(doc, one)) && run.filter(begins).length < 2) {
       result.push(made(`${path}~to@${run[run.length - 1]!.id}`, titleOf(doc, run), run));
     } else {
       result.push(...run);
     }
+    from = k + 1;
   }
   return result.concat(list.slice(from));
 }
@@ -220,9 +223,13 @@ function sizeOf(doc: FlowDoc, one: Item): string {
     : "";
 }
 
+/** The longest run of one size, in boxes. */
+const FARTHEST = 300;
+
 /** Runs that work at one size of picture, such as the steps of an encoder. */
-function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
-  const sizes = list.map((one) => (apart(doc, one) ? "" : sizeOf(doc, one)));
+function bySize(doc: FlowDoc, list: Item[], before: readonly (readonly number[])[], path: string): Item[] {
+  const own = (one: Item): boolean => apart(doc, one) || (one.members.length > 0 && !one.wraps && chosen(doc, one));
+  const sizes = list.map((one) => (own(one) ? "" : sizeOf(doc, one)));
   const result: Item[] = [];
   let i = 0;
   while (i < list.length) {
@@ -230,6 +237,7 @@ function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
     while (j < list.length && sizes[i] && sizes[j] === sizes[i]) {
       j++;
     }
+    j = i + onePiece(list.slice(i, Math.min(j, i + FARTHEST)), before);
     const run = list.slice(i, j);
     if (run.length < 3 || run.length > 0.7 * list.length) {
       result.push(...run);

@@ -126,99 +126,103 @@ const FAMILIES = Object.keys(FAMILY_SIGN)
 const MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace";
 const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-/** The rules with each colour's name spelled out: `$line` stands for `var(--line)`. */
+/** The rules with each colour's name spelled out, `$line` for `var(--line)`, and the properties that stand everywhere: each byte is sent to every page. */
 function spelled(rules: string): string {
-  return rules.replace(/\$([\w-]+)/g, "var(--$1)");
+  return rules
+    .replace(/\$([\w-]+)/g, "var(--$1)")
+    .replace(/([{;])(dash|weight|size|round|thick):/g, (_, before: string, word: keyof typeof SHORT) => `${before}${SHORT[word]}:`);
 }
+
+const SHORT = { dash: "stroke-dasharray", weight: "font-weight", size: "font-size", round: "border-radius", thick: "stroke-width" };
 
 /** What the drawing needs; an exported SVG takes this along with the colours filled in. */
 export const DRAWING = spelled(`
-.graph text{font-family:${SANS};fill:$fg;font-size:11px;white-space:pre}
-.node .body{fill:$soft;stroke:$line;stroke-width:1}
+.graph text{font-family:${SANS};fill:$fg;size:11px;white-space:pre}
+.node .body{fill:$soft;stroke:$line;thick:1}
 .node .behind{fill:$bg;stroke:$line}
-.node.open .body{fill:$soft;fill-opacity:.45;stroke:$line;stroke-dasharray:none}
-.node.open>text{paint-order:stroke;stroke:$bg;stroke-width:5px;stroke-linejoin:round}
+.node.open .body{fill:$soft;fill-opacity:.45;stroke:$line;dash:none}
+.node.open>text{paint-order:stroke;stroke:$bg;thick:5px;stroke-linejoin:round}
 .node .kind{fill:$strong}
-.graph .family-text{fill:$on-accent;font-size:11px;font-weight:700}
+.graph .family-text{fill:$on-accent;size:11px;weight:700}
 ${FAMILIES}
 ${HEATS}
-.node.heat .sub,.node.heat .place,.node.heat .note-text{fill:$fg}.node.heat .place{font-weight:700}.heat-bar{fill:$blue}
+.node.heat .sub,.node.heat .place,.node.heat .note-text{fill:$fg}.node.heat .place{weight:700}.heat-bar{fill:$blue}
 .node.not-reached .family{fill:$strong}
 .node.stage .kind{fill:$int}.node.input .kind,.node.output .kind{fill:$good}
 .node.loss .kind,.node.metric .kind{fill:$fg}
-.node .name{font-size:13px;font-weight:600}
+.node .name{size:13px;weight:600}
 .tiny text{display:none}
 .graph .node>text.family-text{stroke:none}
 .node .sub,.node .place{fill:$muted}
-.node .place{font-family:${MONO};font-size:10px}
+.node .place{font-family:${MONO};size:10px}
 .node .note-text{fill:$fg}
-.node.not-reached .body{stroke-dasharray:5 4;stroke:$strong;fill:$bg}
+.node.not-reached .body{dash:5 4;stroke:$strong;fill:$bg}
 .node.not-reached .kind{fill:$strong}
 .node.not-reached .name{fill:$muted}
 .node .hatch{fill:url(#hatch);stroke:none}
-.node.not-reached text{paint-order:stroke;stroke:$bg;stroke-width:3px;stroke-linejoin:round}
-.node:is(.failed,.error,.tpu)>.body{stroke:$wrong;stroke-width:2.2;fill:$wrong-soft}
-.node.silent>.body{stroke:$wrong;stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
-.node.slow>.body{stroke:$strong;stroke-width:2;stroke-dasharray:6 3}
-.node.open:is(.failed,.error,.tpu)>.body{stroke-width:1.5;fill:$soft}
-.toggle rect{fill:transparent}.toggle path{fill:none;stroke:$muted;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.times{fill:$bg;stroke:$blue}.times-text{fill:$blue-text!important;font-weight:600}
-.cell{fill:$blue;fill-opacity:.42}.cell.copied{fill:none;stroke:$blue;stroke-opacity:.6}.cell.odd{fill:$bg;fill-opacity:1;stroke:$wrong;stroke-width:2}
-.graph .cell-index{fill:$wrong-text;font-size:9px;font-weight:700}
-.pill rect{fill:$bg;stroke:$strong}.pill text{fill:$muted;font-size:10.5px}
-.badge circle{fill:$badge;stroke:$bg;stroke-width:2}
-.badge text{font-size:11px;font-weight:700;fill:$on-accent}
+.node.not-reached text{paint-order:stroke;stroke:$bg;thick:3px;stroke-linejoin:round}
+.node:is(.failed,.error,.tpu)>.body{stroke:$wrong;thick:2.2;fill:$wrong-soft}
+.node.silent>.body{stroke:$wrong;thick:2;dash:1 3;stroke-linecap:round}
+.node.slow>.body{stroke:$strong;thick:2;dash:6 3}
+.node.open:is(.failed,.error,.tpu)>.body{thick:1.5;fill:$soft}
+.toggle rect{fill:transparent}.toggle path{fill:none;stroke:$muted;thick:2;stroke-linecap:round;stroke-linejoin:round}
+.times{fill:$bg;stroke:$blue}.times-text{fill:$blue-text!important;weight:600}
+.cell{fill:$blue;fill-opacity:.42}.cell.copied{fill:none;stroke:$blue;stroke-opacity:.6}.cell.odd{fill:$bg;fill-opacity:1;stroke:$wrong;thick:2}
+.graph .cell-index{fill:$wrong-text;size:9px;weight:700}
+.pill rect{fill:$bg;stroke:$strong}.pill text{fill:$muted;size:10.5px}
+.badge circle{fill:$badge;stroke:$bg;thick:2}
+.badge text{size:11px;weight:700;fill:$on-accent}
 .badge:is(.slow,.note) circle{fill:$bg;stroke:$strong}.badge:is(.slow,.note) text{fill:$fg}
-.badge.silent circle{fill:$bg;stroke:$wrong}.badge.silent text{fill:$wrong-text;font-size:13px}
+.badge.silent circle{fill:$bg;stroke:$wrong}.badge.silent text{fill:$wrong-text;size:13px}
 .line path{fill:none}
-.line .hit{stroke:transparent;stroke-width:12}
-.line .stroke{stroke:$blue;stroke-width:1.7}
+.line .hit{stroke:transparent;thick:12}
+.line .stroke{stroke:$blue;thick:1.7}
 .line .arrow{fill:$blue}
-.line.half .stroke{stroke:$good;stroke-dasharray:9 3}.line.half .arrow{fill:$good}
-.line.int .stroke{stroke:$int;stroke-dasharray:3 3}.line.int .arrow{fill:$int}
-.line.other .stroke{stroke:$strong;stroke-dasharray:1 3}.line.other .arrow{fill:$strong}
-.line.not-reached .stroke{stroke:$strong;stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .arrow{fill:$bg;stroke:$strong}
-.line.slow .stroke{stroke:$strong;stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
-.line.silent .stroke{stroke:$wrong;stroke-width:5;stroke-dasharray:none}.line.silent .core{stroke:$bg;stroke-width:2}.line.silent .arrow{fill:$wrong}
-.line:is(.failed,.error,.tpu) .stroke{stroke:$wrong;stroke-width:3;stroke-dasharray:8 5}
+.line.half .stroke{stroke:$good;dash:9 3}.line.half .arrow{fill:$good}
+.line.int .stroke{stroke:$int;dash:3 3}.line.int .arrow{fill:$int}
+.line.other .stroke{stroke:$strong;dash:1 3}.line.other .arrow{fill:$strong}
+.line.not-reached .stroke{stroke:$strong;thick:1.3;dash:4 5}.line.not-reached .arrow{fill:$bg;stroke:$strong}
+.line.slow .stroke{stroke:$strong;thick:4;dash:.1 7;stroke-linecap:round}
+.line.silent .stroke{stroke:$wrong;thick:5;dash:none}.line.silent .core{stroke:$bg;thick:2}.line.silent .arrow{fill:$wrong}
+.line:is(.failed,.error,.tpu) .stroke{stroke:$wrong;thick:3;dash:8 5}
 .line:is(.failed,.error,.tpu) .arrow{fill:$wrong}
-.label text{font-family:${MONO};fill:$muted;paint-order:stroke;stroke:$bg;stroke-width:4px;stroke-linejoin:round}
-.label .dtype{fill:$fg;font-weight:600}
-.label.wrong text{font-size:12px;fill:$fg}
-.label.wrong .word{fill:$muted}.label.wrong :is(.gets,.wants) .differs{font-weight:800}
+.label text{font-family:${MONO};fill:$muted;paint-order:stroke;stroke:$bg;thick:4px;stroke-linejoin:round}
+.label .dtype{fill:$fg;weight:600}
+.label.wrong text{size:12px;fill:$fg}
+.label.wrong .word{fill:$muted}.label.wrong :is(.gets,.wants) .differs{weight:800}
 .label.wrong .gets .differs{fill:$wrong-text}
-.diff-sign rect{fill:$bg;stroke:$fg;stroke-width:1.5}.diff-sign text{font-size:13px;font-weight:700}
-.node.diff-added>.body{stroke:$good;stroke-width:2.4}.diff-sign.diff-added rect{fill:$good-soft;stroke:$good}
-.node.diff-removed>.body{stroke:$wrong;stroke-width:2;stroke-dasharray:6 4;fill:$bg}.diff-sign.diff-removed rect{fill:$wrong-soft;stroke:$wrong}
+.diff-sign rect{fill:$bg;stroke:$fg;thick:1.5}.diff-sign text{size:13px;weight:700}
+.node.diff-added>.body{stroke:$good;thick:2.4}.diff-sign.diff-added rect{fill:$good-soft;stroke:$good}
+.node.diff-removed>.body{stroke:$wrong;thick:2;dash:6 4;fill:$bg}.diff-sign.diff-removed rect{fill:$wrong-soft;stroke:$wrong}
 .node.diff-removed>.name{text-decoration:line-through;fill:$muted}
-.node.diff-changed>.body{stroke:$fg;stroke-width:1.8}
-.line.diff-added .stroke{stroke:$good;stroke-width:2.6;stroke-dasharray:none}.line.diff-added .arrow{fill:$good}
-.line.diff-removed .stroke{stroke:$wrong;stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:$bg;stroke:$wrong}
+.node.diff-changed>.body{stroke:$fg;thick:1.8}
+.line.diff-added .stroke{stroke:$good;thick:2.6;dash:none}.line.diff-added .arrow{fill:$good}
+.line.diff-removed .stroke{stroke:$wrong;thick:1.4;dash:2 5}.line.diff-removed .arrow{fill:$bg;stroke:$wrong}
 .lane-title{fill:$muted!important;letter-spacing:.06em}
-.hatch-line{stroke:$hatch;stroke-width:4}
+.hatch-line{stroke:$hatch;thick:4}
 `);
 
 export const STYLE = spelled(`
 :host{display:block}
-.tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:$bg;color:$fg;font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
+.tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:$bg;color:$fg;font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;round:6px}
 .tps[data-theme=dark]{${vars(DARK)};color-scheme:dark}
 .tps *{box-sizing:border-box}
 :where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0;list-style:none}
 .head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid $line}
-.verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
+.verdict{size:14px;weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:$wrong-text}.verdict.ok .sign{color:$good-text}
-.chip{border:1px solid $line;border-radius:11px;padding:1px 9px;font-size:12px;color:$muted;white-space:nowrap}
+.chip{border:1px solid $line;round:11px;padding:1px 9px;size:12px;color:$muted;white-space:nowrap}
 .seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;min-width:200px;justify-content:flex-end}
 .search{display:flex;align-items:center;gap:6px;min-width:0}.seek button{white-space:nowrap}
-.search input,.legend select{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px}.search input{padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
-.search .hits{font-size:12px;color:$muted;white-space:nowrap}
-button,summary{font:inherit;font-size:12px;cursor:pointer}
-.tps button{color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;padding:3px 10px}
+.search input,.legend select{font:inherit;size:12px;color:$fg;background:$bg;border:1px solid $strong;round:6px}.search input{padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
+.search .hits{size:12px;color:$muted;white-space:nowrap}
+button,summary{font:inherit;size:12px;cursor:pointer}
+.tps button{color:$fg;background:$bg;border:1px solid $strong;round:6px;padding:3px 10px}
 .tps button:hover{background:$soft}
-.tps button.primary{background:$blue;border-color:$blue;color:$on-accent;font-weight:600}
+.tps button.primary{background:$blue;border-color:$blue;color:$on-accent;weight:600}
 .tps :focus-visible{outline:2px solid $blue;outline-offset:2px}
 .tps button:disabled{opacity:.55;cursor:default}
-.menu>ul,.keys{position:absolute;background:$bg;border:1px solid $strong;border-radius:8px}.menu{position:relative;flex:none}.menu>ul{right:0;top:calc(100% + 4px);z-index:9;padding:4px;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu>ul,.keys{position:absolute;background:$bg;border:1px solid $strong;round:8px}.menu{position:relative;flex:none}.menu>ul{right:0;top:calc(100% + 4px);z-index:9;padding:4px;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
@@ -230,105 +234,105 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .still .node,.reduced .node{transition:none}
 .node:hover>.body{stroke:$strong}
 .toggle:hover rect{fill:$line}
-.node.selected>.body{stroke:$blue;stroke-width:2.5}
-.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:$fg;stroke-width:4}.line.followed .arrow{fill:$fg}.turns{font-size:12px;margin-top:6px}
-.line.changed .stroke{stroke:$good;stroke-width:2.6}.line.changed .arrow{fill:$good}.label .was{fill:$good-text}
-.line.lit .stroke{stroke-width:3}.line.lit:is(.failed,.error) .stroke{stroke-width:3.5}
-.node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:$wrong;stroke-width:1.3}
-.node.changed>.body{fill:$good-soft;stroke:$good;stroke-width:2.4}.node.changed .note-text{fill:$good-text;font-weight:700}
-.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid $good;background:$good-soft;font-weight:600}
-.banner.compared{border-color:$strong;background:$bg;flex-wrap:wrap}.tps .state{border:1.5px solid $fg;font-weight:700}.tps .state.diff-added{border-color:$good;background:$good-soft}
-.tps .state.diff-removed{border-color:$wrong;border-style:dashed;background:$wrong-soft}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;padding:2px 10px 0 38px}
+.node.selected>.body{stroke:$blue;thick:2.5}
+.line.selected .stroke{thick:3.5}.line.followed .stroke{stroke:$fg;thick:4}.line.followed .arrow{fill:$fg}.turns{size:12px;margin-top:6px}
+.line.changed .stroke{stroke:$good;thick:2.6}.line.changed .arrow{fill:$good}.label .was{fill:$good-text}
+.line.lit .stroke{thick:3}.line.lit:is(.failed,.error) .stroke{thick:3.5}
+.node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:$wrong;thick:1.3}
+.node.changed>.body{fill:$good-soft;stroke:$good;thick:2.4}.node.changed .note-text{fill:$good-text;weight:700}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid $good;background:$good-soft;weight:600}
+.banner.compared{border-color:$strong;background:$bg;flex-wrap:wrap}.tps .state{border:1.5px solid $fg;weight:700}.tps .state.diff-added{border-color:$good;background:$good-soft}
+.tps .state.diff-removed{border-color:$wrong;border-style:dashed;background:$wrong-soft}.list .state{flex:none;width:20px;height:20px;round:4px;display:grid;place-items:center}.changes{size:11.5px;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:$good;box-shadow:inset 0 0 0 1px $good}
-.node.match>.body{fill:$good-soft;stroke:$good;stroke-width:2}
+.node.match>.body{fill:$good-soft;stroke:$good;thick:2}
 .tools{position:absolute;right:10px;top:calc(10px + var(--above,0px));display:flex;flex-direction:column;gap:4px}
-.tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
+.tps .tools button{width:30px;height:28px;padding:0;size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient($bg,transparent);pointer-events:none}
-.legend,.map{position:absolute;bottom:10px;background:$bg;border:1px solid $line;border-radius:8px}.legend{left:10px;max-height:calc(100% - 20px);overflow:auto}
+.legend,.map{position:absolute;bottom:10px;background:$bg;border:1px solid $line;round:8px}.legend{left:10px;max-height:calc(100% - 20px);overflow:auto}
 .legend summary{padding:3px 10px;color:$muted;min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
 .tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px $good}
-.sample{width:15px;height:15px;border-radius:4px;color:$on-accent;font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
+.sample{width:15px;height:15px;round:4px;color:$on-accent;size:11px;weight:700;display:grid;place-items:center;line-height:1}
 .legend select{margin:0 8px 6px;max-width:200px}
-.legend ol{padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
+.legend ol{padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;size:11px}
 .legend .who{flex:1;text-align:left}.legend .who,.wide td,.wide td button{max-width:130px;overflow:hidden;text-overflow:ellipsis}.wide td{max-width:138px}.legend .who,.wide :is(td,th){overflow-wrap:normal;white-space:nowrap}
-.scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid $line}
-.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.tps .wide th button{border:0;padding:0;background:none;color:$muted;font-weight:600}
+.scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;size:11px}.scale .cell{width:22px;height:10px;border:1px solid $line}
+.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.tps .wide th button{border:0;padding:0;background:none;color:$muted;weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
 .keys{right:48px;top:10px;z-index:2;padding:8px 14px;max-width:330px}
-.keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid $line;border-radius:4px;padding:0 4px;white-space:nowrap}
+.keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};size:11px;border:1px solid $line;round:4px;padding:0 4px;white-space:nowrap}
 .map{right:10px;cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid $line;display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid $line;padding:6px 10px 0}
-.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:$muted;white-space:nowrap}
-.tps .tabs button[aria-selected=true]{color:$fg;border-color:$blue;font-weight:600}
+.tps .tabs button{border:0;border-bottom:3px solid transparent;round:0;padding:4px 7px 6px;color:$muted;white-space:nowrap}
+.tps .tabs button[aria-selected=true]{color:$fg;border-color:$blue;weight:600}
 .side,.lead,.about,.aged,.banner{overflow-wrap:anywhere}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
 .tps .pane:focus-visible{outline-offset:-3px}
-.eyebrow,.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase}.eyebrow{display:flex;align-items:center;gap:6px;margin-bottom:6px}
+.eyebrow,.section{size:11px;letter-spacing:.07em;weight:700;color:$muted;text-transform:uppercase}.eyebrow{display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
-.title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px}
-.mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
-.tps .sides{display:grid;grid-template-columns:fit-content(55%) 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:$wrong-soft;border-left:3px solid $wrong;border-radius:3px 7px 7px 3px;font-size:12.5px}
-.sides dt{color:$muted}.sides dt:empty{display:none}.sides dt:empty+dd{grid-column:1/-1}.sides dd{color:$fg}.sides b{font-weight:800}.sides .gets b{color:$wrong-text}
+.title{size:15.5px;line-height:1.35;weight:700;margin-bottom:10px}
+.mono,.sides,.diff,code{font-family:${MONO};size:12px}
+.tps .sides{display:grid;grid-template-columns:fit-content(55%) 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:$wrong-soft;border-left:3px solid $wrong;round:3px 7px 7px 3px;size:12.5px}
+.sides dt{color:$muted}.sides dt:empty{display:none}.sides dt:empty+dd{grid-column:1/-1}.sides dd{color:$fg}.sides b{weight:800}.sides .gets b{color:$wrong-text}
 .why{color:$fg;margin-bottom:8px}
 .muted{color:$muted}
 .row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
 .way{margin:4px 0 10px}
 .tps .link{border:0;background:none;padding:0;color:$blue-text;text-decoration:underline;text-underline-offset:4px;text-align:left}
-.card{border:1px solid $line;border-radius:9px;background:$soft;padding:11px 12px;margin-top:10px}
+.card{border:1px solid $line;round:9px;background:$soft;padding:11px 12px;margin-top:10px}
 .card.verified{border-color:$good}
 .card.live{border-color:$good;border-style:dashed}
-.result{font-size:12.5px;margin-top:2px}.card p+.row,.diff+.row{margin-top:8px}
-.card h4{font-size:13px;font-weight:700}
-.tried{font-size:12px;font-weight:700;color:$good-text;white-space:nowrap}
-.untried{font-size:12px;color:$muted}
-.diff{background:$bg;border:1px solid $line;border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
+.result{size:12.5px;margin-top:2px}.card p+.row,.diff+.row{margin-top:8px}
+.card h4{size:13px;weight:700}
+.tried{size:12px;weight:700;color:$good-text;white-space:nowrap}
+.untried{size:12px;color:$muted}
+.diff{background:$bg;border:1px solid $line;round:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
 .diff div{padding:0 10px;white-space:pre-wrap}
 .diff .add{background:$good-soft;color:$good-text}.diff .del{background:$wrong-soft;color:$wrong-text}.diff .hunk{color:$muted}
 .section{margin-top:16px}
 .rejected{color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
 .list>li{margin-top:6px}
-.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;border-radius:8px;padding:7px 10px;font-size:12.5px}
+.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;round:8px;padding:7px 10px;size:12.5px}
 .tps .list .entry[aria-current=true]{border-color:$blue;box-shadow:inset 3px 0 0 $blue}
-.sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid $strong}
+.sev{flex:none;width:20px;height:20px;round:50%;display:grid;place-items:center;size:12px;weight:800;border:2px solid $strong}
 .sev.error,.sev.tpu{background:$badge;border-color:$badge;color:$on-accent}.sev.silent{border-color:$wrong;color:$wrong-text}
-table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
+table{color:inherit;border-collapse:collapse;width:100%;size:12px;margin-top:6px}
 th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid $line;vertical-align:baseline}
-th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;font-weight:700}
-.message{white-space:pre-wrap;font-family:${MONO};font-size:11.5px;background:$soft;border:1px solid $line;border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
-.bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
-.bar>:last-child{font-size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:$blue}.bar .pad{fill:url(#bar-hatch);stroke:$blue}.bar .room{fill:$soft;stroke:$line}
+th{color:$muted;weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;weight:700}
+.message{white-space:pre-wrap;font-family:${MONO};size:11.5px;background:$soft;border:1px solid $line;round:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
+.bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;size:12px;margin-top:4px;min-height:21px}
+.bar>:last-child{size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:$blue}.bar .pad{fill:url(#bar-hatch);stroke:$blue}.bar .room{fill:$soft;stroke:$line}
 .said+.said{margin-top:22px;padding-top:14px;border-top:1px solid $line}
 .whole{white-space:nowrap}
-.curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:$muted;font-size:10.5px}.curve .limit-text{fill:$fg}
-.curve .grid{stroke:$line}.curve .limit{stroke:$fg;stroke-dasharray:5 4}.curve .way{fill:none;stroke:$blue;stroke-width:1.8}
-.curve .way.full{stroke-dasharray:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;stroke-width:2.2;fill:none}
-.tree{font-size:12.5px}
-.tree li{display:flex;flex-wrap:wrap;gap:0 6px;padding:2px 6px;border-radius:5px;cursor:pointer;position:relative}
+.curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:$muted;size:10.5px}.curve .limit-text{fill:$fg}
+.curve .grid{stroke:$line}.curve .limit{stroke:$fg;dash:5 4}.curve .way{fill:none;stroke:$blue;thick:1.8}
+.curve .way.full{dash:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;thick:2.2;fill:none}
+.tree{size:12.5px}
+.tree li{display:flex;flex-wrap:wrap;gap:0 6px;padding:2px 6px;round:5px;cursor:pointer;position:relative}
 .tree [aria-selected=true]{background:$soft;box-shadow:inset 3px 0 0 $blue}
 .tree .what{color:$muted;flex:1 1 auto;margin-left:9px}
 .offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
-.about{color:$muted;font-size:12px}
-.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:$soft;border-bottom:2px solid $strong;font-weight:600}
+.about{color:$muted;size:12px}
+.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:$soft;border-bottom:2px solid $strong;weight:600}
 .tps [hidden],.lead:empty{display:none}
 .tps.narrow{height:auto;overflow:visible}
 .narrow>.body,.narrow>.head{display:contents}
 .narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
-.narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid $line}.narrow .title{font-size:14px}
+.narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid $line}.narrow .title{size:14px}
 .narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid $line}
 .narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid $line}.narrow .wide :is(td,th){max-width:none;border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
 .narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:$muted;font-family:${SANS}}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid $line}
-.narrow .tabs{padding:6px 4px 0;gap:0}.tps.narrow .tabs button{padding:4px 4px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
+.narrow .tabs{padding:6px 4px 0;gap:0}.tps.narrow .tabs button{padding:4px 4px 6px;size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
 .narrow .branches :is(dt,dd){grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
-.narrow .chip{font-size:11px;padding:1px 7px}
+.narrow .chip{size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
-.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 2px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px;display:block}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 2px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;size:11px;display:block}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`);
