@@ -43,9 +43,13 @@ export function on<K extends keyof HTMLElementEventMap>(
   target.addEventListener(name, act as EventListener, options);
 }
 
-/** Code that goes on in another line after a mark, and within no word. */
-export function breakable(code: string): Child[] {
-  return code.split(/(?<=[^\w\s"']|_)(?=[^\W\d_])/).flatMap((part) => [part, h("wbr")]);
+/** Words that go on in another line after a mark, and within no word; what stands between backticks as code. */
+export function breakable(words: string): Child[] {
+  const parts = words.split(/`([^`]+)`/);
+  return parts.flatMap((part, i) => {
+    const pieces = part.split(/(?<=[^\w\s"']|_)(?=[^\W\d_])/).flatMap((piece) => [piece, h("wbr")]);
+    return i % 2 ? [h("code", {}, ...pieces)] : pieces;
+  });
 }
 
 /** The same of a drawing. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { FlowDoc } from "./doc";
+import { breakable, h } from "./dom";
 import { frameOf, turnKeys } from "./frame";
 import { cannot, sidesAt } from "./merges";
 import { Minimap } from "./minimap";
@@ -142,4 +143,13 @@ test("the keys are shown by a button and by their own key, and hidden again", ()
     expect(keys.hidden).toBe(true);
   }
   expect(heard).toEqual(["Escape"]);
+});
+
+test("what stands between backticks is code, and a single backtick is itself", () => {
+  const shown = (words: string): [string, string[]] => {
+    const made = h("p", {}, ...breakable(words));
+    return [made.textContent, [...made.querySelectorAll("code")].map((one) => one.textContent)];
+  };
+  expect(shown("Use `tf.shape(x)[0]`, or -1.")).toEqual(["Use tf.shape(x)[0], or -1.", ["tf.shape(x)[0]"]]);
+  expect(shown("A ` alone, and a <b>")).toEqual(["A ` alone, and a <b>", []]);
 });

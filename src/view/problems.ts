@@ -68,14 +68,14 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
     lead.append(h("h3.offscreen", {}, trans.__("The first fix")), card(first, 0, current, act, true));
   }
   if (finding.why) {
-    pane.append(h("p.why", {}, finding.why));
+    pane.append(h("p.why", {}, ...breakable(finding.why)));
   }
   pane.append(wayOf(doc, finding, act));
   fixes(pane, finding, current, act, first ? 1 : 0);
   if (finding.rejected?.length) {
     pane.append(
       h("h3.section", {}, trans.__("Tried and rejected")),
-      h("ul.rejected", {}, ...finding.rejected.map((words) => h("li", {}, words))),
+      h("ul.rejected", {}, ...finding.rejected.map((words) => h("li", {}, ...breakable(words)))),
     );
   }
   if (findings.length > 1) {
@@ -84,7 +84,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
       const entry = button("", { class: "entry", "aria-current": i === current ? "true" : "false" }, () => act.choose(i));
       entry.append(
         h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]),
-        h("span", {}, h("span.offscreen", {}, severityWord(one.severity) + ": "), one.message),
+        h("span", {}, h("span.offscreen", {}, severityWord(one.severity) + ": "), ...breakable(one.message)),
       );
       list.append(h("li", {}, entry));
     });
@@ -224,7 +224,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow:
         ? h("span.tried", {}, fix.proof === "source" ? trans.__("✓ verified") : trans.__("✓ verified on the live model"))
         : fix.mends
           ? h("span.untried", {}, trans.__("◐ fixes only this; next: %1", (fix.then ?? []).join(", ")))
-          : h("span.untried", {}, fix.reason ?? trans.__("not tried")),
+          : h("span.untried", {}, ...breakable(fix.reason ?? trans.__("not tried"))),
       effect ? h("span.muted", {}, ` · ${effect}`) : null,
     ),
   );
