@@ -9,6 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.examine import Program, examine
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 X, ONES = np.ones((16, 3), "float32"), np.ones((16, 1), "float32")
@@ -305,3 +306,52 @@ def test_a_mirror_is_no_wider_than_what_it_mirrors(lib, mode, size, holds):
     model = lib.Sequential([lib.Input((3,)), lib.layers.Lambda(lambda x: tf.pad(x, [[0, 0], [size, 0]], mode)), lib.layers.Dense(1)])
     model.compile("sgd", "mse")
     assert tpushape.trace(model, (X, ONES), tpu=None, fixes=False).ok == runs(model, X, ONES) == holds
+
+
+def by_the_batch(x):
+    """An activation that only a call with a known number of rows runs into."""
+    return tf.reshape(x, (7, 4)) if x.shape[0] is not None else x
+
+
+def held(lib, kind, activation):
+    """A layer that calls the activation inside of something that it holds."""
+    layers = lib.layers
+    frames = lib.Sequential([lib.Input((6, 6, 3)), layers.Flatten(), layers.Dense(4, activation=activation)])
+    return {
+        "cell": lambda: layers.LSTM(4, activation=activation),
+        "cells": lambda: layers.RNN([layers.GRUCell(4), layers.GRUCell(4, activation=activation)]),
+        "step": lambda: layers.TimeDistributed(layers.Dense(4, activation=activation)),
+        "steps of a model": lambda: layers.TimeDistributed(frames),
+    }[kind]()
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["cell", "cells", "step", "steps of a model"])
+def test_a_function_of_the_program_is_called_also_inside_of_what_a_layer_holds(lib, kind):
+    shape = (5, 6, 6, 3) if kind == "steps of a model" else (5, 3)
+
+    def build(activation):
+        inputs = lib.Input(shape)
+        model = lib.Model(inputs, lib.layers.Dense(1)(lib.layers.Flatten()(held(lib, kind, activation)(inputs))))
+        model.compile("sgd", "mse")
+        return model
+
+    data = tf.data.Dataset.from_tensor_slices((np.ones((16, *shape), "float32"), ONES)).batch(8, drop_remainder=True)
+    assert not runs(build(by_the_batch), data)
+    assert serious(tpushape.trace(build(by_the_batch), data, tpu=None, fixes=False)) == ["op-shapes"]
+    assert runs(build("tanh"), data)
+    assert serious(tpushape.trace(build("tanh"), data, tpu=None)) == []
+
+
+@BOTH
+def test_a_model_that_is_applied_to_each_step_is_traced_for_one_step_alone(lib):
+    frames = lib.Sequential([lib.Input((6, 6, 3)), lib.layers.Conv2D(2, 3), lib.layers.Flatten(), lib.layers.Dense(4)])
+    inputs = lib.Input((30, 6, 6, 3))
+    steps = lib.layers.Bidirectional(lib.layers.GRU(4))(lib.layers.TimeDistributed(frames)(inputs))
+    model = lib.Model(inputs, lib.layers.Dense(1)(steps))
+    model.compile("sgd", "mse")
+    seen = examine(Program(model, (np.ones((8, 30, 6, 6, 3), "float32"), np.ones((8, 1), "float32"))))
+    assert seen.run.fast
+    calls = [call for call in seen.recorder.calls if call.kind == "layer"]
+    assert [call.op for call in calls] == ["TimeDistributed", "Bidirectional", "Dense"]
+    assert [port.spec.shape[1:] for call in calls for port in call.outputs] == [(30, 4), (8,), (1,)]

@@ -50,7 +50,7 @@ VERBS = frozenset(
     """
     Accept Add Apply Average Batch Build Cache Call Cast Change Choose Compare Compile Compute Concatenate Convert Count Create Crop Declare Divide Drop
     Expand Feed Flatten Give Group Initialize Insert Join Keep Leave Let Look Make Map Mask Merge Move Name Normalize Number
-    Output Pad Pass Pool Predict Project Put Read Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale
+    Output Pad Pass Pool Predict Project Put Read Register Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale
     Select Set Shard Sort Span Split Squeeze Stack Start Store Sum Swap Take Transpose Treat Undo Unpack Upsample Use Watch Wrap
     Write Yield
     """.split()  # noqa: SIM905

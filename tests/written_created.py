@@ -5,6 +5,10 @@ from __future__ import annotations
 from own_code import Own
 from written_programs import model_of, rows
 
+_ACTIVATED = """
+def doubled(x):
+    return tf.tanh(x) * 2
+"""
 _SAMPLING = """
 class Sampling(L.Layer):
     def call(self, both):
@@ -108,6 +112,18 @@ class Rolled(keras.Model):
 """
 
 CREATED = {
+    "an activation of its own in a layer that is copied": ("code-raises", Own(model_of("""
+i = keras.Input((5, 3))
+model = keras.Model(i, L.Dense(1)(L.Bidirectional(L.GRU(4, activation=doubled))(i)))
+""", f"{rows(8, 5, 3)}, {rows(8, 1)}", head=_ACTIVATED), (("def doubled(x):", "@keras.saving.register_keras_serializable()"),))),
+    "a model that is made again from its configuration": ("code-raises", Own(_ACTIVATED + """
+def build():
+    first = keras.Sequential([keras.Input((5,)), L.Dense(4, activation=doubled), L.Dense(1)])
+    model = keras.Sequential.from_config(first.get_config())
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return """ + f"{rows(8, 5)}, {rows(8, 1)}\n", (("def doubled(x):", "@keras.saving.register_keras_serializable()"),))),
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
 i = keras.Input((6,))
 x = L.Dense(5)(i)

@@ -104,8 +104,32 @@ class HeardNotRecurrent(Heard, frozen=True):
 
 @reads
 def _not_recurrent(text: str) -> Iterator[Heard]:
-    if "'go_backwards'" in text:
+    if re.search(r"keyword argument[^\n]*'go_backwards'|^'go_backwards'$", text):
         yield HeardNotRecurrent()
+
+
+class HeardUnregistered(Heard, frozen=True):
+    """Keras makes something anew from its configuration, and does not find ``name``, a ``function`` or a ``class``; or it is a ``lambda``."""
+
+    what: Literal["function", "class", "lambda"]
+    name: str
+
+
+_UNREGISTERED = re.compile(
+    r"Could not locate (function|class) '(\w+)'|Unknown [\w ]+ '\{.*'class_name': '(function)', 'config': '(\w+)'|Unknown (layer): '(\w+)'"
+)
+# A lambda's code, as configurations keep it.
+_LAMBDA = re.compile(r"(?:identifier:|config format for) \{'(?:class_name|value)': (?:'__lambda__'|\('4)")
+
+
+@reads
+def _unregistered(text: str) -> Iterator[Heard]:
+    found = _UNREGISTERED.search(text)
+    if found:
+        what, name = (part for part in found.groups() if part)
+        yield HeardUnregistered("function" if what == "function" else "class", name)
+    elif _LAMBDA.search(text):
+        yield HeardUnregistered("lambda", "")
 
 
 class HeardArrays(Heard, frozen=True):

@@ -19,6 +19,7 @@ from ..examine.heard_lines import (
     HeardNoAttribute,
     HeardNotRecurrent,
     HeardUnknownArguments,
+    HeardUnregistered,
 )
 from ..flow import Fact, Node, syntax
 from ..trace.raised import Raised
@@ -27,7 +28,18 @@ from .facts.layers import (
     ArraysApart,
 )
 from .facts.layouts import MeshAxes, MeshCount, for_batch
-from .facts.lines import LineRaised, LossOfModel, NeverCalled, NoAttribute, NoGradient, NotRecurrent, SizeMissing, TooDeep, UnknownArguments
+from .facts.lines import (
+    LineRaised,
+    LossOfModel,
+    NeverCalled,
+    NoAttribute,
+    NoGradient,
+    NotRecurrent,
+    SizeMissing,
+    TooDeep,
+    UnknownArguments,
+    Unregistered,
+)
 from .messages import meanings
 
 
@@ -57,6 +69,9 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
         return MeshCount(sizes.shape, sizes.devices)
     short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
     older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
+    absentee = hear(node.failure, HeardUnregistered)
+    if absentee is not None:
+        return Unregistered(absentee.what, absentee.name, short)
     if raised is not None and hear(node.failure, HeardNotRecurrent) is not None and (wrapped := _wrapped(raised.text)) is not None:
         return NotRecurrent(*wrapped)
     if older is not None and older.names:

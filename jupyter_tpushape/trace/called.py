@@ -21,6 +21,8 @@ from .restore import left_as_found
 from .whose import of_the_user
 
 _MOST = 4096
+# Where wrappers and recurrent layers keep what does their work.
+_HELD = ("layer", "forward_layer", "backward_layer", "cell", "cells")
 # Calls that went well, by class, configuration and specs. A function of the user's own is never among them.
 _WENT_WELL: set[Any] = set()
 
@@ -44,11 +46,22 @@ class Check:
 def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | None:
     """The call that must be tried; ``None`` where the declaration cannot be wrong."""
     layer = node.operation
-    own = any([of_the_user(value) for value in vars(layer).values() if callable(value)])  # noqa: C419 - most values are plain, and there are many
+    own = _runs_own(layer)
     plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"
     if plain and not own and getattr(layer, "input_spec", None) is not None:
         return None
     return Check(node, given, gives, own)
+
+
+def _runs_own(layer: Any) -> bool:
+    """Whether a layer, or a cell or layer that it holds, calls a function of the user's own."""
+    callables = [value for value in vars(layer).values() if callable(value)]
+    if any([of_the_user(value) for value in callables]):  # noqa: C419 - most values are plain, and there are many
+        return True
+    held = [value for name in _HELD if (value := getattr(layer, name, None)) is not None]
+    return any(
+        _runs_own(one) for value in held for one in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(one, "__dict__")
+    )
 
 
 def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:

@@ -20,11 +20,13 @@ from .whose import of_the_user
 
 # Layers whose behaviour is not settled by their declared shapes.
 _UNSETTLED = frozenset({
-    "Lambda", "Masking", "TFSMLayer", "KerasLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer", "RNN", "TimeDistributed",
-    "Bidirectional", "StackedRNNCells", "MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention",
+    "Lambda", "Masking", "TFSMLayer", "KerasLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer", "RNN", "StackedRNNCells", "MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention",
     "StringLookup", "IntegerLookup", "TextVectorization", "Hashing", "HashedCrossing", "CategoryEncoding", "Discretization", "ConvLSTM2D",
     "ConvLSTM1D", "ConvLSTM3D",
 })  # fmt: skip
+# Layers that are as settled as what they hold.
+_EACH_STEP = "TimeDistributed"
+_WRAPPERS = {_EACH_STEP: ("layer",), "Bidirectional": ("forward_layer", "backward_layer")}
 # Element by element, so that the batch axis stays where it is.
 _ELEMENTWISE = frozenset({
     "add", "multiply", "subtract", "truediv", "true_divide", "divide", "relu", "relu6", "sigmoid", "tanh", "silu", "gelu", "softmax",
@@ -130,12 +132,13 @@ def _walk(
         if inner is not None:
             flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, checks))
         else:
-            if strict and not (_settled(adapter, operation) and _aligned(adapter, operation, ports)):
+            each_step = checks is not None and _each_step(adapter, operation, ports, checks)
+            if strict and not each_step and not (_settled(adapter, operation) and _aligned(adapter, operation, ports)):
                 raise Unsettled
             if strict and not adapter.is_layer(operation) and _whole(ports, [adapter.spec(result) for result in node.outputs]):
                 raise Unsettled
             flat = [Made(_with_batch(_dense(adapter.spec(result), sparse), batch, strict), call) for result in node.outputs]
-            if checks is not None and adapter.is_layer(operation):
+            if checks is not None and adapter.is_layer(operation) and not each_step:
                 check = check_of(node, [port.spec for port in ports], [made.spec for made in flat])
                 checks += [check] if check is not None else []
         call.done = True
@@ -159,6 +162,28 @@ def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[t
     return list(found.pairs)
 
 
+def _each_step(adapter: Any, operation: Any, ports: list[Port], checks: list[Check]) -> bool:
+    """Whether a model is applied to each step of a sequence, and its own declaration settles what one step does.
+
+    A call would trace it once for each step.
+    """
+    inner = getattr(operation, "layer", None)
+    network = adapter.graph_network(inner) if adapter.is_layer(operation) and type(operation).__name__ == _EACH_STEP else None
+    if (
+        network is None
+        or len(ports) != 1
+        or not adapter.builtin(operation)
+        or getattr(operation, "compute_dtype", "") != ports[0].spec.dtype
+    ):
+        return False
+    shape, doors = ports[0].spec.shape or (), adapter.doors(inner)
+    if len(shape) < 3 or len(doors) != 1:
+        return False
+    step = Made(Spec((shape[0], *shape[2:]), ports[0].spec.dtype), None)
+    _walk(adapter, network, Recorder(), [(doors[0], step)], None, checks)
+    return True
+
+
 def _call(adapter: Any, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
     layer = adapter.is_layer(operation)
     op = adapter.op_name(operation) if layer else type(operation).__name__
@@ -180,6 +205,9 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if of_the_user(getattr(operation, "activity_regularizer", None)):
         return False
     if name == "Embedding" and getattr(operation, "mask_zero", False):
+        return False
+    held = [getattr(operation, part, None) for part in _WRAPPERS.get(name, ())]
+    if not all(adapter.is_layer(one) and _settled(adapter, one) for one in held):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ...flow.text import in_short
 from ..words import listed, pair, placed
@@ -197,6 +199,28 @@ class NotRecurrent(Fact, frozen=True):
 
     def why(self) -> str:
         return f"{self.wrapper} runs its layer forwards and backwards over the steps. Only a recurrent layer has a direction."
+
+
+class Unregistered(Fact, frozen=True):
+    """The line ``text`` makes something anew from its configuration, which names the program's own ``name``, or holds a ``lambda``."""
+
+    what: Literal["function", "class", "lambda"]
+    name: str
+    text: str
+
+    def message(self) -> str:
+        line = f"`{self.text}`" if self.text else "A line"
+        if self.what == "lambda":
+            return f"{line} creates a layer from a configuration, which cannot hold a lambda."
+        return f"{line} creates a layer from a configuration, and Keras does not find the {self.what} {self.name} that it names."
+
+    def why(self) -> str:
+        if self.what == "lambda":
+            return "Define a function with a name instead, and register it with @keras.saving.register_keras_serializable()."
+        return (
+            f"A configuration keeps the name of {self.name} alone. Keras finds the {self.what} by this name only after "
+            "@keras.saving.register_keras_serializable() has registered it."
+        )
 
 
 class NoAttribute(Fact, frozen=True):

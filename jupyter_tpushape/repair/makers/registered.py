@@ -1,0 +1,48 @@
+"""Candidates for what Keras does not find by the name that a configuration keeps."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.lines import Unregistered
+from ..edits import Statement
+from ..edits.expression import MODULE
+from ..text.source import nodes
+from .edits import Made, of
+from .line import lines_of, span_of
+
+
+@of(Unregistered)
+def register(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
+    """The function or class with the decorator by which Keras finds it."""
+    for line in lines_of(evidence)[:1]:
+        for made in nodes(line.source.tree, (ast.FunctionDef, ast.ClassDef)):
+            if made.name == fact.name:
+                yield (
+                    f"Register the {fact.what} {fact.name} at line {made.lineno}",
+                    [
+                        Statement(
+                            fact.name,
+                            line.raised.file,
+                            span_of(made),
+                            f"@{MODULE}.register_keras_serializable()",
+                            f"{evidence.framework}.saving",
+                        )
+                    ],
+                    "Keras then finds it by its name.",
+                )
+
+
+@of(Unregistered)
+def by_name(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
+    """A function of another library by its name alone, which the framework knows."""
+    for line in lines_of(evidence)[:1]:
+        for given in nodes(line.node, ast.Attribute) if fact.what == "function" and line.node is not None else ():
+            if given.attr == fact.name:
+                yield (
+                    f'Write "{fact.name}" instead of {ast.unparse(given)} at {line.at}',
+                    [line.edit(given, f'"{fact.name}"')],
+                    "Keras knows the function by its name.",
+                )
