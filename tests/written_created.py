@@ -116,14 +116,14 @@ CREATED = {
 i = keras.Input((5, 3))
 model = keras.Model(i, L.Dense(1)(L.Bidirectional(L.GRU(4, activation=doubled))(i)))
 """, f"{rows(8, 5, 3)}, {rows(8, 1)}", head=_ACTIVATED), (("def doubled(x):", "@keras.saving.register_keras_serializable()"),))),
-    "a model that is made again from its configuration": ("code-raises", Own(_ACTIVATED + """
+    "a model that is made again from its configuration": ("code-raises", Own(_ACTIVATED.replace("doubled", "twice") + """
 def build():
-    first = keras.Sequential([keras.Input((5,)), L.Dense(4, activation=doubled), L.Dense(1)])
+    first = keras.Sequential([keras.Input((5,)), L.Dense(4, activation=twice), L.Dense(1)])
     model = keras.Sequential.from_config(first.get_config())
     model.compile("sgd", "mse")
     return model
 def data():
-    return """ + f"{rows(8, 5)}, {rows(8, 1)}\n", (("def doubled(x):", "@keras.saving.register_keras_serializable()"),))),
+    return """ + f"{rows(8, 5)}, {rows(8, 1)}\n", (("def twice(x):", "@keras.saving.register_keras_serializable()"),))),
     "noise in the shape of another layer's output": ("op-shapes", Own(model_of("""
 i = keras.Input((6,))
 x = L.Dense(5)(i)
