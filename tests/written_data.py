@@ -280,4 +280,33 @@ model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])
         ("        self.hits = self.add_weight(name='hits', initializer='zeros')", "        self.hits = self.add_weight(name='hits', initializer='zeros', shape=(self.classes,))"),
         ("        self.missed = self.add_weight(name='missed', initializer='zeros')", "        self.missed = self.add_weight(name='missed', initializer='zeros', shape=(self.classes,))"),
     ))),
+    "texts in an array of NumPy": ("data-misfit", Own("""
+texts = np.array(["the cat", "a dog", "the owl", "no"] * 2)
+words = L.TextVectorization(max_tokens=9, output_sequence_length=4)
+words.adapt(texts)
+def build():
+    model = keras.Sequential([words, L.Embedding(9, 4), L.GlobalAveragePooling1D(), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    return texts, np.ones((8, 1))
+""", (("    return texts, np.ones((8, 1))", "    return tf.constant(texts), np.ones((8, 1))"),), keras=True)),
+    "texts in a list beside numbers": ("data-misfit", Own("""
+def build():
+    text, size = keras.Input((), dtype="string", name="text"), keras.Input((2,), name="size")
+    words = L.StringLookup(vocabulary=["a", "b"])(text)
+    x = L.Concatenate()([L.Embedding(3, 4)(words), size])
+    model = keras.Model({"text": text, "size": size}, L.Dense(1)(x))
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    return {"text": ["a", "b"] * 4, "size": np.ones((8, 2))}, np.ones((8, 1))
+""", (('    return {"text": ["a", "b"] * 4, "size": np.ones((8, 2))}, np.ones((8, 1))',
+       '    return {"text": tf.constant(["a", "b"] * 4), "size": np.ones((8, 2))}, np.ones((8, 1))'),), keras=True)),
+    "labels of several classes under the loss for one": ("several-classes", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation='softmax')])
+""", "np.ones((8, 6)), np.tri(8, 3)", "'categorical_crossentropy'"), (
+        ("    model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation='softmax')])", '    model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation="sigmoid")])'),
+        ("    model.compile('sgd', 'categorical_crossentropy')", "    model.compile('sgd', 'binary_crossentropy')"),
+    ))),
 }  # fmt: skip

@@ -155,6 +155,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,
+        data.text_tensor,
         labels.class_numbers,
         data.yield_arrays,
         data.yield_tuple,

@@ -30,6 +30,7 @@ from .facts.data import (
     RowStep,
     Sampled,
     SlicedApart,
+    TextArray,
     ThirdPart,
     TooManyParts,
     Unfilled,
@@ -38,6 +39,7 @@ from .facts.data import (
     YieldedShape,
 )
 from .registry import check, rule
+from .tpu_types import TEXT_LAYERS
 from .words import listed
 
 _SHORT = 60
@@ -201,10 +203,25 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         if by_class is not None:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
+        if problem.code == "no-tensor" and _reads_text(evidence, problem.path) and _text(problem.found):
+            yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
+            continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), Refused(*said, made=made), location=where)
+
+
+def _text(dtype: object) -> bool:
+    """Whether a dtype of NumPy is one of texts: ``<U13``, ``|S4``."""
+    return str(dtype).lstrip("<>=|")[:1] in ("U", "S")
+
+
+def _reads_text(evidence: Evidence, path: KeyPath) -> bool:
+    """Whether the model reads text where the data is at ``path``, as it declares, or as a layer that makes numbers of text does."""
+    if evidence.declared is None:
+        return any(node.op in TEXT_LAYERS for node in evidence.flow.nodes)
+    return any(want.dtype == "string" for (_, want), (given, _) in matched(evidence) if given == path)
 
 
 def _severity(evidence: Evidence, code: str) -> Severity:

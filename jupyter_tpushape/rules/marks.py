@@ -17,24 +17,25 @@ MARKS = rule(
     "several-classes", "Labels mark several classes per sample under a softmax", severity="silent", source="the formula of softmax",
     fails=sequential("L.Dense(3, activation='softmax')", y="np.tri(8, 3, dtype='float32')", loss="'binary_crossentropy'"),
     passes=sequential("L.Dense(3, activation='sigmoid')", y="np.tri(8, 3, dtype='float32')", loss="'binary_crossentropy'"),
-    doc="""Reported for a binary cross-entropy if the observed labels are vectors of 0 and 1 and at least a tenth of them have more than one 1.""",
+    doc="""Reported for a binary or categorical cross-entropy if the observed labels are vectors of 0 and 1 and at least a tenth of them have more than one 1.""",
 )  # fmt: skip
 _OFTEN = 0.1
 
 
 @check(order=45)
 def several_marked(evidence: Evidence) -> Iterator[Finding]:
-    """Binary cross-entropies between a softmax and labels of several classes."""
+    """Cross-entropies between a softmax, or what a categorical one takes for it, and labels of several classes."""
     for node in evidence.losses() if not evidence.where else ():
         labels, predictions = ends(evidence, node)
-        if predictions is None or labels is None or kind_of(node) != "binary":
+        kind = kind_of(node)
+        if predictions is None or labels is None or kind not in ("binary", "categorical"):
             continue
         giver, shape = evidence.flow.node(predictions.source), predictions.spec.shape or ()
-        softmax = giver.config.get("activation") == "softmax" or giver.op == "Softmax"
+        softmax = giver.config.get("activation") == "softmax" or giver.op == "Softmax" or kind == "categorical"
         if softmax and len(shape) > 1 and (shape[-1] or 0) > 2 and labels.spec.shape == shape:
             share = _share(evidence, evidence.carried(labels))
             if share >= _OFTEN:
-                fact = SeveralMarked(Who.of(giver), node.name, shape[-1] or 0)
+                fact = SeveralMarked(Who.of(giver), node.name, shape[-1] or 0, kind == "categorical")
                 yield Finding.of(MARKS.id, "silent", fact, (giver.id, node.id), (predictions.id,), giver.location)
 
 

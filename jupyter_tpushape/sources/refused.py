@@ -71,7 +71,7 @@ def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework
     for name, tree, original in zip(("x", "y", "weight"), data, raw, strict=True):
         leaves = list(flatten(tree, name))
         plain = any(is_number(leaf) for _, leaf in flatten(original)) and not is_number(original)
-        if plain and framework == "keras" and not any(objects(leaf) for _, leaf in leaves):
+        if plain and framework == "keras" and not any(objects(leaf) or _kind(leaf) in ("S", "U") for _, leaf in leaves):
             problems.append(
                 Problem("plain-lists", f"`{show((name,))}` is a list of Python numbers, but Keras 3 accepts only arrays: use np.asarray({show((name,))})",
                         "arrays", "a list of numbers")

@@ -5,6 +5,7 @@ What runs when an operation is tried on live data is compiled from the very expr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,7 @@ class Operation:
         text = (self.numpy if package == "np" else self.tensor)("x", spec, **arguments)
         if not text:
             raise CannotRebuild("This change needs a tf.data pipeline: create a dataset from the arrays first.")
-        return eval(f"lambda x: {text}", {package: module})  # type: ignore[no-any-return]
+        return eval(f"lambda x: {text}", {"tf": sys.modules.get("tensorflow"), package: module})  # type: ignore[no-any-return]
 
 
 OPERATIONS: dict[str, Operation] = {}
@@ -192,6 +193,7 @@ operation("pad_steps", _padded_steps, _none)
 operation("group_rows", _grouped, _none)
 operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')
+operation("text_tensor", "tf.constant({x})", _none)
 operation("one_hot", _one_hot, _tensor_one_hot)
 operation("k_hot", 'np.eye({depth}, dtype="float32")[{x}].max(axis=-2)', "tf.reduce_max(tf.one_hot({x}, {depth}), axis=-2)")
 operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all({same}, axis=-1).astype("float32")'),

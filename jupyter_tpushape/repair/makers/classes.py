@@ -24,7 +24,7 @@ from ..edits.statements import Statement
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
 from .edits import Fix, Made, append, configure, of, setting, transform
-from .ends import head_of, highest_of, loss_node, several, snake
+from .ends import head_of, highest_of, loss_node, several, snake, twin
 from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of
 
 
@@ -396,10 +396,14 @@ def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> M
 
 @of(SeveralMarked)
 def sigmoid_for_marks(evidence: Evidence, finding: Finding, fact: SeveralMarked) -> Made:
-    """A sigmoid in place of the softmax, where a label marks several classes."""
-    if fact.head.op != "Softmax":
-        yield (
-            f"Use a sigmoid in {fact.head.name}",
-            [configure(fact.head.name, activation="sigmoid")],
-            "Each sample can belong to several classes.",
-        )
+    """A sigmoid in place of the softmax, and the loss of one class at a time, where a label marks several classes."""
+    head = next((node for node in evidence.flow.nodes if node.name == fact.head.name), None)
+    if head is None or head.op == "Softmax":
+        return
+    softmax = head.config.get("activation") == "softmax"
+    shares = [configure(head.name, activation="sigmoid")] if softmax else []
+    used = [f"a sigmoid in {head.name}"] if softmax else []
+    for _, loss in twin(evidence, finding, ("categorical_crossentropy",), "binary_crossentropy") if fact.categorical else ():
+        yield f"Use {' and '.join([*used, loss.loss])}", [*shares, loss], "Each sample can belong to several classes."
+    if not fact.categorical:
+        yield f"Use {used[0]}", shares, "Each sample can belong to several classes."

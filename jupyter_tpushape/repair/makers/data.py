@@ -11,7 +11,17 @@ from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...flow.syntax import called
 from ...rules.entry import batched_twice, matched
-from ...rules.facts.data import ClassesAsWeights, RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, WidthsVary, YieldedShape
+from ...rules.facts.data import (
+    ClassesAsWeights,
+    RankNeeded,
+    Refused,
+    ReturnedDtype,
+    SlicedApart,
+    TextArray,
+    Unfilled,
+    WidthsVary,
+    YieldedShape,
+)
 from ...rules.facts.loss import GridApart
 from ..edits import YieldArrays, data_code
 from ..text.source import nodes
@@ -213,6 +223,12 @@ def as_numbers(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
             [transform(fact.path, "cast", dtype=fact.dtype)],
             "Every value can be read as a number.",
         )
+
+
+@of(TextArray)
+def text_tensor(evidence: Evidence, finding: Finding, fact: TextArray) -> Made:
+    """An array of texts as the tensor that a model takes."""
+    yield f"Convert {show(fact.path)} to a tensor of strings", [transform(fact.path, "text_tensor")], "Keeps every text."
 
 
 def group_rows(evidence: Evidence, finding: Finding) -> Made:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
+from ...flow.paths import show
 from ..words import count, listed, many
 
 
@@ -364,6 +365,22 @@ class InputsBySample(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"{len(self.inputs)} arrays of {self.rows} rows"), Side(f"{self.rows} arrays of {len(self.inputs)} rows")
+
+
+class TextArray(Fact, frozen=True):
+    """The data at ``path`` is a NumPy array of texts for a model that reads text, which Keras 3 takes only as a tensor."""
+
+    path: KeyPath
+    dtype: str
+
+    def message(self) -> str:
+        return f"`{show(self.path)}` is a NumPy array of strings ({self.dtype}), but Keras 3 accepts text only as a tensor."
+
+    def why(self) -> str:
+        return "The model reads text, and fit supports no NumPy dtype of strings. Pass tf.constant(x), or a tf.data.Dataset."
+
+    def sides(self) -> Sides:
+        return Side("a tensor of strings"), Side(f"an array of dtype {self.dtype}")
 
 
 class Refused(Fact, frozen=True):

@@ -134,16 +134,24 @@ class PickedElsewhere(Fact, frozen=True):
 
 
 class SeveralMarked(Fact, frozen=True):
-    """``head`` ends in a softmax over ``classes``, and ``loss`` compares it with labels that mark several classes of a sample."""
+    """``head`` ends in a softmax over ``classes``, and ``loss`` compares it with labels that mark several classes of a sample.
+
+    ``categorical``: the loss is a categorical cross-entropy, for which one class alone is right, whatever ``head`` ends in.
+    """
 
     head: Who
     loss: str
     classes: int
+    categorical: bool = False
 
     def message(self) -> str:
+        if self.categorical:
+            return f"The labels mark several classes per sample, but {self.loss} expects one class among the {self.classes} of {named(self.head)}."
         return f"The labels mark several classes per sample, but the softmax of {named(self.head)} shares a sum of 1 among {self.classes} classes."
 
     def why(self) -> str:
+        if self.categorical:
+            return "The classes then compete for a sum of 1. Use a sigmoid and binary_crossentropy, so that each class has its own probability."
         return f"{self.loss} then asks for several values near 1, which a softmax cannot return. Use a sigmoid, so that each class has its own probability."
 
     def sides(self) -> Sides:
