@@ -37,6 +37,7 @@ from .facts.data import (
     WindowsAsDatasets,
     YieldedShape,
 )
+from .flattened_rows import flattened_rows
 from .registry import check, rule
 from .words import listed
 
@@ -204,7 +205,9 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
-        yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), Refused(*said, made=made), location=where)
+        flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
+        refused = Refused(*said, made=made, flat=flat[0] if flat is not None else (), positions=flat[1] if flat is not None else ())
+        yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
 
 
 def _severity(evidence: Evidence, code: str) -> Severity:

@@ -16,10 +16,10 @@ from .registry import check, rule
 
 _Y = "np.linspace(-2, 3, 8, dtype='float32')[:, None]"
 REACH = rule(
-    "activation-range", "The last activation cannot return the labels", severity="silent", source="the formulas of the activations, and the sampled labels",
+    "activation-range", "The last activation cannot return the labels", severity="note", source="the formulas of the activations, and the sampled labels",
     fails=sequential("L.Dense(1, activation='relu')", y=_Y), passes=sequential("L.Dense(1)", y=_Y),
     doc="""Reported for a loss of numbers, such as mse, if observed labels are outside of the range of the activation that the model ends in: negative
-labels for a relu, or prices for a sigmoid. Labels that leave the range by less than 2% of their own range are not reported.""",
+labels for a relu, or prices for a sigmoid. Labels that leave the range by less than 2% of their own range are not reported. A note: the shapes agree, and the values may be placeholders.""",
 )  # fmt: skip
 # What an activation returns; None: no bound.
 _RANGES: dict[str, tuple[float, float | None]] = {
@@ -68,7 +68,7 @@ def out_of_reach(evidence: Evidence) -> Iterator[Finding]:
         if lowest == highest or not beyond.any():
             continue
         fact = OutOfReach(Who.of(head), name, low, high, path, lowest, highest, float(beyond.mean()), loss.name)
-        yield Finding.of(REACH.id, "silent", fact, (head.id, loss.id), (predictions.id, labels.id), head.location or head.called)
+        yield Finding.of(REACH.id, "note", fact, (head.id, loss.id), (predictions.id, labels.id), head.location or head.called)
 
 
 def activation_of(node: Node) -> str:

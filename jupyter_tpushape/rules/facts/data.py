@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
+from ...flow.paths import show
 from ..words import count, listed, many
 
 
@@ -371,6 +372,7 @@ class Refused(Fact, frozen=True):
 
     ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
     ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``flat``: the array whose rows are the ``positions`` of the other's samples.
     """
 
     code: str
@@ -383,11 +385,15 @@ class Refused(Fact, frozen=True):
     dtype: str = ""
     steps: bool = False
     made: RowStep | None = None
+    flat: KeyPath = ()
+    positions: Shape = ()
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."
 
     def why(self) -> str:
+        if self.flat:
+            return f"{show(self.flat)} was flattened: its rows are the positions {show_shape(self.positions)} of each sample, and not the samples."
         return self.made.why() if self.made is not None else ""
 
     def sides(self) -> Sides:

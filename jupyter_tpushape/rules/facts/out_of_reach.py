@@ -36,7 +36,7 @@ class OutOfReach(Fact, frozen=True):
 
     def why(self) -> str:
         share = f"{self.outside:.0%}" if self.outside >= 0.01 else "Less than 1%"
-        return f"No error is raised, but {self.loss} cannot become small: {share} of the observed labels are out of reach. A regression ends without an activation."
+        return f"No error is raised, but {self.loss} cannot become small: {share} of the observed labels are out of reach. Leave out the last activation, or scale the labels to its range."
 
     def sides(self) -> Sides:
         return Side(self.returned), Side(f"{self.lowest:.3g} to {self.highest:.3g}")
