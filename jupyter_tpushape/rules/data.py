@@ -196,7 +196,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
             yield Finding.of(DATA_MISFIT.id, "error", TooManyParts(len(element), len(evidence.declared or ()), names))
             continue
-        if problem.code == "cardinality" and stacked_inputs(evidence) is not None:
+        if problem.code in ("cardinality", "parts-list") and stacked_inputs(evidence) is not None:
             continue  # said of the inputs
         by_class = _by_class(evidence, problem.counts) if problem.code == "cardinality" else None
         if by_class is not None:

@@ -358,7 +358,7 @@ class InputsBySample(Fact, frozen=True):
     rows: int
 
     def message(self) -> str:
-        return f"The data is a list of {self.rows} samples with {len(self.inputs)} rows each, but the model takes a list of {len(self.inputs)} inputs."
+        return f"The data is a list of {self.rows} samples with {len(self.inputs)} arrays each, but the model takes {len(self.inputs)} arrays, one per input."
 
     def why(self) -> str:
         return f"In a list of arrays, fit reads each as an input with one row per sample. There are labels for {self.rows} samples."
