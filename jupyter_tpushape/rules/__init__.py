@@ -61,6 +61,7 @@ from . import (
     unused,
     updates,
     weighted,
+    weights_as_one,
     window_axes,
     zipped,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "unused",
     "updates",
     "weighted",
+    "weights_as_one",
     "window_axes",
     "zipped",
 ]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import msgspec
+
 from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
@@ -262,7 +264,14 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+        told = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and _never_batched(evidence))
+        yield Finding.of(rule_id, severity, told, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _never_batched(evidence: Evidence) -> bool:
+    """Whether the data is a pipeline without a batch."""
+    stages = getattr(evidence.sample, "stages", ()) or ()
+    return getattr(evidence.sample, "kind", "") == "dataset" and not any("batch" in stage.op for stage in stages)
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
