@@ -37,6 +37,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     """Ids of an input that reach an embedding as they are; what is computed from them may be in range."""
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
+    sampled = getattr(evidence.sample, "sampled", None) or []
     for node in evidence.flow.nodes:
         encodes = node.op == "CategoryEncoding"
         size = node.config.get(_SIZES.get(node.op, ""))
@@ -60,7 +61,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
                 fact = WordOutOfRange(Who.of(node), size, 0, last, lookup.name, nan)
                 yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
             path = fed_whole(evidence, edge)
-            seen = (stats.get(path) or stats_at(evidence.sample.sampled, path)) if path is not None else None
+            seen = (stats.get(path) or stats_at(sampled, path)) if path is not None else None
             if seen is not None and not seen.whole and seen.maximum is not None and seen.minimum is not None and not encodes:
                 beyond = int(seen.maximum) >= size or int(seen.minimum) < 0
                 decimals = DecimalIds(Who.of(node), size, seen.minimum, seen.maximum, path or (), beyond, nan)

@@ -50,7 +50,8 @@ def _several(evidence: Evidence, node: Node) -> tuple[Shape, int, Node] | None:
     if len(wide) > 1 and wide[-1] == wide[0]:
         return None  # a sum over the samples looks the same
     total = evidence.flow.node(made[0].target)
-    after = next((edge.spec.shape for edge in evidence.flow.out_of(total.id)), None)
-    if total.op.lower() not in _TOTALS or after is None or after not in ((), shape[:-1], shape):
+    # What a loss returns has no edge; Keras averages it.
+    after = next((edge.spec.shape for edge in evidence.flow.out_of(total.id)), ())
+    if total.op.lower() not in _TOTALS or after not in ((), shape[:-1], shape):
         return None
     return shape, wide[-1] or 0, total
