@@ -26,7 +26,7 @@ def build():
 def data():
     return np.full((8, 4), 9, "int32"), None
 """,
-    doc="""Numbers with decimals are reported, too, also where they are in range: an embedding looks up the whole number below.""",
+    doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals.""",
 )  # fmt: skip
 # The argument that says how many ids a layer knows.
 _SIZES = {"Embedding": "input_dim", "CategoryEncoding": "num_tokens"}

@@ -19,7 +19,8 @@ REACH = rule(
     "activation-range", "The last activation cannot return the labels", severity="note", source="the formulas of the activations, and the sampled labels",
     fails=sequential("L.Dense(1, activation='relu')", y=_Y), passes=sequential("L.Dense(1)", y=_Y),
     doc="""Reported for a loss of numbers, such as mse, if observed labels are outside of the range of the activation that the model ends in: negative
-labels for a relu, or prices for a sigmoid. Labels that leave the range by less than 2% of their own range are not reported. A note: the shapes agree, and the values may be placeholders.""",
+labels for a relu, or prices for a sigmoid. Labels that leave the range by less than 2% of the difference between the largest and the smallest are not
+reported. A note: the shapes agree, and the values may be placeholders.""",
 )  # fmt: skip
 # What an activation returns; None: no bound.
 _RANGES: dict[str, tuple[float, float | None]] = {

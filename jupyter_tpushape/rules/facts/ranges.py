@@ -80,7 +80,7 @@ class DecimalIds(Fact, frozen=True):
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} looks up rows by whole numbers, but {show(self.path)} has numbers with decimals from {self.lowest:.3g} to {self.highest:.3g}."
+        return f"{named(self.layer)} looks up rows by integers, but {show(self.path)} has numbers with decimals from {self.lowest:.3g} to {self.highest:.3g}."
 
     def why(self) -> str:
         beyond = f" {_beyond(self.size, self.nan)}" if self.beyond else " No error is raised."

@@ -23,7 +23,7 @@ class WeightsAsOne(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        reason = "Broadcasting repeats the single value for each of them, so no class has a weight of its own."
+        reason = "Broadcasting repeats the single value for each of them, so every class has the same weight."
         if self.channels == 1:
             return f"{reason} The predictions have one channel: choose the weight of each value by its label, such as w1 * y_true + w0 * (1 - y_true)."
         return f"{reason} Keep the axis of the classes until the weights are multiplied."
