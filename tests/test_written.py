@@ -33,6 +33,7 @@ from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
+from written_strangers import STRANGERS
 from written_trained import TRAINED
 from written_unread import UNREAD
 from written_unused import UNUSED
@@ -72,6 +73,7 @@ PROGRAMS = {
     **RESTORED,
     **ENTRIES,
     **TRAINED,
+    **STRANGERS,
 }
 
 

@@ -35,6 +35,7 @@ from . import (
     noise,
     opened,
     orders,
+    out_of_reach,
     outside,
     own_losses,
     pairs,
@@ -60,6 +61,7 @@ from . import (
     unused,
     updates,
     weighted,
+    weights_as_one,
     window_axes,
     zipped,
 )
@@ -108,6 +110,7 @@ __all__ = [
     "noise",
     "opened",
     "orders",
+    "out_of_reach",
     "outside",
     "own_losses",
     "pairs",
@@ -136,6 +139,7 @@ __all__ = [
     "unused",
     "updates",
     "weighted",
+    "weights_as_one",
     "window_axes",
     "zipped",
 ]

@@ -226,6 +226,18 @@ def observed_labels(evidence: Evidence, labels: Edge) -> Any:
     return (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
 
 
+# Counts and ratings are whole numbers as well, but there are few classes.
+FEW_CLASSES = 100
+
+
+def classes_counted(stats: Any) -> int:
+    """How many classes labels are the indices of, judged by the observed values; 0 where they look like other numbers, or like two classes."""
+    if stats is None or not stats.whole or stats.minimum != 0 or stats.maximum is None or stats.distinct is None:
+        return 0
+    classes = int(stats.maximum) + 1
+    return classes if 2 < classes <= FEW_CLASSES and stats.distinct > classes // 2 else 0
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the index of one of the predicted classes, judged by the observed values."""
     y, p = labels.spec.shape, predictions.spec.shape

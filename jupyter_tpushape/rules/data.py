@@ -38,6 +38,7 @@ from .facts.data import (
     WindowsAsDatasets,
     YieldedShape,
 )
+from .flattened_rows import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
 from .words import listed
@@ -197,7 +198,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
             yield Finding.of(DATA_MISFIT.id, "error", TooManyParts(len(element), len(evidence.declared or ()), names))
             continue
-        if problem.code == "cardinality" and stacked_inputs(evidence) is not None:
+        if problem.code in ("cardinality", "parts-list") and stacked_inputs(evidence) is not None:
             continue  # said of the inputs
         by_class = _by_class(evidence, problem.counts) if problem.code == "cardinality" else None
         if by_class is not None:
@@ -209,7 +210,9 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         wanted, found = str(problem.expected or ""), str(problem.found or "")
         said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
-        yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), Refused(*said, made=made), location=where)
+        flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
+        refused = Refused(*said, made=made, flat=flat[0] if flat is not None else (), positions=flat[1] if flat is not None else ())
+        yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
 
 
 def _text(dtype: object) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import msgspec
+
 from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
@@ -262,7 +264,14 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+        told = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and _never_batched(evidence))
+        yield Finding.of(rule_id, severity, told, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _never_batched(evidence: Evidence) -> bool:
+    """Whether the data is a pipeline without a batch."""
+    stages = getattr(evidence.sample, "stages", ()) or ()
+    return getattr(evidence.sample, "kind", "") == "dataset" and not any("batch" in stage.op for stage in stages)
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
@@ -285,6 +294,8 @@ def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
     declared, problems = evidence.declared or [], getattr(evidence.sample, "problems", ()) or ()
     counts: list[int] = next((list(problem.counts) for problem in problems if problem.code == "cardinality"), [])
     names = tuple(evidence.doors[path].word for path, _ in declared)
+    if _listed_by_sample(evidence):
+        return InputsBySample(names, len(evidence.sample.x))
     if len(declared) > 1 and len(set(x)) == 1 and counts == [len(declared), len(x)] and y:
         each = all(spec.shape is not None and fits((None, *x[0][1:]), (None, *spec.shape[1:])) for _, spec in declared)
         return InputsBySample(names, len(x)) if each else None
@@ -293,6 +304,24 @@ def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
     inner = x[0][2:]
     alike = all(spec.shape is not None and fits((None, *inner), (None, *spec.shape[1:])) for _, spec in declared)
     return InputsStacked(names, (counts[0], *x[0][1:]), counts[1]) if alike else None
+
+
+def _listed_by_sample(evidence: Evidence) -> bool:
+    """Whether a batch is a list of samples, and each sample a list with an array for each input."""
+    x, declared = getattr(evidence.sample, "x", None), [spec.shape for _, spec in evidence.declared or []]
+    if not isinstance(x, (list, tuple)) or min(len(x), len(declared)) < 2 or None in declared:
+        return False
+    return all(
+        isinstance(one, (list, tuple))
+        and len(one) == len(declared)
+        and all(
+            fits(want, (None, *(leaf.concrete or ())))
+            for leaf, want in zip(one, declared, strict=True)
+            if hasattr(leaf, "concrete") and want
+        )
+        and all(hasattr(leaf, "concrete") for leaf in one)
+        for one in x
+    )
 
 
 def _counts(evidence: Evidence) -> Fact:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from ..flow.observed import keeps
+from ..sources.stats import stats_at
 from .compared import fed_whole
-from .facts.ranges import IdOutOfRange, MadeOutOfRange, WordOutOfRange
+from .facts.ranges import DecimalIds, IdOutOfRange, MadeOutOfRange, WordOutOfRange
 from .registry import check, rule
 
 ID_RANGE = rule(
@@ -25,6 +26,7 @@ def build():
 def data():
     return np.full((8, 4), 9, "int32"), None
 """,
+    doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals.""",
 )  # fmt: skip
 # The argument that says how many ids a layer knows.
 _SIZES = {"Embedding": "input_dim", "CategoryEncoding": "num_tokens"}
@@ -35,6 +37,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     """Ids of an input that reach an embedding as they are; what is computed from them may be in range."""
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
+    sampled = getattr(evidence.sample, "sampled", None) or []
     for node in evidence.flow.nodes:
         encodes = node.op == "CategoryEncoding"
         size = node.config.get(_SIZES.get(node.op, ""))
@@ -58,8 +61,13 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
                 fact = WordOutOfRange(Who.of(node), size, 0, last, lookup.name, nan)
                 yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
             path = fed_whole(evidence, edge)
-            seen = stats.get(path) if path is not None else None
-            if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
+            seen = (stats.get(path) or stats_at(sampled, path)) if path is not None else None
+            if seen is not None and not seen.whole and seen.maximum is not None and seen.minimum is not None and not encodes:
+                beyond = int(seen.maximum) >= size or int(seen.minimum) < 0
+                decimals = DecimalIds(Who.of(node), size, seen.minimum, seen.maximum, path or (), beyond, nan)
+                yield Finding.of(ID_RANGE.id, "error" if beyond else "silent", decimals, (node.id,), (edge.id,), node.location)
+                continue
+            if seen is None or seen.maximum is None or seen.minimum is None or 0 <= seen.minimum <= seen.maximum < size:
                 continue
             outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes)
             raises = not encodes or evidence.framework != "keras"

@@ -21,7 +21,7 @@ from .facts.mixing import (
     Straddling,
 )
 from .registry import check, rule
-from .regrouped import groups_apart
+from .regrouped import channels_ahead, groups_apart
 from .upstream import ancestors
 from .words import PAIRING
 
@@ -56,7 +56,8 @@ INTERLEAVED = rule(
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. A reshape from (batch, steps, features) to (batch, heads, steps, features per head), or back, mixes steps and heads in the same way.
-So does one that joins rows and columns with the rows and columns of blocks that follow both. Other reshapes that split or merge axes are not
+So does one that joins rows and columns with the rows and columns of blocks that follow both, and one from (batch, rows, columns, channels) to
+(batch, channels, positions). Other reshapes that split or merge axes are not
 reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
 positions and ends inside another sample.""",
 )  # fmt: skip
@@ -344,6 +345,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
             moved = moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:]))
+            moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:
                 continue
@@ -351,6 +353,16 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             if batch or moved or heads:
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def swapped_after(evidence: Evidence, node: Node) -> Node | None:
+    """What exchanges the two inner axes of a node's result, if nothing else reads that."""
+    readers = evidence.flow.out_of(node.id)
+    after = evidence.flow.node(readers[0].target) if len(readers) == 1 else None
+    given = readers[0].spec.shape or () if readers else ()
+    made = next((out.spec.shape for out in evidence.flow.out_of(after.id)), None) if after is not None else None
+    turns = after is not None and after.op in ("Permute", "Transpose", "transpose")
+    return after if turns and len(given) == 3 and made == (given[0], given[2], given[1]) else None
 
 
 def heads_apart(whole: Shape, parts: Shape) -> bool:

@@ -49,3 +49,18 @@ def _adjacent(have: list[int], want: list[int]) -> bool:
 
 def _gap(group: list[int]) -> bool:
     return group[-1] - group[0] >= len(group)
+
+
+def channels_ahead(before: Sequence[int | None], after: Sequence[int | None], turned: bool) -> bool:
+    """Whether a target takes the last axis of its input for the first one and all others for the second: (rows, columns, channels) to (channels, positions).
+
+    That is right for channels that come first. ``turned``: a transpose of the two axes follows, so positions and channels were meant. Without one,
+    a target that splits or joins whole rows may be meant.
+    """
+    have = [n or 0 for n in before]
+    if len(have) < 3 or len(after) != 2 or min(have) < 1 or have[-1] < 2:
+        return False
+    channels, positions = have[-1], math.prod(have[:-1])
+    if list(after) != [channels, positions] or positions < 2 or channels in itertools.accumulate(have, lambda a, b: a * b):
+        return False
+    return turned or bool(channels % have[0] and have[0] % channels)

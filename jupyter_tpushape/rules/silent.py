@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .balanced import softmax_axis
-from .compared import as_it_came, class_labels, cut_sequence, ends, kind_of
+from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
 from .examples import sequential
 from .facts.compiled import MetricReads
@@ -131,13 +131,15 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(BROADCAST.id, "silent", pairs, (crossing.id, node.id), (predictions.id, labels.id), crossing.called)
             continue
         surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
-        cause: tuple[Through | Literal["last", "width"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
+        cause: tuple[Through | Literal["last", "width", "values"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
         stepless = not len(y) == len(p) > 2 or y[1] != p[1]
         if cause is None and stepless and (len(labels.spec.shape) > 2 or (len(labels.spec.shape) == 2 and predictions.spec.shape[-1] == 1)):
             cut = cut_sequence(evidence, labels.spec.shape, predictions)
             cause = ("last", cut) if cut is not None else None
         if cause is None and len(y) == len(p) > 2 and y[:-1] == p[:-1] and y[-1] == 1:
             cause = ("width", _maker_of_width(evidence, giver, p[-1]))
+        if cause is None and len(y) == len(p) == 2 and y[0] == p[0] and p[1] == 1:
+            cause = ("values", _maker_of_width(evidence, giver, p[-1]))
         blamed = cause[1] if cause is not None else giver
         fact = Crosswise(node.name, predictions.spec.shape, labels.spec.shape, Who.of(blamed), cause[0] if cause is not None else "")
         yield Finding.of(BROADCAST.id, "silent", fact, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called)
@@ -348,7 +350,9 @@ def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Findi
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(path)
     if path is None or stats is None or stats.minimum is None or stats.maximum is None or 0 <= stats.minimum <= stats.maximum <= 1:
         return
-    fact = LabelScale(node.name, path, stats.minimum, stats.maximum, stats.distinct == 2)
+    _, predictions = ends(evidence, node)
+    single = predictions is not None and (predictions.spec.shape or (0,))[-1] == 1
+    fact = LabelScale(node.name, path, stats.minimum, stats.maximum, stats.distinct == 2, classes_counted(stats) if single else 0)
     yield Finding.of(LABEL_SCALE.id, "silent", fact, (node.id,), (labels.id,))
 
 

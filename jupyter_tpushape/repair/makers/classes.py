@@ -23,7 +23,7 @@ from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
-from .edits import Fix, Made, append, configure, of, setting, transform
+from .edits import Fix, Made, append, configure, of, setting, transform, way_to, width_of
 from .ends import head_of, highest_of, loss_node, several, snake, twin
 from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of
 
@@ -120,19 +120,24 @@ def one_unit_per_class(evidence: Evidence, finding: Finding, fact: LabelScale) -
     loss = next((node for node in evidence.losses() if node.name == fact.loss), None)
     edge = next((edge for edge in evidence.flow.into(loss.id) if edge.label == "predictions"), None) if loss is not None else None
     head = head_of(evidence, evidence.flow.node(edge.source)) if edge is not None else None
-    seen = (getattr(evidence.sample, "label_stats", None) or {}).get(fact.path)
-    if loss is None or head is None or seen is None or not seen.whole or fact.lowest != 0 or several(evidence):
+    if loss is None or edge is None or head is None or not fact.classes or several(evidence):
         return
-    classes, sigmoid = int(fact.highest) + 1, head.config.get("activation") == "sigmoid"
-    # Counts and ratings are whole numbers as well, but there are few classes.
-    if head.config.get("units") == 1 and sigmoid and 2 < classes <= _FEW and seen.distinct is not None and seen.distinct > classes // 2:
+    # The sigmoid is the layer's own, or that of a layer after it.
+    way = way_to(evidence, evidence.flow.node(edge.source))
+    bent = next((node for node in way[: way.index(head) + 1] if node.config.get("activation") == "sigmoid"), None)
+    key = width_of(head)
+    if head.config.get(key) == 1 and bent is not None and bent.kind == "layer":
+        own = bent.id == head.id
+        set_to = {key: fact.classes, **({"activation": "softmax"} if own else {})}
+        said = f"{key}={fact.classes} and activation='softmax' on {head.name}"
         yield (
-            f"Set units={classes} and activation='softmax' on {head.name}, and use sparse_categorical_crossentropy",
+            f"Set {said if own else f'{key}={fact.classes} on {head.name}, a softmax in {bent.name}'}, and use sparse_categorical_crossentropy",
             [
-                configure(head.name, units=classes, activation="softmax"),
+                configure(head.name, **set_to),
+                *([] if own else [configure(bent.name, activation="softmax")]),
                 Loss(loss.id, "sparse_categorical_crossentropy", was=snake(loss.op)),
             ],
-            f"The labels look like indices of {classes} classes: integers from 0 to {classes - 1}.",
+            f"The labels look like indices of {fact.classes} classes: integers from 0 to {fact.classes - 1}.",
         )
 
 
@@ -235,10 +240,6 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
         [Statement("model", line.raised.file, span_of(body[0]), text, module)],
         f"The labels are class indices, and {predicted} has one value for each class.",
     )
-
-
-# More whole numbers than these are rarely classes.
-_FEW = 100
 
 
 def _multiplies(line: Line) -> bool:

@@ -245,6 +245,19 @@ def group_rows(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+@of(Refused)
+def positions_of_samples(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
+    """Rows that are positions put together to samples."""
+    rest = next((leaf.shape[1:] for path, leaf in evidence.sample.leaves() if path == fact.flat and leaf.shape), None)
+    if fact.flat and rest is not None:
+        shape = [*fact.positions, *rest]
+        yield (
+            f"Group every {elements(fact.positions):,} rows of {show(fact.flat)} into one sample of {show_shape(tuple(shape))}",
+            [transform(fact.flat, "group_rows", shape=shape)],
+            "Each sample then has its own positions.",
+        )
+
+
 def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     """Samples lie in columns: as many columns as there are labels."""
     rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []

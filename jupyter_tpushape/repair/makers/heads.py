@@ -252,6 +252,8 @@ def units(evidence: Evidence, finding: Finding) -> Made:
         wanted = y[-1] if len(y) == len(p) else 1
         loss = loss_node(evidence, finding)
         kind = kind_of(loss) if loss is not None else ""
+        if len(y) == len(p) + 1 == 3 and y[-1] == p[-1] == 1 and kind in ("regression", "binary"):
+            wanted = y[1]  # Keras drops the last axis of such labels
         if wanted == 1 and (kind == "sparse" or (kind == "custom" and head is not None and of_classes(evidence, head))):
             continue  # a number for the class of all of them
         if head is not None and wanted and wanted != p[-1]:

@@ -15,7 +15,7 @@ from ...rules.facts.data import InputsBySample, InputsStacked, LabelsAsWeights, 
 from ...rules.facts.layers import NotDense
 from ...rules.facts.loss import WrongWeights
 from ...trace.doors import accepted
-from ..edits import ExchangeInputs
+from ..edits import ExchangeInputs, YieldArrays
 from ..edits.regroup import NAMES, Regroup
 from .edits import Made, append, of, shapes_set, transform
 from .entry import declaration
@@ -216,6 +216,20 @@ def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
         [transform(("x",), "apart")],
         "Each input is a separate array.",
     )
+
+
+@of(InputsBySample)
+def yielded_by_input(evidence: Evidence, finding: Finding, fact: InputsBySample) -> Made:
+    """The samples of a batch as one array for each input, where a generator yields them one by one."""
+    sample = evidence.sample
+    function = sample.stages[0].function if sample is not None and sample.kind != "dataset" and sample.stages else ""
+    if function and isinstance(sample.x, (list, tuple)):
+        lists = [0, *([1] if isinstance(sample.y, list) else [])]
+        yield (
+            f"Yield {len(fact.inputs)} arrays in {function}, one per input, with the {fact.rows} samples of a batch",
+            [YieldArrays("data", function, lists, len(fact.inputs))],
+            "Keras reads each entry of a list as an input, and not as a sample.",
+        )
 
 
 @of(InputsBySample)

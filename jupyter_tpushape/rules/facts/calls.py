@@ -155,6 +155,11 @@ class NotCalled(Fact, frozen=True):
         return f"{self.cls} is created with a tensor as its argument, but not called on it."
 
     def why(self) -> str:
+        if self.later and self.cls in ("Sequential", "Functional", "Model"):
+            return (
+                "A model is no tensor: use its output, model.output, or call it on an input, model(x). "
+                "Branches that are merged need Model(inputs, outputs), because a Sequential has one input."
+            )
         return f"Create a layer with its settings, then call it on its input: {self.cls}(...)(x)."
 
     def sides(self) -> Sides:

@@ -358,7 +358,7 @@ class InputsBySample(Fact, frozen=True):
     rows: int
 
     def message(self) -> str:
-        return f"The data is a list of {self.rows} samples with {len(self.inputs)} rows each, but the model takes a list of {len(self.inputs)} inputs."
+        return f"The data is a list of {self.rows} samples with {len(self.inputs)} arrays each, but the model takes {len(self.inputs)} arrays, one per input."
 
     def why(self) -> str:
         return f"In a list of arrays, fit reads each as an input with one row per sample. There are labels for {self.rows} samples."
@@ -388,6 +388,7 @@ class Refused(Fact, frozen=True):
 
     ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
     ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``flat``: the array whose rows are the ``positions`` of the other's samples.
     """
 
     code: str
@@ -400,11 +401,15 @@ class Refused(Fact, frozen=True):
     dtype: str = ""
     steps: bool = False
     made: RowStep | None = None
+    flat: KeyPath = ()
+    positions: Shape = ()
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."
 
     def why(self) -> str:
+        if self.flat:
+            return f"{show(self.flat)} was flattened: its rows are the positions {show_shape(self.positions)} of each sample, and not the samples."
         return self.made.why() if self.made is not None else ""
 
     def sides(self) -> Sides:

@@ -32,6 +32,7 @@ class Misfit(Fact, frozen=True):
     """A declared input that the data does not match, and how.
 
     ``rows``: the number of rows in the data, if known. ``breaks_at``: the name of the layer that raised because of it.
+    ``pipeline``: the samples come from a dataset that is never batched.
     """
 
     fault: Fault
@@ -39,6 +40,7 @@ class Misfit(Fact, frozen=True):
     shape: Shape
     rows: int | None = None
     breaks_at: str = ""
+    pipeline: bool = False
 
     @property
     def declared(self) -> Shape:
@@ -103,6 +105,8 @@ class Misfit(Fact, frozen=True):
             counted = self.rows is not None and self.declared[-1] == self.rows
             extra = f" {self.declared[-1]} is the number of rows in the data." if counted else ""
             reason = f"The layers after it expect {self.declared[-1]}."
+        elif self.fault == "sample" and self.pipeline:
+            reason = "fit does not batch a tf.data.Dataset. Call .batch() and keep what it returns: it leaves the dataset itself unchanged."
         else:
             reason = _WHY[self.fault]
         return reason + extra + (f" {self.breaks_at} raises the error." if self.breaks_at else "")

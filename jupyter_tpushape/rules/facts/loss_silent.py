@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...flow.paths import show
 from ..words import named, pair, placed
 from .loss import Through
@@ -89,7 +89,12 @@ class Crosswise(Fact, frozen=True):
     predictions: Shape
     labels: Shape
     blamed: Who
-    cause: Literal["", "last", "width"] | Through = ""
+    cause: Literal["", "last", "width", "values"] | Through = ""
+
+    @property
+    def _values(self) -> int:
+        """How many values a label has, where a prediction has one."""
+        return elements(self.labels[1:]) or 0
 
     def message(self) -> str:
         return (
@@ -107,7 +112,10 @@ class Crosswise(Fact, frozen=True):
             "grid": f" The inner axes of {named(self.blamed)} are never flattened or pooled.",
             "input": " The inner axes of the input are never flattened.",
             "width": f" {named(self.blamed)} outputs {self.predictions[-1]} values at each position, but a label has one: it needs one unit.",
+            "values": f" {named(self.blamed)} outputs one value, but a label has {self._values}: it needs {self._values} units.",
         }[self.cause]
+        if self.cause == "values":
+            return f"Broadcasting repeats an axis of size 1, so one prediction is compared with every value of a label.{hint}"
         return f"Broadcasting repeats an axis of size 1, so each label is compared with predictions for other labels.{hint}"
 
     def sides(self) -> Sides:

@@ -68,6 +68,30 @@ class IdOutOfRange(OutOfRange, frozen=True):
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
 
 
+class DecimalIds(Fact, frozen=True):
+    """Numbers with decimals at ``path``, from ``lowest`` to ``highest``, that an embedding takes for ids; ``beyond``: it has no row for some of them."""
+
+    layer: Who
+    size: int
+    lowest: float
+    highest: float
+    path: KeyPath
+    beyond: bool
+    nan: bool = False
+
+    def message(self) -> str:
+        return f"{named(self.layer)} looks up rows by integers, but {show(self.path)} has numbers with decimals from {self.lowest:.3g} to {self.highest:.3g}."
+
+    def why(self) -> str:
+        beyond = f" {_beyond(self.size, self.nan)}" if self.beyond else " No error is raised."
+        return (
+            f"An embedding is for ids of words or categories. It cuts off the decimals, so measurements lose most of their values.{beyond}"
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"ids 0 to {self.size - 1}"), Side(f"{self.lowest:.3g} to {self.highest:.3g}, with decimals")
+
+
 class WordOutOfRange(OutOfRange, frozen=True):
     """Ids that a lookup layer, ``giver``, returns, without a row in an embedding; ``nan`` as above."""
 
@@ -103,19 +127,28 @@ def _beyond(size: int, nan: bool) -> str:
 
 
 class LabelScale(Fact, frozen=True):
-    """``loss`` reads labels from 0 to 1, and those of ``path`` go from ``lowest`` to ``highest``; ``two``: they have no other values."""
+    """``loss`` reads labels from 0 to 1, and those of ``path`` go from ``lowest`` to ``highest``; ``two``: they have no other values.
+
+    ``classes``: how many classes they look like indices of, where the model returns one value for them.
+    """
 
     loss: str
     path: KeyPath
     lowest: float
     highest: float
     two: bool
+    classes: int = 0
 
     def message(self) -> str:
         values = f"{self.lowest:g} and {self.highest:g}" if self.two else f"values from {self.lowest:g} to {self.highest:g}"
         return f"{self.loss} expects labels between 0 and 1, but {show(self.path)} has {values}."
 
     def why(self) -> str:
+        if self.classes:
+            return (
+                f"The labels look like indices of {self.classes} classes, but one value separates only two. "
+                f"Use one unit per class, a softmax, and sparse_categorical_crossentropy. No error is raised."
+            )
         return "No error is raised. Outside that range the loss has no minimum: it can become negative, and training pushes it on and on."
 
     def sides(self) -> Sides:
