@@ -27,13 +27,12 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
 
 def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSamples | None:
     """A table with an entry for each sample, along an inner axis of the other operand that has another size."""
-    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
-    aligned = list(zip(one[::-1], other[::-1], strict=False))
-    meets = [pair for pair in (*aligned, *((b, a) for a, b in aligned)) if pair[0] == batch and pair[1] not in (None, 1, batch)]
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None) or 0
+    aligned = [(n or 0, m or 0) for n, m in zip(one[::-1], other[::-1], strict=False)]
+    meets = [m for n, m in (*aligned, *((b, a) for a, b in aligned)) if n == batch and m not in (0, 1, batch)]
     for raised in (evidence.raised,) if evidence.raised is not None and batch and len(meets) == 1 else ():
-        wanted = meets[0][1] or 0
-        for found in counted(raised, batch, wanted):
-            return CountsSamples(ast.unparse(found.node), found.node.lineno, batch, found.array, found.axis, wanted)
+        for found in counted(raised, batch, meets[0]):
+            return CountsSamples(ast.unparse(found.node), found.node.lineno, batch, found.array, found.axis, meets[0])
     return None
 
 
