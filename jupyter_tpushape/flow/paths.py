@@ -55,6 +55,14 @@ def map_leaves(change: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return like(tree, {key: map_leaves(change, value, *(other[key] for other in others)) for key, value in children(tree)})
 
 
+def tupled(tree: Any) -> Any:
+    """The same nest with a tuple in each list's place."""
+    if not is_nested(tree):
+        return tree
+    made = like(tree, {key: tupled(value) for key, value in children(tree)})
+    return tuple(made) if type(made) is list else made
+
+
 def map_paths(change: Callable[[KeyPath, Any], Any], tree: Any, *root: Any) -> Any:
     """The same nest with ``change(path, leaf)`` in each leaf's place; ``None`` stays."""
     if tree is None:

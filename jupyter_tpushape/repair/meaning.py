@@ -27,7 +27,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
         *_widened_again(before, after, edits),
-        *_inputs_lost(before, after),
+        *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
     ]
 
@@ -57,8 +57,10 @@ def _broadcasts(flow: Flow) -> int:
 # -- every input still counts --------------------------------------------------------------------------
 
 
-def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """Inputs that nothing reads any more."""
+def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Inputs that nothing reads any more. A layer's own setting takes no reader away: what it leaves unread was so in a program that came no further, too."""
+    if all(edit.kind == "layer-config" for edit in edits):
+        return
     # The inputs of a custom training step do not end in an output or a loss of Keras, nor what leads to a loss that a layer adds.
     added = getattr(after.facts.get("probe"), "added", None) or after.facts.get("added")
     own = bool(added) or not {"train_step", "compute_loss"}.isdisjoint(after.facts.get("overrides") or ())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
 from ..flow import Node, Shape, Who
 from .facts.reasons import Reason
-from .facts.reasons_read import AxisInFront, Multiples, StepMore, Unindexed
+from .facts.reasons_read import AxisInFront, CountsSamples, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
 
@@ -19,7 +20,20 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
         found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
         if found is not None:
             return found
-    return _step_more(evidence, one.spec.shape or (), other.spec.shape or ())
+    return _counts_samples(evidence, one.spec.shape or (), other.spec.shape or ()) or _step_more(
+        evidence, one.spec.shape or (), other.spec.shape or ()
+    )
+
+
+def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSamples | None:
+    """A table with an entry for each sample, along an inner axis of the other operand that has another size."""
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None) or 0
+    aligned = [(n or 0, m or 0) for n, m in zip(one[::-1], other[::-1], strict=False)]
+    meets = [m for n, m in (*aligned, *((b, a) for a, b in aligned)) if n == batch and m not in (0, 1, batch)]
+    for raised in (evidence.raised,) if evidence.raised is not None and batch and len(meets) == 1 else ():
+        for found in counted(raised, batch, meets[0]):
+            return CountsSamples(ast.unparse(found.node), found.node.lineno, batch, found.array, found.axis, meets[0])
+    return None
 
 
 def multiples(node: Node, operands: list[Given]) -> Multiples | None:

@@ -69,6 +69,8 @@ class Backend(ABC):
     open_axes = True
     # Whether a tensor can hold text.
     text = True
+    # Whether ``fit`` hands tuples to the program where the data has lists, as tf.data does.
+    tuples = False
     # Whether the operation that broke is read off the traceback, so that no frame may be left out of it.
     reads_tracebacks = False
 

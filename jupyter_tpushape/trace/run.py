@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..flow.paths import flatten, map_leaves
+from ..flow.paths import flatten, map_leaves, tupled
 from .anew import made_anew
 from .backend import Graph
 from .declared import Made, Unsettled, declared
@@ -83,6 +83,8 @@ def _once(
     x, run.x = leaves(sample.x, shape, "x")
     y, run.y = leaves(sample.y, shape, "y")
     weight, run.weight = leaves(sample.weight, shape, "weight")
+    if adapter.backend.tuples:
+        x, y, weight = tupled(x), tupled(y), tupled(weight)
     for leaf in (*run.x, *run.y, *run.weight):
         leaf.spec = msgspec.structs.replace(leaf.spec, dtype=adapter.backend.dtype(leaf.spec.dtype))
     run.doors = adapter.doors(model) if adapter.is_model(model) else None

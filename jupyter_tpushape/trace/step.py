@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..flow.paths import flatten, map_leaves
+from ..flow.paths import flatten, map_leaves, tupled
 from .anew import made_anew
 from .locations import location, user_frame
 from .patience import ENDS, limited
@@ -58,6 +58,7 @@ def run_step(
     bind, iterates = _binding(function, element)
     # What fit hands to a model's step is a batch, also where the step loops over its parts.
     iterates = iterates and fitted is None
+    element = element if fitted is None else tupled(element)  # as tf.data hands it to fit
     roots, adapters = reached.keras, _adapters(adapter, reached)
     # A model keeps its metrics as attributes, which its step reads.
     metrics = list({id(one): one for one in (*reached.metrics, *adapter.comparing_metrics(fitted))}.values())

@@ -249,6 +249,7 @@ class TensorFlow(Backend):
     """Graphs of TensorFlow: an axis may stay unknown, and every replica runs the program on its own rows."""
 
     name = "tensorflow"
+    tuples = True
 
     def is_tensor(self, value: Any) -> bool:
         """Whether this is a tensor or variable of TensorFlow's, ragged and sparse ones included."""

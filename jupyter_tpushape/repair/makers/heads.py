@@ -296,13 +296,15 @@ def append_head(evidence: Evidence, finding: Finding) -> Made:
 
 
 def missing_head(evidence: Evidence, finding: Finding) -> Made:
-    """Only where the last layer is plainly no head: no units of its own, or a hidden layer's activation."""
+    """Only where the last layer is plainly no head: no units of its own, a hidden layer's activation, or dropout after that."""
     found = _head_layer(evidence, finding)
     if found is None:
         return
     last, loss = found[2], loss_node(evidence, finding)
     classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
-    if head_of(evidence, last) is None or last.op in RECURRENT or (classifies and last.config.get("activation") in _HIDDEN):
+    head = head_of(evidence, last)
+    hidden = head is not None and head.config.get("activation") in _HIDDEN and (classifies or last.op.endswith("Dropout"))
+    if head is None or last.op in RECURRENT or hidden:
         yield from append_head(evidence, finding)
 
 

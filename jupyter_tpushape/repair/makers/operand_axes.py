@@ -9,6 +9,7 @@ from ...flow import Finding, Shape, Who
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import AxisDropped, SamplesReduced
+from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
@@ -24,8 +25,8 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
-    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, AxisDropped):
-        return  # which axis is missing is known
+    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, CountsSamples)):
+        return  # which axis is missing is known, or none is: the size is wrong
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):

@@ -1,4 +1,4 @@
-"""What the program's text shows beside the shapes: an index that is missing, an axis in front of the samples, a slice that takes nothing."""
+"""What the program's text shows beside the shapes: an index that is missing, an axis in front of the samples, a table that counts them, a slice that takes nothing."""
 
 from __future__ import annotations
 
@@ -53,6 +53,20 @@ class StepMore(Reason, frozen=True):
 
     def words(self) -> str:
         return f"Line {self.cut_at} uses {self.cut}, but line {self.whole_at} uses all {self.steps} steps of {self.whole}."
+
+
+class CountsSamples(Reason, frozen=True):
+    """A table has an entry for each of the ``batch`` samples, because ``read`` at ``line`` is the batch size. ``axis`` of ``array`` has the ``wanted`` size."""
+
+    read: str
+    line: int
+    batch: int
+    array: str
+    axis: int
+    wanted: int
+
+    def words(self) -> str:
+        return f"Line {self.line} reads the batch size, {self.batch}, with {self.read}. Axis {self.axis} of {self.array} has size {self.wanted}, like the other operand."
 
 
 class SliceEmpty(Reason, frozen=True):
