@@ -388,6 +388,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.carried,
         jax_arrays.carried_dtype,
         jax_arrays.branch_dtype,
+        states.state_of_list,
         jax_arrays.not_mapped,
         jax_arrays.aux,
         jax_arrays.summed,
