@@ -140,6 +140,8 @@ class Recorder:
         self.opened: list[tuple[Any, Any]] = []
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # What it was given in place of its variables, the gradients and the weights, where these are in another order.
+        self.order: tuple[str, ...] = ()
         # The line that uses a tensor of a loop's body or a branch outside of it.
         self.leaked: Place | None = None
         # How many calls there were before that: what follows is computed from no values that a step has.
