@@ -665,6 +665,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.built_for_part,
         steps.whole_state,
         steps.kept_state,
+        step_state.kept_in_part,
         step_state.out_of_gradient,
         steps.applied,
         steps.applied_without_state,
