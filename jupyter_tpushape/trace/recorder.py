@@ -66,6 +66,7 @@ class Call:
     # Of a layer that was built by this very call: afterwards it is unbuilt again.
     weights: tuple[Any, ...] | None = None
     fresh: bool = False
+    drops_mask: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -244,6 +245,7 @@ class Recorder:
         for label, tensor in tensors:
             call.inputs.append(self.port(adapter, tensor, label))
             mask = adapter.mask(tensor) if not masked else None
+            call.drops_mask |= kind == "layer" and mask is not None and not adapter.keeps_mask(obj)
             if mask is not None and adapter.takes_mask(obj):
                 spec = adapter.spec(mask)
                 call.inputs.append(Port(spec, call.inputs[-1].producer, "mask", adapter.key(mask)))
