@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from strangers import first, serious, traced
+
+from jupyter_tpushape.examine.program import Examined, Program
+from jupyter_tpushape.sources.values import LeafSpec
 
 SCAN = """
 class Cell(layers.Layer):
@@ -175,3 +180,10 @@ def test_a_mask_that_a_layer_drops_is_a_note(tmp_path):
 ])  # fmt: skip
 def test_a_mask_that_is_passed_on_or_that_nothing_reads_is_none(tmp_path, program):
     assert not [one for one in traced(tmp_path, program).findings if one.rule == "mask-lost"]
+
+
+@pytest.mark.parametrize(("open_axes", "shape"), [(False, (16, 12)), (True, None)])
+def test_a_batch_tells_the_rank_that_a_pipeline_does_not_declare(open_axes, shape):
+    adapter = SimpleNamespace(backend=SimpleNamespace(open_axes=open_axes))
+    seen = Examined(SimpleNamespace(split=None), Program(None), None, adapter=adapter)
+    assert seen.shape_of()(LeafSpec(None, "float32", "dense", (16, 12))) == shape
