@@ -289,3 +289,14 @@ def test_files_are_counted_where_their_names_say_how_many(tmp_path, make, files)
         Path(name).write_text("x\n")
     found = [stage for stage in sample(make(names).batch(1), framework="keras").stages if stage.reads_files]
     assert [stage.detail.get("files") for stage in found] == [files]
+
+
+@pytest.mark.parametrize(("first_seconds", "ranks"), [(30.0, {2}), (0.0, set())])
+def test_elements_without_a_rank_are_waited_for(first_seconds, ranks):
+    def slow(i):
+        time.sleep(0.6)
+        return np.full((8, 3), i, "float32")
+
+    dataset = tf.data.Dataset.range(4).map(lambda i: tf.numpy_function(slow, [i], tf.float32))
+    seen = sample(dataset, framework="keras", seconds=0.2, first_seconds=first_seconds, batches=1)
+    assert {len(leaf.concrete) for _, leaf in seen.leaves() if leaf.concrete is not None} == ranks

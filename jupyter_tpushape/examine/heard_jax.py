@@ -114,6 +114,13 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
+class HeardList(Heard, frozen=True):
+    """An operation was given a list (``kind``) as the operand ``place``, where it takes a tensor."""
+
+    kind: str
+    place: int
+
+
 class HeardAxisName(Heard, frozen=True):
     """A function that works across devices names an axis, ``name``, that no map or mesh around it has."""
 
@@ -214,6 +221,7 @@ _UNTRACED = re.compile(
     r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
     r" and was passed to the function at path (\w+)"
 )
+_LISTED = re.compile(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)")
 _PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
 
 
@@ -224,6 +232,8 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
         yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
     if predicate := _PREDICATE.search(text):
         yield HeardPredicate(sizes_of(predicate[1]))
+    if listed := _LISTED.search(text):
+        yield HeardList(listed[1], int(listed[2]))
 
 
 @reads

@@ -356,6 +356,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
+        facts["order"] = seen.recorder.order
         partly = seen.recorder.partly
         facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None
         derived = seen.recorder.derived

@@ -79,9 +79,11 @@ class Examined:
     def shape_of(self) -> Callable[[Any], Shape | None]:
         """What the first replica gets of a leaf: its concrete shape, the batch axis divided by the split."""
         split = self.evidence.split
+        # A backend that computes on arrays knows the rank of each batch, whatever the pipeline declares.
+        ranked = self.program.ranked or (self.adapter is not None and not self.adapter.backend.open_axes)
 
         def shape(leaf: Any) -> Shape | None:
-            if leaf.shape is None and not self.program.ranked:
+            if leaf.shape is None and not ranked:
                 return None
             concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
             if split is None or split.one_program or not concrete or concrete[0] is None:

@@ -47,6 +47,7 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
     evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
+    evidence.facts["unmasked"] = [seen.call_ids[id(one)] for one in seen.recorder.calls if one.drops_mask and id(one) in seen.call_ids]
     # A seed that only the first call creates is kept, and changes.
     again = seen.recorder.anew is not None
     evidence.facts["drawn"] = [(shape, location(place), renewed) for shape, place, renewed in seen.recorder.drawn if again or not renewed]

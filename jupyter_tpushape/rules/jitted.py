@@ -177,7 +177,7 @@ def data():
 
 
 SWAPPED = rule(
-    "gradients-swapped", "An optimizer receives the weights as gradients", severity="silent", source="keras/src/optimizers/base_optimizer.py: stateless_apply",
+    "gradients-swapped", "An optimizer receives its arguments in the wrong order", severity="silent", source="keras/src/optimizers/base_optimizer.py: stateless_apply",
     backend="jax", frameworks=("keras",), fails=_OWN_STEP.format("trainable, grads"), passes=_OWN_STEP.format("grads, trainable"),
 )  # fmt: skip
 
@@ -211,7 +211,7 @@ def told(evidence: Evidence) -> Finding | None:
     if _foreign(evidence.failure):
         return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
     if evidence.failure is not None and evidence.facts.get("exchanged") is not None:
-        return Finding.of(SWAPPED.id, "error", GradientsSwapped(), nodes, location=evidence.facts["exchanged"])
+        return Finding.of(SWAPPED.id, "error", GradientsSwapped(evidence.facts["order"]), nodes, location=evidence.facts["exchanged"])
     if evidence.failure is not None and (derived := evidence.facts.get("derived")) is not None:
         if evidence.facts.get("taken_apart") == "value_and_grad":
             return Finding.of("code-raises", "error", ResultsExchanged("value_and_grad"), nodes, location=derived[2])
@@ -320,7 +320,7 @@ def swapped(evidence: Evidence) -> Iterator[Finding]:
     """Weights in the place of gradients."""
     where = evidence.facts.get("exchanged")
     if where is not None and evidence.failure is None:
-        yield Finding.of(SWAPPED.id, "silent", GradientsSwapped(), location=where)
+        yield Finding.of(SWAPPED.id, "silent", GradientsSwapped(evidence.facts["order"]), location=where)
 
 
 @check(order=17, backend="jax")

@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, Node, Shape, Who
 from ..flow.observed import around
 from ..trace.axes import recurs
-from .facts.masks import MaskApart
+from .facts.masks import MaskApart, MaskLost
 from .registry import check, rule
 from .upstream import ancestors
 from .words import ATTENTIONS
@@ -33,6 +33,57 @@ MASKS = rule(
     doc="""A mask has one value for each step. A custom layer with `supports_masking` passes the mask of its input on unless `compute_mask` returns another
 one, or None. If the layer drops or shortens the axis of the steps, the mask no longer fits.""",
 )  # fmt: skip
+
+_ADDED = """
+class Add(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.supports_masking = %s
+    def call(self, x):
+        return x + 1.0
+def build():
+    i = keras.Input((6,), dtype="int32"); x = Add()(L.Embedding(9, 4, mask_zero=True)(i))
+    m = keras.Model(i, L.Dense(1)(L.GRU(3)(x))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "int32"), np.zeros((8, 1), "float32")
+"""
+LOST = rule(
+    "mask-lost", "A custom layer does not pass a mask on", severity="note", backend="jax", frameworks=("keras",),
+    source="keras/src/layers/layer.py: supports_masking, and the masks of the traced program", fails=_ADDED % "False", passes=_ADDED % "True",
+    doc="""Reported if the output of the layer has the steps of its input, and a recurrent layer or an attention after it reads no mask. Keras warns of this, too.""",
+)  # fmt: skip
+
+
+@check(order=42, backend="jax")
+def mask_lost(evidence: Evidence) -> Iterator[Finding]:
+    """Layers of the program's own that drop the mask which a later layer would read."""
+    flow = evidence.flow
+    for name in evidence.facts.get("unmasked") or () if evidence.failure is None else ():
+        node = flow.node(name)
+        before, after = around(flow, node)
+        steps = {shape[:2] for shape in before if len(shape) > 2}
+        reader = next(_readers(evidence, node), None) if any(len(shape) > 2 and shape[:2] in steps for shape in after) else None
+        if node.family == "own" and reader is not None:
+            makers = tuple(dict.fromkeys(one.name for one in flow.nodes if one.op == "Masking" or one.config.get("mask_zero")))
+            yield Finding.of(
+                LOST.id, "note", MaskLost(Who.of(node), Who.of(reader), makers), (node.id, reader.id), location=node.called or node.location
+            )
+            return
+
+
+def _readers(evidence: Evidence, node: Node) -> Iterator[Node]:
+    """The layers after one that read a mask where there is one, and that receive none."""
+    flow, inside = evidence.flow, {node.id}
+    for one in flow.nodes:
+        if one.parent in inside:
+            inside.add(one.id)
+    reached = list(inside)
+    for name in reached:
+        reached += [edge.target for edge in flow.out_of(name) if edge.target not in reached]
+    for one in flow.nodes:
+        reads = one.kind == "layer" and one.id not in inside and (recurs(one) or one.op in ATTENTIONS)
+        if reads and one.id in reached and not any("mask" in edge.label for edge in flow.into(one.id)):
+            yield one
 
 
 def mask_apart(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:

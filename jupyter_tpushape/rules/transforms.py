@@ -12,6 +12,7 @@ from ..examine.heard_jax import (
     HeardGradient,
     HeardIndex,
     HeardLeaves,
+    HeardList,
     HeardMapped,
     HeardOpenScan,
     HeardPredicate,
@@ -19,6 +20,7 @@ from ..examine.heard_jax import (
     HeardUntraced,
 )
 from ..flow import Fact, Node, Shape, Who
+from ..trace.axes import recurs
 from .facts.loss import LossVector
 from .facts.stateless import ResultsExchanged, StatefulPair
 from .facts.states import CellState
@@ -32,11 +34,13 @@ from .facts.transforms import (
     FractionalIndex,
     FractionalSize,
     GradientOf,
+    ListGiven,
     MappedApart,
     OpenScan,
     PutApart,
     VectorPredicate,
 )
+from .mixing import above
 
 _KEPT = ("none", "None")
 _WHOLE = ("int", "uint", "bool")
@@ -67,6 +71,11 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     unbound = hear(said, HeardAxisName)
     if unbound is not None:
         return "code-raises", AxisUnbound(who, unbound.name)
+    listed = hear(said, HeardList)
+    if listed is not None:
+        cell = next((one for one in above(evidence, node) if recurs(one)), None)
+        sizes = evidence.arguments(cell.id).get("state_sizes") or () if cell is not None else ()
+        return "op-shapes", ListGiven(who, listed.kind, listed.place, Who.of(cell) if cell is not None else None, len(sizes))
     predicate = hear(said, HeardPredicate)
     if predicate is not None:
         return "op-shapes", VectorPredicate(who, predicate.shape)

@@ -9,7 +9,7 @@ from ..flow import Edge, Finding, Node, Who
 from .balanced import softmax_axis
 from .examples import sequential
 from .facts.weighted import WeightsAcross
-from .mixing import of_a_loss
+from .mixing import carried, of_a_loss
 from .registry import check, rule
 
 _OWN = """
@@ -26,6 +26,7 @@ ACROSS = rule(
     fails=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(1)),
     passes=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(-1)),
     doc="""Reported if the scores are a product of two tensors, queries and keys, and nothing but dropout is between the softmax and the product with the values.
+The softmax is then along the queries, or along the heads.
 Weights that are scaled again, as in slot attention, are not reported, nor are assignments that a layer computes, as in capsules, pooling by clusters or a mixture of experts.""",
 )  # fmt: skip
 
@@ -37,7 +38,7 @@ _KEEPS = ("Dropout", "Cast")
 
 @check(order=43, backend="jax")
 def weights_across(evidence: Evidence) -> Iterator[Finding]:
-    """Softmaxes of scores along one of their axes, in front of a product that sums over the other one."""
+    """Softmaxes of scores along the queries or the heads, before a product that sums over the keys."""
     for node in evidence.flow.nodes if not evidence.where else ():
         if node.op != "Softmax" or node.status != "ok" or of_a_loss(evidence, node):
             continue
@@ -47,7 +48,7 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
             if rank < 3 or not isinstance(axis, int) or not _scores(evidence, edge):
                 continue
             product, over = _summed(evidence, node)
-            if product is not None and {axis % rank, over} == {rank - 2, rank - 1}:
+            if product is not None and over >= rank - 2 and axis % rank != over and axis % rank not in (carried(evidence, edge) or {}):
                 fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis % rank, over)
                 yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
                 break

@@ -127,7 +127,7 @@ def _sampled(
             name = "a tf.data.Dataset" if kind == "dataset" else f"a {type_name(x)}"
             raise BadData(f"x is {name}, which includes its labels, but y was given too: pass only the {kind}, yielding (x, y).")
         if kind == "dataset":
-            return sample_dataset(x, batches=batches, seconds=seconds, progress=progress)
+            return sample_dataset(x, batches=batches, seconds=seconds, progress=progress, first_seconds=first_seconds)
         make = {"pydataset": sample_pydataset, "loader": sample_loader, "generator": sample_generator}[kind]
         return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress, first_seconds=first_seconds)
     if is_distributed_dataset(x):

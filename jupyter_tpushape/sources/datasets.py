@@ -165,7 +165,7 @@ _WRAPPED = {
 }  # fmt: skip
 
 
-def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None) -> Sample:
+def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None, first_seconds: float = 0.0) -> Sample:
     """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
     sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
     wrapping, tree = wrapped(dataset.element_spec)
@@ -195,8 +195,10 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         return sample
     if source is not dataset and any(stage.op == "shuffle" for stage in sample.stages):
         sample.notes.append(("unshuffled", "Batches were drawn in the order of the source, so that the state of shuffle does not change."))
+    # Where the elements of a Python function have no declared rank, only a batch tells it.
+    unranked = any(leaf.shape is None for _, leaf in sample.leaves())
     with kept_random_state(list(variables_of(dataset))):
-        drawn = draw(source, batches, seconds, progress)
+        drawn = draw(source, batches, seconds, progress, first_seconds if unranked else 0.0)
         if not drawn.late:
             drawn.tap.release()
     fill(sample, drawn)

@@ -119,6 +119,10 @@ class Framework(ABC):
     def takes_mask(self, obj: Any) -> bool:
         """Whether a layer reads the mask of its input."""
 
+    def keeps_mask(self, obj: Any) -> bool:
+        """Whether a layer passes the mask of its input on, or reads it."""
+        return bool(getattr(obj, "supports_masking", True)) or self.takes_mask(obj)
+
     @abstractmethod
     def takes_training(self, obj: Any) -> bool:
         """Whether a layer has a ``training`` argument."""

@@ -228,12 +228,29 @@ def _place(frame: FrameType | None) -> Place | None:
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None and own else None
 
 
+# What stateless_apply takes.
+_ORDER = ("optimizer_variables", "grads", "trainable_variables")
+
+
+def _group(values: Any, trainable: set[int], updated: set[int]) -> str:
+    """Which of them an argument is: a group of the state that a step was given, or else the gradients."""
+    own = [id(one) for one in values] if isinstance(values, (list, tuple)) else []
+    return (
+        "trainable_variables"
+        if own and trainable.issuperset(own)
+        else "optimizer_variables"
+        if own and updated.issuperset(own)
+        else "grads"
+    )
+
+
 @contextlib.contextmanager
 def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> Iterator[None]:
     """Notes where an optimizer of a training step gets the weights as gradients, which have the same shapes, variables that are not in the state,
     or other weights than it was built for. ``state``: the values of each group of variables; the trainable ones are the first."""
     weights = state[0]
     trainable, stated = {id(one) for one in weights}, {id(one) for group in state for one in group}
+    updated = {id(one) for one in state[2]} if len(state) > 2 else set()
     held = {name: one for name, one in vars(model).items() if isinstance(one, kind)}
 
     def watched(name: str, original: Any) -> Any:
@@ -242,6 +259,9 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
             several = isinstance(grads, (list, tuple, dict))
             if recorder is not None and several and grads and all(id(one) in trainable for one in grads):
                 recorder.exchanged = user_frame(depth=2)
+            order = tuple(_group(one, trainable, updated) for one in (optimizer_variables, grads, trainable_variables))
+            if recorder is not None and order != _ORDER and sorted(order) == sorted(_ORDER):
+                recorder.exchanged, recorder.order = user_frame(depth=2), order
             # The optimizer takes an array for a list of its rows.
             if recorder is not None and not several and backend.is_tensor(grads) and recorder.derived is None:
                 recorder.derived = (tuple(grads.shape), len(trainable_variables), user_frame(depth=2))

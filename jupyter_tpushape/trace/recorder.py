@@ -66,6 +66,7 @@ class Call:
     # Of a layer that was built by this very call: afterwards it is unbuilt again.
     weights: tuple[Any, ...] | None = None
     fresh: bool = False
+    drops_mask: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -140,6 +141,8 @@ class Recorder:
         self.opened: list[tuple[Any, Any]] = []
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # What it was given in place of its variables, the gradients and the weights, where these are in another order.
+        self.order: tuple[str, ...] = ()
         # The line that uses a tensor of a loop's body or a branch outside of it.
         self.leaked: Place | None = None
         # How many calls there were before that: what follows is computed from no values that a step has.
@@ -242,6 +245,7 @@ class Recorder:
         for label, tensor in tensors:
             call.inputs.append(self.port(adapter, tensor, label))
             mask = adapter.mask(tensor) if not masked else None
+            call.drops_mask |= kind == "layer" and mask is not None and not adapter.keeps_mask(obj)
             if mask is not None and adapter.takes_mask(obj):
                 spec = adapter.spec(mask)
                 call.inputs.append(Port(spec, call.inputs[-1].producer, "mask", adapter.key(mask)))

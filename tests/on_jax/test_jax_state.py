@@ -54,7 +54,7 @@ def test_metrics_may_be_left_out_of_the_state(tmp_path):
 
 
 def test_the_optimizers_variables_come_first(tmp_path):
-    _, fix = first(traced(tmp_path, step(apply="grads, slots, trainable")), "code-raises")
+    _, fix = first(traced(tmp_path, step(apply="grads, slots, trainable")), "gradients-swapped")
     assert fix.verified
     assert "+        trainable, slots = self.optimizer.stateless_apply(slots, grads, trainable)" in fix.patch
 

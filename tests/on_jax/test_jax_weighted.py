@@ -39,6 +39,10 @@ def own(*lines):
       "s = jnp.where(jnp.tril(jnp.ones((12, 12), bool)), s, -1e9)", "o = self.drop(ops.softmax(s, axis=-2)) @ v",
       "return ops.reshape(ops.transpose(o, (0, 2, 1, 3)), ops.shape(x))"),
      "o = self.drop(ops.softmax(s, axis=-1)) @ v"),
+    # Along the heads.
+    (("q, k, v = self.split(self.q(x)), self.split(self.k(x)), self.split(self.v(x))", "s = q @ ops.transpose(k, (0, 1, 3, 2)) / 2.0",
+      "o = self.drop(ops.softmax(s, axis=1)) @ v", "return ops.reshape(ops.transpose(o, (0, 2, 1, 3)), ops.shape(x))"),
+     "o = self.drop(ops.softmax(s, axis=-1)) @ v"),
     (("w = self.soft(ops.matmul(self.q(x), ops.swapaxes(self.k(x), 1, 2)))", "return ops.matmul(w, self.v(x))"), "layers.Softmax(axis=-1)"),
     (("w = ops.softmax(ops.einsum('bqd,bkd->bkq', self.q(x), self.k(x)))", "return ops.einsum('bkq,bkd->bqd', w, self.v(x))"),
      "w = ops.softmax(ops.einsum('bqd,bkd->bkq', self.q(x), self.k(x)), axis=1)"),
@@ -53,6 +57,9 @@ def test_a_softmax_runs_along_what_the_product_sums(tmp_path, lines, fixed):
 
 
 @pytest.mark.parametrize("lines", [
+    # Heads are chosen by their scores, and added up.
+    ("q, k, v = self.split(self.q(x)), self.split(self.k(x)), self.v(x)", "s = q @ ops.transpose(k, (0, 1, 3, 2)) / 2.0",
+     "w = ops.sum(ops.softmax(s, axis=1) * ops.softmax(s, axis=-1), axis=1)", "return ops.einsum('bqk,bkd->bqd', w, v)"),
     # By its keys, in whatever order the scores have.
     ("w = ops.softmax(ops.einsum('bqd,bkd->bkq', self.q(x), self.k(x)), axis=1)", "return ops.einsum('bkq,bkd->bqd', w, self.v(x))"),
     # Slots compete for each input, and each slot then takes an average; divided before or behind.

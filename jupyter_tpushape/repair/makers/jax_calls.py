@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called
+from ...rules.facts.transforms import CarryApart
 from ..edits.expression import IT, MODULE
 from ..text.source import given_to, nodes
 from .edits import Made
@@ -18,8 +19,12 @@ _MAPS = frozenset({"map", "tree_map"})
 
 def swapped_step(evidence: Evidence, finding: Finding) -> Made:
     """The parameters of a loop's step in the order in which the loop passes them: what is carried comes first, and the number of a step before it."""
+    if isinstance(finding.fact, CarryApart) and not finding.fact.shapes:
+        return  # No order of the parameters changes the dtype of a state.
     for line in running(evidence):
         for body in _bodies(line):
+            if _in_order(body, _loop(line, body)):
+                continue
             one, other = body.args.args
             start, text = line.source.start(body), line.source.of(body)
             first, second = (slice(line.source.start(item) - start, line.source.end(item) - start) for item in (one, other))
@@ -43,6 +48,25 @@ def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
     for body in defined:
         if isinstance(body, (ast.FunctionDef, ast.Lambda)) and len(body.args.args) == 2 and not body.args.defaults and _loop(line, body):
             yield body
+
+
+def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
+    """Whether the text says that the parameters are where the loop passes them: what the step returns as its state is made of the one, and not of the other."""
+    first, second = (_held(body, item.arg) for item in body.args.args)
+    state, other = (first, second) if loop == "scan" else (second, first)
+    ends = [item.value for item in nodes(body, ast.Return) if item.value is not None]
+    if not ends:
+        return False
+    whole = ends[-1]
+    carried = whole.elts[0] if loop == "scan" and isinstance(whole, ast.Tuple) and whole.elts else whole
+    names = {item.id for item in nodes(carried, ast.Name)}
+    return bool(names & state) and not names & other
+
+
+def _held(body: ast.FunctionDef | ast.Lambda, name: str) -> set[str]:
+    """A parameter, and the names that it is unpacked into."""
+    taken = [item.targets[0] for item in nodes(body, ast.Assign) if ast.unparse(item.value) == name]
+    return {name} | {item.id for target in taken if isinstance(target, ast.Tuple) for item in target.elts if isinstance(item, ast.Name)}
 
 
 def _loop(line: Line, body: ast.AST) -> str:

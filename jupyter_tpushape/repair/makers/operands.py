@@ -191,10 +191,24 @@ def unpacked_batch(evidence: Evidence, finding: Finding, fact: FirstRow) -> Made
                 )
 
 
+_APPLIED = ("optimizer_variables", "grads", "trainable_variables")
+
+
 def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
     """The gradients and the weights in each other's place."""
     for line, call in calls_at(evidence, finding.location, "stateless_apply"):
-        if len(call.args) == 3:
+        order = finding.fact.order if isinstance(finding.fact, GradientsSwapped) else ()
+        written = [argument(call, name, [*_APPLIED]) for name in _APPLIED]
+        passed = [one for one in written if one is not None]
+        if order and len(passed) == 3:
+            given = dict(zip(order, passed, strict=True))
+            right = [given[name] for name in sorted(order, key=_APPLIED.index)]
+            yield (
+                f"Pass {', '.join(map(short, right))} to stateless_apply at {line.at}",
+                [line.edit(old, line.source.of(new)) for old, new in zip(passed, right, strict=True) if old is not new],
+                "The optimizer's variables come first, and the gradients second.",
+            )
+        elif len(call.args) == 3:
             first, grads, weights = call.args
             if not isinstance(finding.fact, GradientsSwapped):
                 yield (

@@ -285,6 +285,25 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
         if keys and not unseeded:
             yield from _kept(line, keys[0], f"{_SEED}.next()")
             return
+        held = call.args[0] if isinstance(call, ast.Call) and call.args and not unseeded else None
+        key = _held_key(line, held) if isinstance(held, ast.Attribute) else None
+        if isinstance(call, ast.Call) and held is not None and key is not None:
+            new = line.source.of(call).replace(line.source.of(held), f"{_SEED}.next()", 1)
+            uses = [one for one in nodes(line.owner(), ast.Attribute) if ast.unparse(one) == ast.unparse(held)]
+            only = any(part.body == [key] for part in nodes(line.owner(), ast.FunctionDef))
+            unread = [key] if len(uses) == 2 and not only else []
+            gone = [Removed(line.raised.function, line.raised.file, span_of(one), line.source.of(one)) for one in unread]
+            for title, edits, why in _kept(line, call, new):
+                yield title, [*edits, *gone], why
+            return
+
+
+def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
+    """The statement of the class that makes a key of a number once, and keeps it under this attribute."""
+    every = [one for one in nodes(line.owner(), ast.Assign) if [ast.unparse(target) for target in one.targets] == [ast.unparse(held)]]
+    key = every[0].value if len(every) == 1 else None
+    made = isinstance(key, ast.Call) and called(key) in _KEYS and all(isinstance(one, ast.Constant) for one in key.args)
+    return every[0] if made else None
 
 
 def _generators(line: Line, seed: ast.expr | None) -> list[ast.AST]:

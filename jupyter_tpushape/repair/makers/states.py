@@ -10,6 +10,7 @@ from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
 from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
+from ...rules.facts.transforms import ListGiven
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
@@ -277,21 +278,31 @@ def states(evidence: Evidence, finding: Finding) -> Made:
 @of(CellState)
 def first_state(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
     """The one state of a cell, where its ``call`` computes with the list that holds it."""
-    if fact.after != (1, *fact.before):
-        return
     line = next(iter(lines_at(evidence, finding.location)), None)
-    calls = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"] if line is not None else []
+    if fact.after == (1, *fact.before) and line is not None:
+        why = "The list holds one state; the operation stacked the list into a tensor with an extra axis."
+        yield from _element(line, [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"], why)
+
+
+@of(ListGiven)
+def state_of_list(evidence: Evidence, finding: Finding, fact: ListGiven) -> Made:
+    """The one state of a cell, where an operation that takes tensors is given the list that holds it."""
+    for line in lines_of(evidence) if fact.states == 1 else ():
+        own = [line.scope] if isinstance(line.scope, ast.FunctionDef) and line.scope.name == "call" else []
+        yield from _element(line, own, "The list holds the one state of the cell.")
+
+
+def _element(line: Line, calls: list[ast.FunctionDef], why: str) -> Made:
+    """The first element of the states of a cell, wherever its ``call`` computes with the list."""
     for call in calls:
-        if line is None or len(call.args.args) < 3:
-            continue
-        name = call.args.args[2].arg
+        name = call.args.args[2].arg if len(call.args.args) > 2 else ""
         handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]
         bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
         if bare:
             yield (
                 f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
                 [line.edit(item, f"{IT}[0]") for item in bare],
-                "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
+                why,
             )
 
 

@@ -14,7 +14,7 @@ from ..edits import Edit, Removed
 from ..edits.expression import MODULE
 from ..text.source import free_name, nodes, parents, statement_of
 from .edits import Made, of
-from .line import Line, lines_at, span_of
+from .line import Line, lines_at, listed, span_of
 from .steps import groups
 
 
@@ -34,6 +34,26 @@ def drawn_in_scope(evidence: Evidence, finding: Finding, fact: ReadOutside) -> M
                 [line.edit(statement, text, "keras")],
                 f"{state[1]} then holds the seed's next value, and the step returns it.",
             )
+
+
+@of(StateDropped)
+def kept_in_part(evidence: Evidence, finding: Finding, fact: StateDropped) -> Made:
+    """What stateless_call returns in a method that the step derives, under the name that the method was given it by, and returns."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for part in nodes(line.owner(), ast.FunctionDef):
+            back = {name.id for end in nodes(part, ast.Return) if end.value is not None for name in nodes(end.value, ast.Name)}
+            loaded = {name.id for name in nodes(part, ast.Name) if isinstance(name.ctx, ast.Load)}
+            for item in nodes(part, ast.Assign) if part is not line.scope else ():
+                call, names = item.value, listed(item.targets[0])
+                if not isinstance(call, ast.Call) or called(call) != "stateless_call" or len(call.args) < 2 or len(names) != 2:
+                    continue
+                given, new = call.args[1], names[1]
+                if isinstance(given, ast.Name) and isinstance(new, ast.Name) and given.id in back and new.id not in loaded:
+                    yield (
+                        f"Store the new values as {given.id} at line {new.lineno}",
+                        [line.edit(new, given.id)],
+                        f"{part.name} returns them to the step, and fit stores what the step returns.",
+                    )
 
 
 def _words(statement: ast.Assign) -> list[ast.keyword]:

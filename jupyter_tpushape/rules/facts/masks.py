@@ -39,6 +39,24 @@ class MaskApart(Fact, frozen=True):
         return show_shape(self.shape[:2]) if len(self.shape) == 3 or not self.steps else "(batch, steps)"
 
 
+class MaskLost(Fact, frozen=True):
+    """``layer``, of the program's own, receives a mask that ``makers`` make and passes none on, so ``reader`` reads the padding."""
+
+    layer: Who
+    reader: Who
+    makers: tuple[str, ...] = ()
+
+    def message(self) -> str:
+        return f"{named(self.layer)} receives a mask, but does not pass it on: {named(self.reader)} reads all steps, including the padding."
+
+    def why(self) -> str:
+        source = f" The mask comes from {' and '.join(self.makers)}." if self.makers else ""
+        return f"A custom layer passes the mask of its input on only with self.supports_masking = True in __init__, if its output has the same steps.{source}"
+
+    def sides(self) -> Sides:
+        return Side("a mask"), Side("no mask")
+
+
 class MaskInverted(Fact, frozen=True):
     """``layer`` attends where ``mask`` is true: at the padding, or, without ``mask``, at the steps that follow. ``itself``: and at the step itself."""
 

@@ -275,19 +275,25 @@ class FirstRow(Fact, frozen=True):
 
 
 class GradientsSwapped(Fact, frozen=True):
-    """An optimizer is given the weights as their own gradients."""
+    """An optimizer is given the weights as their own gradients; or its arguments in the ``order`` named here."""
+
+    order: tuple[str, ...] = ()
 
     def message(self) -> str:
+        if self.order[1:2] not in ((), ("trainable_variables",)):
+            return f"stateless_apply receives its arguments in the wrong order: ({', '.join(self.order)})."
         return "stateless_apply receives the weights as gradients: the second argument is the list of trainable variables itself."
 
     def why(self) -> str:
-        return (
-            "Both lists have the same shapes, so no error is raised, but the model does not learn. "
-            "The order is stateless_apply(optimizer_variables, grads, trainable_variables)."
-        )
+        order = "The order is stateless_apply(optimizer_variables, grads, trainable_variables)."
+        if self.order[:1] not in ((), ("optimizer_variables",)):
+            return f"{order} It returns (trainable_variables, optimizer_variables)."
+        return f"Both lists have the same shapes, so no error is raised, but the model does not learn. {order}"
 
     def sides(self) -> Sides:
-        return Side("(optimizer_variables, grads, trainable_variables)"), Side("(optimizer_variables, trainable_variables, ...)")
+        return Side("(optimizer_variables, grads, trainable_variables)"), Side(
+            f"({', '.join(self.order or ('optimizer_variables', 'trainable_variables', '...'))})"
+        )
 
 
 class StepWithoutState(Fact, frozen=True):

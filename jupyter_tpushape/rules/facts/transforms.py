@@ -73,6 +73,27 @@ class CarryApart(Fact, frozen=True):
         return show_shape(shape) if self.shapes or not dtype else dtype
 
 
+class ListGiven(Fact, frozen=True):
+    """An ``operation`` takes tensors, but its operand ``place`` is a ``kind`` of them. ``cell``: the recurrent layer whose cell computes it, with so many ``states``."""
+
+    operation: Who
+    kind: str
+    place: int
+    cell: Who | None = None
+    states: int = 0
+
+    def message(self) -> str:
+        return f"Operand {self.place} of {named(self.operation)}{placed(self.operation)} is a {self.kind}, but the operation takes tensors."
+
+    def why(self) -> str:
+        if self.cell is not None:
+            return "A cell receives its states as a list, and returns them as one: the first state is states[0]."
+        return "JAX converts no list into an array by itself. Use an element of it, or stack its tensors into one."
+
+    def sides(self) -> Sides:
+        return Side("a tensor"), Side(f"a {self.kind}")
+
+
 class BranchesApart(Fact, frozen=True):
     """The branches of a condition return ``first`` and ``second``; if the shapes are equal, with two ``dtypes``."""
 
