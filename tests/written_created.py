@@ -112,6 +112,47 @@ class Rolled(keras.Model):
 """
 
 CREATED = {
+    "one layer before a loop for pictures of several widths": ("layer-axis", Own(model_of("""
+i = keras.Input((16, 16, 3))
+x, widths = i, [4, 8]
+conv = L.Conv2D(widths[0], 3, padding="same")
+for width in widths:
+    x = conv(x)
+    x = L.MaxPooling2D()(x)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 16, 16, 3)}, {rows(8, 1)}"), (("        x = conv(x)", '        x = L.Conv2D(width, 3, padding="same")(x)'),))),
+    "one normalization for two convolutions": ("layer-axis", Own("""
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = L.Conv2D(4, 3), L.Conv2D(8, 3)
+        self.norm = L.BatchNormalization()
+        self.out = L.Dense(1)
+    def call(self, x, training=False):
+        x = self.norm(self.first(x), training=training)
+        x = self.norm(self.second(x), training=training)
+        return self.out(tf.reduce_mean(x, axis=[1, 2]))
+""" + model_of("model = Net()", f"{rows(8, 9, 9, 3)}, {rows(8, 1)}"), (
+        ("        self.norm = L.BatchNormalization()", "        self.norm_2 = L.BatchNormalization()"),
+        ("        x = self.norm(self.second(x), training=training)", "        x = self.norm_2(self.second(x), training=training)"),
+    ))),
+    "one layer of its own before a loop": ("op-shapes", Own("""
+class Mixed(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], self.units), name="w")
+    def call(self, x):
+        return tf.nn.relu(tf.matmul(x, self.w))
+""" + model_of("""
+i = keras.Input((5,))
+x = i
+mixed = Mixed(7)
+for _ in range(3):
+    x = mixed(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 5)}, {rows(8, 1)}"), (("        x = mixed(x)", "        x = Mixed(7)(x)"),))),
     "an activation of its own in a layer that is copied": ("code-raises", Own(model_of("""
 i = keras.Input((5, 3))
 model = keras.Model(i, L.Dense(1)(L.Bidirectional(L.GRU(4, activation=doubled))(i)))

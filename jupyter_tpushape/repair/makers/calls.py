@@ -18,7 +18,7 @@ from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import Source, class_of, given_to, method_of, nodes, parents
 from .edits import Made, configure, of
-from .line import Line, lines_at, lines_of, makers_of, own_layer, short, span_of
+from .line import Line, lines_at, lines_of, short, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -315,30 +315,6 @@ def sample_shapes(evidence: Evidence, finding: Finding, fact: InnerBatch) -> Mad
                 f"Declare the shape of one sample: {', '.join(dict.fromkeys(short_of.values()))}",
                 [line.edit(item, text) for item, text in short_of.items()],
                 "An input shape does not include the batch axis.",
-            )
-
-
-def another_instance(evidence: Evidence, finding: Finding) -> Made:
-    """A layer of its own where one that has its weights already is called on a tensor of another size."""
-    node = own_layer(evidence) or evidence.failed
-    times = node.config.get("call") if node is not None else None
-    if node is None or not times:
-        return
-    for line in lines_at(evidence, node.location)[:1]:
-        made = makers_of(line, node)
-        held = [item for item in nodes(line.scope, ast.Assign) if len(made) == 1 and item.value is made[0]]
-        name = held[0].targets[0] if len(held) == 1 else None
-        uses = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load) and item.id == getattr(name, "id", "")]
-        uses.sort(key=lambda item: (item.lineno, item.col_offset))
-        if isinstance(name, ast.Name) and isinstance(times, int) and times <= len(uses):
-            use = uses[times - 1]
-            around = parents(line.source.tree)[use]
-            if not isinstance(around, (ast.List, ast.Tuple)) and not (isinstance(around, ast.Call) and around.func is use):
-                continue  # it is not this use that calls the layer
-            yield (
-                f"Create another {node.op} at line {use.lineno} instead of using {name.id} again",
-                [line.edit(use, line.source.of(made[0]))],
-                f"The weights of {name.id} were created for another size.",
             )
 
 

@@ -13,7 +13,7 @@ from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, short, whole_number
+from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
 from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
@@ -217,6 +217,9 @@ def _turned(line: Line) -> Made:
     product = matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")
     if not product or len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
         return
+    around = own_layer(line.evidence)
+    if around is not None and around.config.get("call"):
+        return  # the layer was called before, and the product was right
     (one, two), (left, right) = operands, shapes
     assert left is not None and right is not None
     named = [word for word in getattr(line.node, "keywords", []) if word.arg in ("transpose_a", "transpose_b")]
