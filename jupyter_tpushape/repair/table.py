@@ -147,6 +147,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, data.batched_once, entry.rank_data, entry.declare_rows),
     "input-axis": (
+        data.unsliced,
         batching.declared_rows,
         inner.declare_inner,
         pictures.resized_oddly,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
-from ...flow.syntax import called
+from ...flow.syntax import called, loaded
 from ...trace.locations import file_of
 from ..text.arguments import Change, argument
 from ..text.program import Text
@@ -311,6 +311,42 @@ class SlicedTuple(DataCode):
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "-from_tensor_slices(([a, b], y))"
         yield "+from_tensor_slices(((a, b), y))"
+
+
+@kind
+@dataclass(frozen=True)
+class WholeAxis(DataCode):
+    """Without the one slice that takes ``off`` entries off ``axis``, in the function that makes the data or in one that it calls."""
+
+    op = "whole-axis"
+
+    axis: int = field(default=0, metadata={"needed": True})
+    off: int = field(default=0, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        read = loaded(scope)
+        scopes = [
+            scope,
+            *(item for item in source.tree.body if isinstance(item, ast.FunctionDef) and item.name in read and item is not scope),
+        ]
+        found = [item for one in scopes for item in nodes(one, ast.Subscript) if self._cuts(item)]
+        if len(found) != 1:
+            return []
+        whole = source.of(found[0].value)
+        return [source.change(found[0], whole if is_atom(found[0].value) else f"({whole})")]
+
+    def _cuts(self, item: ast.Subscript) -> bool:
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+        texts = [ast.unparse(part) for part in parts]
+        return (
+            len(parts) > self.axis
+            and texts.pop(self.axis) in (f"{self.off}:", f":-{self.off}")
+            and all(text in (":", "...") for text in texts)
+        )
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the data code:"
+        yield f"-[{':, ' * self.axis}{self.off}:]"
 
 
 _PYTHON = ("numpy_function", "py_function", "py_func")

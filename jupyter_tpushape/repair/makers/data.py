@@ -231,6 +231,21 @@ def text_tensor(evidence: Evidence, finding: Finding, fact: TextArray) -> Made:
     yield f"Convert {show(fact.path)} to a tensor of strings", [transform(fact.path, "text_tensor")], "Keeps every text."
 
 
+def unsliced(evidence: Evidence, finding: Finding) -> Made:
+    """The data without a slice that takes off what its shape lacks, where the labels have the shape that the model declares."""
+    labels = {(spec.shape or ())[1:] for _, spec in evidence.y}
+    for (_, want), (path, got) in matched(evidence):
+        wanted, given = (want.shape or ())[1:], (got.shape or ())[1:]
+        apart = [i for i, sizes in enumerate(zip(wanted, given, strict=False), 1) if sizes[0] != sizes[1]]
+        more, less = (wanted[apart[0] - 1], given[apart[0] - 1]) if len(apart) == 1 and len(wanted) == len(given) > 1 else (None, None)
+        if more and less and more > less and labels == {wanted}:
+            yield (
+                f"Keep all of axis {apart[0]} of {show(path)}: remove the slice of the data code",
+                [data_code.WholeAxis("data", apart[0], more - less)],
+                f"The labels have {more} entries there, as the model declares.",
+            )
+
+
 def group_rows(evidence: Evidence, finding: Finding) -> Made:
     """Rows that are parts of a sample put together: as many to a sample as the model declares on its first axis."""
     labels = {leaf.concrete[0] for _, leaf in evidence.sample.leaves("y") if leaf.concrete} if evidence.sample is not None else set()

@@ -253,6 +253,8 @@ def units(evidence: Evidence, finding: Finding) -> Made:
         loss = loss_node(evidence, finding)
         kind = kind_of(loss) if loss is not None else ""
         if len(y) == len(p) + 1 == 3 and y[-1] == p[-1] == 1 and kind in ("regression", "binary"):
+            if any(len(spec.shape or ()) > 2 and (spec.shape or ())[1] == y[1] for _, spec in evidence.x):
+                continue  # one value for each step of the input, and no step stands for the others
             wanted = y[1]  # Keras drops the last axis of such labels
         if wanted == 1 and (kind == "sparse" or (kind == "custom" and head is not None and of_classes(evidence, head))):
             continue  # a number for the class of all of them
