@@ -355,3 +355,20 @@ def test_a_model_that_is_applied_to_each_step_is_traced_for_one_step_alone(lib):
     calls = [call for call in seen.recorder.calls if call.kind == "layer"]
     assert [call.op for call in calls] == ["TimeDistributed", "Bidirectional", "Dense"]
     assert [port.spec.shape[1:] for call in calls for port in call.outputs] == [(30, 4), (8,), (1,)]
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_a_layer_of_the_program_inside_of_a_model_of_one_step_is_called(lib, dtype):
+    class Centred(lib.layers.Layer):
+        def call(self, x):
+            return x - tf.reduce_mean(x, axis=0, keepdims=True)
+
+    first = [lib.layers.Embedding(5, 4)] if dtype == "int32" else []
+    step = lib.Sequential([lib.Input((6,), dtype=dtype), *first, Centred(), lib.layers.Flatten()])
+    inputs = lib.Input((3, 6), dtype=dtype)
+    model = lib.Model(inputs, lib.layers.Dense(1)(lib.layers.Flatten()(lib.layers.TimeDistributed(step)(inputs))))
+    model.compile("sgd", "mse")
+    seen = examine(Program(model, (np.ones((8, 3, 6), dtype), np.ones((8, 1), "float32"))))
+    assert seen.error is None
+    assert not seen.run.fast

@@ -207,7 +207,7 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
     held = [getattr(operation, part, None) for part in _WRAPPERS.get(name, ())]
-    if not all(adapter.is_layer(one) and _settled(adapter, one) for one in held):
+    if not all(adapter.is_layer(one) and adapter.graph_network(one) is None and _settled(adapter, one) for one in held):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
 
