@@ -88,7 +88,7 @@ class _Tables:
         """Whether an expression is such a table, or looked up with one alone."""
         inside = {id(part) for whole in ast.walk(node) if ast.unparse(whole) in self.sizes for part in ast.walk(whole)}
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and id(part) not in inside}
-        if any(self.shapes.get(name) for name in names - self.names):
+        if any((self.shapes.get(name) or ())[:1] in ((self.batch,), (None,)) for name in names - self.names):
             return False
         return bool(names & self.names) or any(self._makes(part) for part in ast.walk(node))
 

@@ -80,9 +80,22 @@ def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribut
     known = {ast.unparse(item) for item in nodes(owner, ast.Attribute)}
     if not isinstance(owner, ast.ClassDef) or not 2 <= times <= len(uses) or len({one.lineno for one in uses}) < len(uses):
         return
+    if any(_alike(item, held) and _reads(owner, item) == 0 for item in nodes(owner, ast.Assign)):
+        return  # one that nothing calls is meant
     other = next(f"{name}_{number}" for number in range(times, 99) if f"{name}_{number}" not in known)
     edits: list[Statement | Expression] = [
         Statement("model", line.raised.file, span_of(held), f"{other} = {line.source.of(held.value)}"),
         line.edit(uses[times - 1].func, other),
     ]
     yield f"Create another {node.op} for line {uses[times - 1].lineno} instead of using {name} again", list(edits), _WHY.format(name)
+
+
+def _alike(item: ast.Assign, held: ast.Assign) -> bool:
+    """Whether another attribute holds a layer of the same class."""
+    made, own = item.value, held.value
+    return item is not held and isinstance(made, ast.Call) and isinstance(own, ast.Call) and ast.unparse(made.func) == ast.unparse(own.func)
+
+
+def _reads(owner: ast.ClassDef, item: ast.Assign) -> int:
+    names = {ast.unparse(target) for target in item.targets}
+    return sum(isinstance(node.ctx, ast.Load) and ast.unparse(node) in names for node in nodes(owner, ast.Attribute))
