@@ -499,6 +499,8 @@ class Finder:
         if name == {module!r}:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Finder())
+# As in a terminal, also where the tests run in the background of a shell that ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module({started!r}, run_name="__main__", alter_sys=True)
 """
 
