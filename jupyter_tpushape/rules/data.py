@@ -204,7 +204,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         if by_class is not None:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
-        if problem.code == "no-tensor" and _reads_text(evidence, problem.path) and _text(problem.found):
+        if problem.code == "text" and _reads_text(evidence, problem.path):
             yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
@@ -213,11 +213,6 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         refused = Refused(*said, made=made, flat=flat[0] if flat is not None else (), positions=flat[1] if flat is not None else ())
         yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
-
-
-def _text(dtype: object) -> bool:
-    """Whether a dtype of NumPy is one of texts: ``<U13``, ``|S4``."""
-    return str(dtype).lstrip("<>=|")[:1] in ("U", "S")
 
 
 def _reads_text(evidence: Evidence, path: KeyPath) -> bool:

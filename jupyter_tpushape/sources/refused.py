@@ -108,7 +108,7 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
         problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype), path=path))
     elif kind in ("S", "U") and framework == "keras":
         text = f"`{name}` contains NumPy strings ({leaf.dtype}), which tensors do not support: convert them to class indices or ids"
-        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype), path=path, dtype=numeric(leaf)))
+        problems.append(Problem("text", text, "numbers", str(leaf.dtype), path=path, dtype=numeric(leaf)))
     elif _long(leaf) and framework == "keras":
         text = f"`{name}` contains {leaf.dtype} values, which tensors do not support: use {name}.astype('float32')"
         problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype), path=path, dtype="float32"))

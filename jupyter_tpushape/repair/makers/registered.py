@@ -35,12 +35,16 @@ def register(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
                 )
 
 
+# A function of another library may share a name with one of Keras and compute something else.
+_LIBRARIES = ("tf", "tensorflow", "keras", "tf_keras")
+
+
 @of(Unregistered)
 def by_name(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
     """A function of another library by its name alone, which the framework knows."""
     for line in lines_of(evidence)[:1]:
         for given in nodes(line.node, ast.Attribute) if fact.what == "function" and line.node is not None else ():
-            if given.attr == fact.name:
+            if given.attr == fact.name and ast.unparse(given).split(".")[0] in _LIBRARIES:
                 yield (
                     f'Write "{fact.name}" instead of {ast.unparse(given)} at {line.at}',
                     [line.edit(given, f'"{fact.name}"')],
