@@ -13,7 +13,7 @@ from ..flow import Flow, Location, Shape, Who, syntax
 from ..flow.text import words
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
-from ..trace.locations import Place, is_user_file
+from ..trace.locations import Place, is_user_file, location
 from ..trace.raised import frames_of, innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 from ..trace.unknown import filled
@@ -218,10 +218,16 @@ def taped_lines(step: Any) -> list[tuple[int, int]]:
     scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
     blocks = [node for node in ast.walk(scope) if isinstance(node, ast.With)] if scope is not None else []
     return [
-        (node.lineno, node.end_lineno or node.lineno)
+        (_counted(code.co_filename, node.lineno), _counted(code.co_filename, node.end_lineno or node.lineno))
         for node in blocks
         if any(syntax.called(item.context_expr) == "GradientTape" for item in node.items)
     ]
+
+
+def _counted(file: str, line: int) -> int:
+    """A line as it is counted in locations."""
+    where = location((file, line), text=False)
+    return where.line if where is not None else line
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:

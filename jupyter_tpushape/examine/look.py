@@ -352,6 +352,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
         facts["taped"] = taped_lines(type(model).train_step)
+        weighted = [layer.name for layer in model.layers if layer.trainable_weights]
+        facts["parts"] = weighted if len(weighted) > 1 else []
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)

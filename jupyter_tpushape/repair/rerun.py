@@ -8,6 +8,7 @@ of the module's globals; calls that train are not made.
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import inspect
 import itertools
@@ -53,6 +54,26 @@ def forget(aliases: Iterable[str]) -> None:
         linecache.cache.pop(alias, None)
 
 
+def lines_moved(before: str, after: str) -> Callable[[int], int]:
+    """Where a line of a text, counted from 1, is in another version of it; a line that was replaced is where its replacement begins."""
+
+    @lru_cache(maxsize=1)
+    def blocks() -> list[difflib.Match]:
+        return difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_matching_blocks()
+
+    def now(line: int) -> int:
+        behind = 0
+        for at, to, size in blocks():
+            if line - 1 < at:
+                break
+            if line - 1 < at + size:
+                return to + line - at
+            behind = to + size
+        return behind + 1
+
+    return now
+
+
 class Rerun:
     """A changed text, ready to run: ``model`` and ``data`` give what the program is with it.
 
@@ -92,6 +113,10 @@ class Rerun:
             return program.with_(model=model, data=seen.data, sample=seen.sample, edits=None)
         replacement = getattr(seen.sample, "replacement", None)
         return program.with_(model=model, data=replacement if replacement is not None else program.data, edits=None)
+
+    def moved(self) -> dict[str, tuple[str, Callable[[int], int]]]:
+        """For each changed file: the name of its text, and where a line of the text before is in it."""
+        return {file: (self.aliases[file], lines_moved(source.original, source.text)) for file, source in self.changed.items()}
 
     def _reached(self, entry: Any, live: Any) -> Callable[[], Any] | None:
         """A builder of the changed program; ``None`` where the change does not reach it."""

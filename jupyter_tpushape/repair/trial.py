@@ -15,6 +15,7 @@ from ..rules import run_rules
 from ..trace.assemble import clean_message
 from ..trace.build import build, kept_counters
 from ..trace.frameworks import adapter_for
+from ..trace.locations import MOVED
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
@@ -124,7 +125,11 @@ def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
             made.failed = f"{type(error).__name__}: {_last(error)}"
             return made
         made.aliases = (*made.aliases, *rerun.aliases.values())
-        return _looked_at(made, rerun.program, root.limits)
+        token = MOVED.set(rerun.moved())
+        try:
+            return _looked_at(made, rerun.program, root.limits)
+        finally:
+            MOVED.reset(token)
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:

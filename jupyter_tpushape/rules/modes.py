@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
@@ -32,12 +31,9 @@ MODE = rule(
     "training-mode", "A training step does not say that it trains", severity="silent",
     source="keras.io/guides/customizing_what_happens_in_fit: y_pred = self(x, training=True)", fails=_STEP % "", passes=_STEP % ", training=True",
     doc="""Reported for a `train_step` of the program's own that calls a model under its tape without `training`. The model has batch normalizations that
-are to be trained. It is a note for dropout layers alone, and for a part of the model such as `self.encoder(x)`. A call with `training=False` is a choice
+are to be trained. It is a note for dropout layers alone, and for a part beside others, such as `self.encoder(x)`: a part may be meant to rest. A call with `training=False` is a choice
 and is not reported, nor are frozen layers.""",
 )  # fmt: skip
-
-
-_PART = re.compile(r"\bself\.\w+\(")
 
 
 @check(order=48)
@@ -59,7 +55,7 @@ def training_mode(evidence: Evidence) -> Iterator[Finding]:
         if any(first <= line <= last for first, last in taped):
             normalizes = any(node.op == "BatchNormalization" for node in layers)
             # A part of the model, such as a teacher, may be meant to rest.
-            part = model.called is not None and _PART.search(model.called.text) is not None
+            part = model.name in (evidence.facts.get("parts") or ())
             names = tuple(dict.fromkeys(node.name for node in layers))
             yield Finding.of(
                 MODE.id,

@@ -11,7 +11,8 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -64,6 +65,8 @@ def _installed(folder: Path) -> bool:
 Span = tuple[int, int, int, int]
 # The user's file behind the name under which a changed version of it runs.
 STANDS_FOR: dict[str, str] = {}
+# While a changed version is looked at: for a file of which a part has not run again, the name of the version and where a line is in it.
+MOVED: ContextVar[dict[str, tuple[str, Callable[[int], int]]] | None] = ContextVar("moved", default=None)
 
 
 class Place(tuple[str, int]):  # noqa: SLOT001
@@ -202,7 +205,9 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
     if where is None:
         return None
     filename, line = where
-    text_of = filename
+    moved = (MOVED.get() or {}).get(filename)
+    # All lines of a program are counted in one text, also those of code that is older than its last change.
+    text_of, line = (moved[0], moved[1](line)) if moved is not None else (filename, line)
     filename = STANDS_FOR.get(filename, filename)
     cell, execution = _cell_of(filename)
     said = linecache.getline(text_of, line).rstrip("\n") if text else ""
@@ -214,7 +219,8 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
 def file_of(where: Location) -> str:
     """The file of a location, or the name under which its cell was compiled; ``""`` where that is not known."""
     if where.file or not where.execution:
-        return where.file
+        moved = (MOVED.get() or {}).get(where.file)
+        return moved[0] if moved is not None else where.file
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     names = getattr(getattr(shell, "compile", None), "_filename_map", {})
