@@ -109,7 +109,7 @@ class HostLayer(Edit):
     def _at_top(self, text: Text, handed: Handed, obj: Any) -> None:
         source = handed.source
         name = next((key for key, value in text.globals(source.file).items() if value is obj and not key.startswith("_")), "")
-        if not name or self.input is not None:
+        if not name:
             raise NoPlace
         handed.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
         above = parents(source.tree)
@@ -118,7 +118,7 @@ class HostLayer(Edit):
             changes += _unwrapped(source, above[use], use)
         if not changes:
             raise NoPlace
-        source.splice(changes)
+        source.splice([*self._declared(text, source), *changes])
 
     def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
         _, _, call = text.made(obj)
@@ -126,7 +126,7 @@ class HostLayer(Edit):
         assign = above[call]
         scope = enclosing(above, call)
         changes = self._declared(text, source)
-        for use in _uses(scope, above, name, self.training):
+        for use in _uses(scope, above, name, self.training or isinstance(scope, ast.Module)):
             found = _unwrapped(source, above[use], use)
             if not found and not isinstance(scope, ast.Module):
                 raise NoPlace

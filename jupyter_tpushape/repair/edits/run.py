@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...flow import Spec
+from ...sources.kinds import is_dataset
 from ...trace.assemble import door_names
 from .base import Edit, NotThere
 
@@ -229,6 +230,8 @@ class Run:
 
     def data(self, data: Any) -> Any:
         """The data with every transform applied."""
+        if isinstance(data, tuple) and len(data) == 1 and is_dataset(data[0]):
+            return (self.data(data[0]),)
         for edit in self.edits:
             data = edit.data(self, data)
         return data

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, KeyPath, show_shape
+from ...flow import Finding, KeyPath, Shape, show_shape
 from ...flow.paths import flatten, show
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
@@ -15,7 +15,7 @@ from ...rules.facts.zipped import ZippedApart
 from ...rules.words import count
 from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import nodes
-from .edits import Made, of, transform
+from .edits import Made, of, shapes_set, transform
 from .entry import declaration
 from .line import lines_at
 
@@ -243,8 +243,31 @@ def _longest(evidence: Evidence) -> list[tuple[KeyPath, int, int]]:
     return found
 
 
+# Stages that give rows of different sizes one size.
+_LEVELS = frozenset({"padded_batch", "ragged_batch", "bucket_by_sequence_length", "group_by_window"})
+
+
+def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
+    """The shapes of leaves of x that the pipeline leaves open, if nothing pads and all batches have one size; else none."""
+    sample, found = evidence.sample, {}
+    if sample is None or getattr(sample, "kind", "") != "dataset" or any(stage.op in _LEVELS for stage in sample.stages):
+        return {}
+    for path, leaf in sample.leaves("x"):
+        if leaf.shape is None or None not in leaf.shape[1:]:
+            continue
+        rows = {arrays[path].shape[1:] for arrays in (dict(flatten(x, "x")) for x, _, _ in sample.sampled) if path in arrays}
+        if len(rows) != 1:
+            return {}
+        found[path] = (leaf.shape[0], *(int(size) for size in rows.pop()))
+    return found
+
+
 def static_lengths(evidence: Evidence, finding: Finding) -> Made:
     """One length for sequences of several: padded with zeros up to the longest that was seen."""
+    fixed = _one_size(evidence)
+    if fixed:
+        yield from shapes_set(fixed, "Every batch that was drawn has this size. An element of another size then raises an error.")
+        return
     longest = _longest(evidence)
     edits = []
     for path, axis, size in longest:

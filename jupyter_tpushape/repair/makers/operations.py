@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
@@ -74,24 +75,44 @@ def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
     for node in evidence.flow.nodes:
         if node.id in inside and node.parent:
             inside.add(node.parent)
-    doors = [node.id for node in evidence.flow.nodes if node.kind == "input"]
-    for door in map(evidence.flow.node, doors):
-        for layer in (evidence.flow.node(edge.target) for edge in evidence.flow.out_of(door.id)):
-            top = layer
-            while top.parent:
-                top = evidence.flow.node(top.parent)
-            within = {name for name in inside if name == top.id or _below(evidence, name, top.id)}
-            random = [
-                item for item in evidence.flow.nodes if item.op.startswith("Random") and (item is top or _below(evidence, item.id, top.id))
-            ]
-            if top.kind in ("layer", "model") and within and random:
-                move = HostLayer(top.name, key_of(door.path), training=True)
-                yield (
-                    f"Run {top.name} in the pipeline, on the host",
-                    [move],
-                    "It only augments training images; the rest stays on the TPU.",
-                )
-                return
+    for door in [node for node in evidence.flow.nodes if node.kind == "input"]:
+        chain = list(_augmenting(evidence, door))
+        last = max(
+            (i for i, top in enumerate(chain) if any(name == top.id or _below(evidence, name, top.id) for name in inside)), default=-1
+        )
+        if last >= 0:
+            moved = chain[: last + 1]
+            yield (
+                f"Run {', '.join(top.name for top in moved)} in the pipeline, on the host",
+                [HostLayer(top.name, key_of(door.path), training=True) for top in moved],
+                "It only augments training images; the rest stays on the TPU.",
+            )
+            return
+
+
+def _augmenting(evidence: Evidence, door: Node) -> Iterator[Node]:
+    """The layers and models behind an input that draw random numbers, in their order."""
+    at = door.id
+    while True:
+        tops = [_top(evidence, evidence.flow.node(edge.target)) for edge in evidence.flow.out_of(at)]
+        top = tops[0] if len(tops) == 1 else None
+        if top is None or top.kind not in ("layer", "model"):
+            return
+        within = [item for item in evidence.flow.nodes if item is top or _below(evidence, item.id, top.id)]
+        if not any(item.op.startswith("Random") for item in within):
+            return
+        yield top
+        ids = {item.id for item in within}
+        ends = [edge.source for item in ids for edge in evidence.flow.out_of(item) if edge.target not in ids]
+        if len(ends) != 1:
+            return
+        at = ends[0]
+
+
+def _top(evidence: Evidence, node: Node) -> Node:
+    while node.parent:
+        node = evidence.flow.node(node.parent)
+    return node
 
 
 def _below(evidence: Evidence, name: str, top: str) -> bool:

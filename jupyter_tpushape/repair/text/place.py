@@ -25,7 +25,8 @@ class Place:
         self.dataset = getattr(self.sample, "kind", "") == "dataset"
         self.parts = 3 if getattr(self.sample, "weight", None) is not None else 2 if getattr(self.sample, "y", None) is not None else 1
         self.changes: list[Change] = []
-        self.values, self.call = self._found()
+        found, self.call = self._found()
+        self.values = [self._alone(value) for value in found]
         self.above = parents(self.source.tree)
 
     source: Source
@@ -101,6 +102,11 @@ class Place:
             if len(found) == 1:
                 return found[0]
         return value
+
+    def _alone(self, value: ast.expr) -> ast.expr:
+        """A pipeline that a function returns as fit's only argument, ``(ds,)``: the pipeline itself."""
+        alone = self.dataset and isinstance(value, ast.Tuple) and len(value.elts) == 1
+        return value.elts[0] if alone else value  # type: ignore[attr-defined]
 
     # -- changes -----------------------------------------------------------------------------------
 
