@@ -267,3 +267,25 @@ def test_one_label_for_made_and_real_samples_is_not_a_fix(lib, joined):
         assert first.title == "Join the labels as the samples are: tf.concat([labels of made, labels of real], axis=0)"
     else:
         assert first.verified
+
+
+@BOTH
+@pytest.mark.parametrize("as_loss", [False, True], ids=["metric", "loss"])
+def test_python_code_of_a_metric_or_a_loss_is_not_sent_into_the_pipeline(lib, as_loss):
+    def rounded(y_true, y_pred):
+        value = tf.numpy_function(lambda y, p: np.float32(np.mean(np.round(p) == y)), [y_true, y_pred], tf.float32)
+        return tf.ensure_shape(value, ())
+
+    def both(y_true, y_pred):
+        return tf.reduce_mean(tf.square(y_true - y_pred)) + tf.stop_gradient(rounded(y_true, y_pred))
+
+    def build():
+        model = lib.Sequential([lib.Input((6,)), lib.layers.Dense(1)])
+        model.compile("sgd", both if as_loss else "mse", metrics=[] if as_loss else [rounded])
+        return model
+
+    report = tpushape.trace(build, (np.zeros((16, 6), "float32"), np.zeros((16, 1), "float32")), tpu="v3-8")
+    finding = next(finding for finding in report.findings if finding.rule == "tpu-kernel")
+    assert finding.fact.within.kind == ("loss" if as_loss else "metric")
+    assert not any("ds.map" in fix.title for fix in finding.fixes)
+    assert any("callback" in fix.title for fix in finding.fixes) is not as_loss

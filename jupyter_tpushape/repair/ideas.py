@@ -11,6 +11,7 @@ from ..flow.paths import show
 from ..rules.facts.contracts import ShapeLost
 from ..rules.facts.data import ClassesAsWeights
 from ..rules.facts.loss_silent import NoLabels
+from ..rules.facts.tpu_ops import NoKernel
 from ..rules.facts.tpu_steps import GradientScale
 from .makers.filled import parts_joined
 from .makers.line import lines_of, short
@@ -216,6 +217,11 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
         return [
             ("Set the shape where the function is called: tf.ensure_shape(result, ...)", "Not tried: tpushape does not run the function.")
         ]
+    if isinstance(finding.fact, NoKernel) and finding.fact.within is not None:
+        metric = f"Compute {finding.fact.within.name} from model.predict in a callback, after each epoch"
+        own = f"Write {finding.fact.within.name} with operations that TPUs support"
+        why = "Not tried: tpushape cannot tell what the function computes."
+        return [(metric, why)] * (finding.fact.within.kind == "metric") + [(own, why)]
     if isinstance(finding.fact, NoLabels):
         return list(_own_labels(evidence, finding.fact))
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):

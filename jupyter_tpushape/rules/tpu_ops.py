@@ -164,7 +164,7 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
         if key in told:
             continue
         told.add(key)
-        found = _fact(use, node, program.soft)
+        found = _fact(use, node, program.soft, _within(evidence, node))
         if found is not None:
             entry, severity, fact = found
             location = use.location or ((node.location or node.called) if node is not None else None)
@@ -180,13 +180,20 @@ def _learns(evidence: Evidence, node: Node | None) -> bool:
     return any(weight.trainable for one in around for weight in one.weights)
 
 
-def _fact(use: Any, node: Node | None, soft: bool) -> tuple[Rule, Severity, Fact] | None:
+def _within(evidence: Evidence, node: Node | None) -> Who | None:
+    """The loss or metric that a node is, or is in."""
+    while node is not None and node.kind not in ("loss", "metric"):
+        node = evidence.flow.node(node.parent) if node.parent else None
+    return Who.of(node) if node is not None else None
+
+
+def _fact(use: Any, node: Node | None, soft: bool, within: Who | None) -> tuple[Rule, Severity, Fact] | None:
     who = Who.of(node) if node is not None else None
     match use.what:
         case "kernel":
-            return KERNEL, "slow" if soft else "tpu", NoKernel(use.op, who, soft, does=UNSAFE.get(use.op, ""))
+            return KERNEL, "slow" if soft else "tpu", NoKernel(use.op, who, soft, does=UNSAFE.get(use.op, ""), within=within)
         case "dtype":
-            return DTYPE, "slow" if soft else "tpu", NoKernel(use.op, who, soft, dtype=use.detail)
+            return DTYPE, "slow" if soft else "tpu", NoKernel(use.op, who, soft, dtype=use.detail, within=within)
         case "product":
             return PRODUCT, "tpu", Int64Product(use.op, who)
         case "constant":

@@ -18,25 +18,30 @@ class Use(Fact, frozen=True):
 
 
 class NoKernel(Use, frozen=True):
-    """A TPU has no kernel for it; ``dtype``: only for this dtype. ``does``: its purpose. ``soft``: the host runs it in every step."""
+    """A TPU has no kernel for it; ``dtype``: only for this dtype. ``does``: its purpose. ``soft``: the host runs it in every step.
+
+    ``within``: the loss or metric that runs it.
+    """
 
     soft: bool = False
     dtype: str = ""
     does: str = ""
+    within: Who | None = None
 
     def message(self) -> str:
         what = f"{self.operation} for {self.dtype}" if self.dtype else self.operation + (f" ({self.does})" if self.does else "")
-        runs = f"{self.where} runs {what}" if self.where != self.operation else f"The program runs {what}"
+        where = named(self.within) if self.within is not None else self.where
+        runs = f"{where} runs {what}" if where != self.operation else f"The program runs {what}"
         host = "; soft placement runs it on the host in every step" if self.soft else ""
         return f"{runs}, but TPUs have no kernel for it{host}."
 
     def why(self) -> str:
         if self.soft:
-            return "It works, but every step waits for the host. Move it into dataset.map."
-        return (
-            "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. Move it into dataset.map, "
-            "where the host runs it, or replace it."
-        )
+            return "It works, but every step waits for the host." + (" Move it into dataset.map." if self.within is None else "")
+        raises = "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. "
+        if self.within is not None:
+            return f"{raises}A {self.within.kind} reads the predictions, so it cannot run in the pipeline: replace the operation."
+        return raises + "Move it into dataset.map, where the host runs it, or replace it."
 
     def sides(self) -> Sides:
         return Side("an operation with a TPU kernel"), Side(self.operation)
