@@ -100,4 +100,10 @@ model = keras.Sequential([
 """, f"{rows(9, 9)}, np.arange(9) % 3", "'binary_crossentropy'"), (
         ("        L.Dense(1),", "        L.Dense(3),"), ("        L.Activation('sigmoid'),", '        L.Activation("softmax"),'),
     ))),
+    "attended words beside a number": ("merge-shapes", Own(model_of(
+        "a, b = keras.Input((6,)), keras.Input((1,))\nwords = L.Embedding(9, 4)(a)\nwords = L.MultiHeadAttention(2, 4)(words, words)\n"
+        "model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([words, b])))",
+        f"(np.ones((8, 6)), {rows(8, 1)}), {rows(8, 1)}"),
+        (("    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([words, b])))",
+          "    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([L.GlobalAveragePooling1D()(words), b])))"),))),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.reasons import one_step
-from ...rules.upstream import maker_of
+from ...rules.upstream import ancestors, maker_of
 from ...rules.words import MERGES
 from ...trace.axes import RECURRENT, recurs
 from ..edits import InsertLayer
@@ -63,7 +63,10 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         made = evidence.flow.node(edges[index].source).op
         # What was just enlarged is not made small again: another branch is at fault.
         enlarged = "Transpose" in made or made.startswith("UpSampling")
-        yield from _align(node, index, name, shape, small, node.op == "Concatenate", pools=not enlarged)
+        attended = any(
+            one.family == "attention" for one in (evidence.flow.node(edges[index].source), *ancestors(evidence, edges[index].source, 3))
+        )
+        yield from _align(node, index, name, shape, small, node.op == "Concatenate", pools=not enlarged, attended=attended)
         other = evidence.flow.node(edges[base].source).name
         concat = node.op == "Concatenate"
         yield from _grow(node, base, other, small, shape, concat)
@@ -266,8 +269,8 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
         )
 
 
-def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True) -> Made:
-    """The larger branch made smaller."""
+def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True, attended: bool = False) -> Made:
+    """The larger branch made smaller. ``attended``: its positions are those of an attention, which reads any number of them."""
     standard = "This is standard in residual blocks."
     if len(big) == len(small) and len(big) in (3, 4, 5):
         inner = [(a or 0, b or 0) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
@@ -290,9 +293,13 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
         yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], "Adds trainable weights."
     if len(big) > len(small) and known(big[1:]):
         if len(small) == 2 and pooling(big):
-            yield f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
-            edit = at(node, index, pooling(big))
-            yield f"Pool {name} to one vector: {pooling(big)}", [edit], "Averages over the spatial or time axes."
+            flat = f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
+            pooled = (
+                f"Pool {name} to one vector: {pooling(big)}",
+                [at(node, index, pooling(big))],
+                "Averages over the spatial or time axes.",
+            )
+            yield from (pooled, flat) if attended else (flat, pooled)
         if elements(big[1:]) == elements(small[1:]):
             edit = at(node, index, "Reshape", target_shape=list(small[1:]))
             yield f"Reshape {name} to {show_shape(small[1:])}", [edit], "Keeps every value."
