@@ -45,6 +45,9 @@ _UNKNOWN_ARGUMENTS = re.compile(
 )
 
 
+_NOT_UNDERSTOOD = re.compile(r"Keyword argument not understood:', '(\w+)'")
+
+
 _NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 
 
@@ -52,8 +55,31 @@ _NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 def _older(text: str) -> Iterator[Heard]:
     if found := _UNKNOWN_ARGUMENTS.search(text):
         yield HeardUnknownArguments(tuple(re.findall(r"'(\w+)':", found[1])))
+    if found := _NOT_UNDERSTOOD.search(text):
+        yield HeardUnknownArguments((found[1],))
     if found := _NO_ATTRIBUTE.search(text):
         yield HeardNoAttribute(found[1], found[2])
+
+
+class HeardUnknownName(Heard, frozen=True):
+    """A string names nothing of a kind: an activation function, a loss, a metric, an optimizer, an initializer."""
+
+    what: str
+    name: str
+
+
+_UNKNOWN_NAMES = (
+    re.compile(r"Could not interpret ([a-z ]+?) identifier: (\w+)\s*$"),
+    re.compile(r"Unknown ([a-z ]+?):? '(\w+)'(?:\. Please ensure| cannot be deserialized)"),
+)
+
+
+@reads
+def _unknown_name(text: str) -> Iterator[Heard]:
+    for pattern in _UNKNOWN_NAMES:
+        if found := pattern.search(text):
+            what = found[1].removesuffix(" function")
+            yield HeardUnknownName("activation function" if what == "activation" else what, found[2])
 
 
 class HeardTakes(Heard, frozen=True):

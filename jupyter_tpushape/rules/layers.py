@@ -56,8 +56,9 @@ from .lines import line_raised
 from .reasons import reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
+from .spelled import misspelled
 from .tpu_setup import told as set_up_finding
-from .upstream import channels_in_front, lost_batch, without_steps
+from .upstream import channels_in_front, lost_batch, whole_steps, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 
 
@@ -92,7 +93,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return
-    if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
+    if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence) or misspelled(evidence):
         return
     if node.kind == "input" and any(True for _ in coded_ids(evidence)):
         return
@@ -346,6 +347,7 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         narrow,
         picture,
         int(filters or 0) if swapped and not (narrow or picture) else 0,
+        tuple(map(Who.of, whole_steps(evidence, node))) if not (narrow or picture) else (),
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
+import sys
 
 from ..examine.evidence import Evidence
 from ..examine.heard import (
@@ -77,7 +79,9 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     if older is not None and older.names:
         return UnknownArguments(older.names, short, evidence.facts.get("of_call", ()))
     if absent is not None:
-        return NoAttribute(absent.module, absent.name)
+        held = [one for one in dir(sys.modules.get(absent.module)) if not one.startswith("_")]
+        near = [one for one in held if one.lower() == absent.name.lower()] or difflib.get_close_matches(absent.name, held, 1, 0.85)
+        return NoAttribute(absent.module, absent.name, tuple(near[:1]))
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)

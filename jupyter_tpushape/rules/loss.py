@@ -86,6 +86,7 @@ from .reasons import reason
 from .registry import check
 from .restored import RESTORED, labels_not_inputs
 from .shapeless import shape_lost
+from .spelled import misspelled
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
@@ -100,7 +101,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
         return
-    if misdeclared(evidence) is not None or overriding_finding(evidence) is not None:
+    if misdeclared(evidence) is not None or overriding_finding(evidence) is not None or misspelled(evidence) is not None:
         return
     if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return

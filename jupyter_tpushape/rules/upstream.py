@@ -26,6 +26,20 @@ def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
                 yield evidence.flow.node(edge.source)
 
 
+def whole_steps(evidence: Evidence, node: Node) -> tuple[Node, ...]:
+    """The convolutions up to a node, first ones first, that step as far as their kernel is wide; empty unless there are several."""
+    found = []
+    for item in (node, *ancestors(evidence, node.id)):
+        kernel, strides = _sizes(item.config.get("kernel_size")), _sizes(item.config.get("strides"))
+        if "filters" in item.config and "Transpose" not in item.op and kernel == strides and min(kernel, default=1) > 1:
+            found.append(item)
+    return tuple(reversed(found)) if len(found) > 1 else ()
+
+
+def _sizes(given: object) -> tuple[int, ...]:
+    return tuple(given) if isinstance(given, (list, tuple)) else (given,) if isinstance(given, int) else ()
+
+
 def channels_in_front(evidence: Evidence, node: Node) -> tuple[int, ...]:
     """One sample of the only input, where it is a square picture with its channels in front and ``node`` reads the last axis as channels."""
     shapes = [edge.spec.shape for item in evidence.flow.nodes if item.kind == "input" for edge in evidence.flow.out_of(item.id)]

@@ -17,7 +17,7 @@ from ...flow import Finding
 from ...flow.syntax import Function, called
 from ...rules.facts.contracts import CallMisfit, SymbolicFunction
 from ...rules.facts.data import MappedValue
-from ...rules.facts.lines import NoAttribute, UnknownArguments
+from ...rules.facts.lines import UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
 from ..edits import Edit, KerasOps, Statement
@@ -71,31 +71,6 @@ def _first(line: Line) -> int:
         call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")
     ]
     return min([*made, line.raised.line])
-
-
-# None: nothing takes its place.
-_TODAY = {"lr": "learning_rate", "decay": None, "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
-          "output_dim": "units", "init": "kernel_initializer", "W_regularizer": "kernel_regularizer"}  # fmt: skip
-
-
-@of(UnknownArguments)
-def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
-    """The arguments of a call by their names of today, without those that are gone."""
-    for line in lines_of(evidence):
-        call = line.node
-        words = call.keywords if isinstance(call, ast.Call) else []
-        given = {word.arg for word in words}
-        old = [word for word in words if word.arg in _TODAY and _TODAY[word.arg] not in given]
-        if not isinstance(call, ast.Call) or not old:
-            continue
-        kept = [(_TODAY.get(word.arg, word.arg) if word in old else word.arg, ast.unparse(word.value)) for word in words if word.arg]
-        written = [*map(ast.unparse, call.args), *(f"{name}={value}" for name, value in kept if name)]
-        changes = [f"{word.arg} is {_TODAY[word.arg or '']} now" if _TODAY[word.arg or ""] else f"{word.arg} is gone" for word in old]
-        yield (
-            f"Use today's arguments of {called(call)}: {', '.join(changes)}",
-            [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})")],
-            "These names are from an older version of Keras.",
-        )
 
 
 # So many letters at the end of a name are a kind: "Pooling2D".
@@ -164,24 +139,6 @@ def declared_batch(evidence: Evidence, finding: Finding, fact: UnknownArguments)
                 edits,
                 "Keras 3 takes the shape of a batch in Input alone.",
             )
-
-
-def module_of_today(evidence: Evidence, finding: Finding) -> Made:
-    """A layer where it is today: not in a module of experiments any more."""
-    fact = finding.fact
-    package = sys.modules.get(evidence.framework)
-    if not isinstance(fact, NoAttribute) or package is None:
-        return
-    for line in lines_of(evidence):
-        old = ast.unparse(line.node) if isinstance(line.node, ast.Attribute) else ""
-        chains = [item for item in nodes(line.scope, ast.Attribute) if old and ast.unparse(item).startswith(f"{old}.")]
-        for item in chains:
-            if hasattr(package.layers, item.attr) and isinstance(line.node, ast.Attribute):
-                yield (
-                    f"Use {ast.unparse(line.node.value)}.{item.attr} instead of {ast.unparse(item)}",
-                    [line.edit(item, f"{ast.unparse(line.node.value)}.{item.attr}")],
-                    "The layer has moved out of the experimental modules.",
-                )
 
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.

@@ -50,6 +50,18 @@ def reshaped_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
 
 
 @of(WindowTooLarge)
+def single_steps(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """Strides of 1 in convolutions that step as far as their kernel is wide."""
+    if fact.stepped:
+        names = [one.name for one in fact.stepped]
+        yield (
+            f"Set strides=1 on {', '.join(names)}",
+            [configure(name, strides=1) for name in dict.fromkeys(names)],
+            "The third argument of a convolution is strides, not the second size of the kernel.",
+        )
+
+
+@of(WindowTooLarge)
 def exchanged_numbers(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
     """The number of filters and the size of the window in each other's place."""
     if fact.filters:

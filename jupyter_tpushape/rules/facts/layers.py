@@ -168,7 +168,8 @@ class WrongCount(Fact, frozen=True):
 
 class WindowTooLarge(Fact, frozen=True):
     """A window is larger than its input. ``window``: empty if it is unknown; ``narrow``: the data has size 1 there already;
-    ``picture``: what the model declares of a picture whose channels are in front; ``filters``: fewer than the window has positions."""
+    ``picture``: what the model declares of a picture whose channels are in front; ``filters``: fewer than the window has positions;
+    ``stepped``: convolutions up to here that step as far as their kernel is wide."""
 
     layer: Who
     window: tuple[int, ...]
@@ -177,6 +178,7 @@ class WindowTooLarge(Fact, frozen=True):
     narrow: bool = False
     picture: Shape = ()
     filters: int = 0
+    stepped: tuple[Who, ...] = ()
 
     def message(self) -> str:
         shown = self.window[0] if len(self.window) == 1 else self.window
@@ -196,6 +198,12 @@ class WindowTooLarge(Fact, frozen=True):
             )
         if self.filters:
             return f"It has {count(self.filters, 'filter')} and a kernel_size of {self.window[0]}: the two look swapped. A convolution takes filters first, then kernel_size."
+        if self.stepped:
+            names = listed(tuple(one.name for one in self.stepped))
+            return (
+                f"The strides of {names} equal the kernel size, so each divides the sizes by it. "
+                f"The third argument of {self.stepped[0].op} is strides: write a kernel of two sizes as a tuple, such as (3, 3)."
+            )
         return (
             "Every convolution without padding and every pooling layer shrinks the height and width; here too little is left. "
             'Use padding="same", a smaller window or fewer pooling layers.'

@@ -223,16 +223,34 @@ class Unregistered(Fact, frozen=True):
         )
 
 
+class UnknownName(Fact, frozen=True):
+    """No ``what`` has this name; ``near``: those that are most like it."""
+
+    what: str
+    name: str
+    near: tuple[str, ...] = ()
+
+    def message(self) -> str:
+        return f"No {self.what} has the name '{self.name}'."
+
+    def why(self) -> str:
+        own = "To use a custom function, pass the function instead of its name."
+        return (f"Did you mean '{self.near[0]}'? " if self.near else "") + own
+
+
 class NoAttribute(Fact, frozen=True):
-    """A line asks ``module`` for ``name``, which it does not have."""
+    """A line asks ``module`` for ``name``, which it does not have; ``near``: names there that are most like it."""
 
     module: str
     name: str
+    near: tuple[str, ...] = ()
 
     def message(self) -> str:
         return f"{self.module} has no {self.name} in this version."
 
     def why(self) -> str:
+        if self.near:
+            return f"Did you mean {self.near[0]}?"
         return "It may have moved between versions, or be misspelled."
 
 
