@@ -138,10 +138,28 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
         grow = transform(path, "expand_dims", axis=0)
+        if (
+            len(want.shape) == 4 == len(got.shape) + 1
+            and None not in want.shape[1:]
+            and not fits(want.shape[1:3], _whole(evidence, path)[:2])
+        ):
+            resize = transform(path, "resize_images", size=list(want.shape[1:3]))
+            yield (
+                f"Add a batch axis to the image and resize it to {want.shape[1]} × {want.shape[2]}",
+                [grow, resize],
+                "The model keeps the size for which it was built.",
+            )
         yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
         if len(evidence.y) == 1 and len(evidence.x) == 1:
             labels = transform(("y",), "expand_dims", axis=0)
             yield "Add a batch axis to the sample and its label: x[None], y[None]", [grow, labels], "predict and fit expect batches."
+
+
+def _whole(evidence: Evidence, path: KeyPath) -> Shape:
+    """The shape of an array of the data with all of its rows."""
+    return (
+        next((leaf.shape for at, leaf in evidence.sample.leaves() if at == path and leaf.shape), ()) if evidence.sample is not None else ()
+    )
 
 
 def cast_data(evidence: Evidence, finding: Finding) -> Made:
@@ -236,7 +254,8 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                         "Squeezing an axis of size 1 keeps every value.",
                     )
         yield from declare_rows(evidence, finding)
-        if len(row) < len(target):
+        # The last axis of an image with as many values as are declared is that of its channels.
+        if len(row) < len(target) and not (len(target) > 2 and row and row[-1] == target[-1] != 1):
             grown = (*row, *([1] * (len(target) - len(row))))
             yield f"Add a last axis to the data and declare {show_shape(grown)}", [
                 transform(path, "expand_dims", axis=-1), declaration(evidence, door, grown),
