@@ -114,6 +114,27 @@ class SingleUnit(Fact, frozen=True):
         return Side("one unit per class, or a sigmoid"), Side("one unit")
 
 
+class LogitsCut(Fact, frozen=True):
+    """``metric`` counts the logits of ``head`` above ``threshold`` as label 1, although ``loss`` takes them for logits."""
+
+    metric: str
+    head: Who
+    loss: str
+    threshold: float
+
+    def message(self) -> str:
+        return f"The metric {self.metric} compares logits of {named(self.head)} with the threshold {self.threshold:g}, which is meant for probabilities."
+
+    def why(self) -> str:
+        return (
+            f"{self.loss} has from_logits=True, so the model returns raw values, and a probability of 0.5 is the logit 0. "
+            "Training is correct, but the reported value is not the accuracy of the model."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a threshold of 0"), Side(f"a threshold of {self.threshold:g}")
+
+
 class PickedElsewhere(Fact, frozen=True):
     """``softmax`` sums over ``axis`` of ``shape``, and ``reader`` takes one value of it along ``along``."""
 
