@@ -47,16 +47,24 @@ class NoWeights(Fact, frozen=True):
 
 
 class LogitsTwice(Fact, frozen=True):
-    """``head`` ends in an activation that the loss applies again."""
+    """``head`` ends in an activation that the loss applies again. ``kept``: the loss takes the values before it instead."""
 
     head: Who
     loss: str
     activation: str
+    kept: bool = False
 
     def message(self) -> str:
+        if self.kept:
+            return f"{named(self.head)} already applies {self.activation}, but {self.loss} has from_logits=True."
         return f"{named(self.head)} already applies {self.activation}, and {self.loss} with from_logits=True applies it again."
 
     def why(self) -> str:
+        if self.kept:
+            return (
+                f"On TensorFlow, Keras takes the values before the {self.activation}, so the loss is correct. "
+                f"On other backends, or with a layer in between, the {self.activation} is applied twice."
+            )
         return "from_logits=True expects raw values (logits). Applied twice, the activation shrinks the gradients, and the model hardly learns."
 
     def sides(self) -> Sides:
