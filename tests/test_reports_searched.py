@@ -137,3 +137,65 @@ def test_the_weights_of_a_hidden_layer_are_not_left_out(tmp_path):
 
     (found,) = [one for one in traced(build, lambda: (floats(8, 5), floats(8, 3))).findings if one.rule == "weights-apart"]
     assert not found.fixes
+
+
+@BOTH
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_an_activation_is_applied_twice_only_where_the_loss_computes_so(framework, policy):
+    x, y = floats(32, 6) * 6 - 3, np.arange(32) % 3
+
+    def build():
+        layers = framework.layers
+        head = layers.Dense(3, activation="softmax", dtype=framework.mixed_precision.Policy(policy) if framework is tf_keras else policy)
+        model = framework.Sequential([layers.Input((6,)), head])
+        model.compile("sgd", framework.losses.SparseCategoricalCrossentropy(from_logits=True))
+        return model
+
+    model = build()
+    chances = model.predict(x, verbose=0).astype("float64")
+    again = np.exp(chances) / np.exp(chances).sum(axis=1, keepdims=True)
+    once, twice = (float(np.mean(-np.log(one[np.arange(32), y]))) for one in (chances, again))
+    loss = model.evaluate(x, y, verbose=0)
+    found = [one for one in traced(build, lambda: (x, y)).findings if one.rule == "logits-twice"]
+    assert [one.severity for one in found] == ["note" if abs(loss - once) < abs(loss - twice) else "silent"]
+
+
+@BOTH
+def test_gray_images_are_repeated_for_a_network_of_a_library(framework):
+    def build():
+        base = framework.applications.MobileNet(weights=None, include_top=False, input_shape=(32, 32, 3), alpha=0.25)
+        model = framework.Model(base.input, framework.layers.Dense(2)(framework.layers.GlobalAveragePooling2D()(base.output)))
+        model.compile("sgd", "mse")
+        return model
+
+    (found,) = [one for one in traced(build, lambda: (floats(8, 32, 32), floats(8, 2))).findings if one.severity == "error"]
+    assert [edit.kind for edit in found.fixes[0].edits] == ["data-transform"] * 2
+    assert found.fixes[0].verified
+
+
+@BOTH
+@pytest.mark.parametrize(("line", "offered"), [("y * p", False), ("tf.cast(y > 0, 'float32') * p", True), ("y - p", True)])
+def test_labels_that_a_loss_multiplies_get_no_axis(framework, line, offered, tmp_path):
+    code = f"""
+import numpy as np, tensorflow as tf
+import {framework.__name__} as keras
+
+def own(y, p):
+    return tf.reduce_mean(
+        {line})
+
+def build():
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(12), keras.layers.Reshape((2, 6))])
+    model.compile("sgd", own)
+    return model
+
+def data():
+    return np.ones((8, 4), "float32"), np.ones((8, 2), "float32")
+"""
+    file = tmp_path / "own.py"
+    file.write_text(code)
+    names: dict[str, object] = {}
+    exec(compile(code, str(file), "exec"), names)
+    report = traced(names["build"], names["data"])
+    verified = [fix for found in report.findings for fix in found.fixes if fix.verified and "axis of size 1" in fix.title]
+    assert bool(verified) is offered

@@ -147,7 +147,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "swapped-axes": (transposed.batch_first, transposed.kept_steps, entry.declare_rows, transposed.permute_data),
     "transposed-input": (transposed.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
-    "input-rank": (batching.batch_once, data.batched_once, entry.rank_data, entry.declare_rows),
+    "input-rank": (batching.batch_once, data.batched_once, entry.grey_for_backbone, entry.rank_data, entry.declare_rows),
     "input-axis": (
         data.unsliced,
         batching.declared_rows,

@@ -333,13 +333,15 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
 def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
     """Grey pictures as color ones, where a network from a library reads them: its weights are for three channels."""
     for _, path, want, got in misfits(evidence):
+        flat = len(got.shape) == 3 and fits(want.shape[1:3], got.shape[1:])
+        gray = flat or (len(got.shape) == 4 and got.shape[-1] == 1)
         node = named(evidence, _first_layer(evidence, path) or "")
         line = node.location.text if node is not None and node.location is not None else ""
-        library = node is not None and node.op not in line
-        if len(got.shape) == len(want.shape) == 4 and got.shape[-1] == 1 and want.shape[-1] == 3 and library:
+        if gray and len(want.shape) == 4 and want.shape[-1] == 3 and node is not None and node.op not in line:
+            new = [transform(path, "expand_dims", axis=-1)] if flat else []
             yield (
-                "Repeat the single channel 3 times",
-                [transform(path, "repeat_last", times=3)],
+                "Repeat the gray images 3 times on a new last axis" if flat else "Repeat the single channel 3 times",
+                [*new, transform(path, "repeat_last", times=3)],
                 "The pretrained weights expect color images; this repeats the gray channel.",
             )
 
