@@ -93,7 +93,11 @@ def _axes(line: Line, turn: bool) -> Made:
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
             told = _put_in(line, shape) & set(places.values())
             for axis in sorted(told if len(told) == 1 else places.values(), reverse=True):
-                if axis == len(shape) and _multiplies_labels(line, node, shape):
+                if (
+                    axis == len(shape)
+                    and _multiplies_labels(line, node, shape)
+                    and all(other[-1] != 1 for _, other in operands if len(other) == most)
+                ):
                     continue
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
