@@ -30,6 +30,7 @@ from written_restored import RESTORED
 from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
+from written_scores import SCORES
 from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
@@ -55,6 +56,7 @@ PROGRAMS = {
     **OUTPUTS,
     **WIDTHS,
     **SHAPED,
+    **SCORES,
     **SIZES,
     **PAIRS,
     **FOLDED,

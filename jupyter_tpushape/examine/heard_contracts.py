@@ -193,15 +193,15 @@ _COUNT = re.compile(
 _ASSIGNED = re.compile(
     r"`variable\.assign\(value\)` must match\. variable\.shape=\(([^)]*)\), Received: value\.shape=\(([^)]*)\)"
     r"|shape of the (?:variable|'ref') \(\(([^)]*)\)\).{0,60}value \(\(([^)]*)\)\)"
+    r"|The variable shape \(([^)]*)\), and the assigned value shape \(([^)]*)\) are incompatible"
 )
 
 
 @reads
 def _assigned(text: str) -> Iterator[Heard]:
     if found := _ASSIGNED.search(text):
-        yield HeardAssigned(
-            sizes_of(found[1] if found[1] is not None else found[3]), sizes_of(found[2] if found[2] is not None else found[4])
-        )
+        wanted, given = (group for group in found.groups() if group is not None)
+        yield HeardAssigned(sizes_of(wanted), sizes_of(given))
 
 
 @reads

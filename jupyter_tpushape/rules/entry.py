@@ -62,6 +62,7 @@ def compare(
     labelled: bool = False,
     ranked: bool = False,
     once: bool = False,
+    alone: bool = False,
     breaks_at: str = "",
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
@@ -71,12 +72,15 @@ def compare(
     ``labelled``: there are as many labels as rows, so each row is a sample.
     ``ranked``: the layer behind the input works on tensors of the declared rank alone.
     ``once``: the data is one sample, beside several samples of other inputs.
+    ``alone``: there are no labels, so the data may be one sample.
     """
     text = got.dtype == "string" != want.dtype
     if not text and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
     declared: Shape = (None, *(want.shape or ())[1:])
     fault = "text" if text else "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
+    if fault == "rank" and alone and _resized_sample(declared[1:], got.shape or ()):
+        fault = "sample"
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
 
 
@@ -95,6 +99,11 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
     if len(shape) == 2 and shape[0] == want[0] and shape[1] == 1:
         return "column"
     return "size"
+
+
+def _resized_sample(want: Shape, shape: Shape) -> bool:
+    """Whether an array has the axes of one image or video with the declared channels, of another size; gray images have the declared size."""
+    return len(want) == len(shape) >= 3 and want[-1] is not None and want[-1] == shape[-1] and not fits(want[:-1], shape[1:])
 
 
 def _channels_moved(want: Shape, row: Shape) -> bool:
@@ -146,7 +155,7 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
     for (door, want), (path, got) in matched(evidence):
         found = compare(
             evidence.doors[door].word, want, got, rows, several=len(evidence.doors) > 1, building=evidence.where == "build",
-            labelled=_labelled(evidence, got), ranked=_ranked(evidence, door, want), once=path in once,
+            labelled=_labelled(evidence, got), ranked=_ranked(evidence, door, want), once=path in once, alone=not evidence.y,
             breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
         )  # fmt: skip
         if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Edge, Finding, KeyPath, Node, Who
 from ..flow.observed import keeps
 from ..sources.stats import stats_at
 from .compared import fed_whole
@@ -28,6 +28,7 @@ def data():
 """,
     doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals.""",
 )  # fmt: skip
+_LARGEST = {"int8": 127, "int16": 32767}
 # The argument that says how many ids a layer knows.
 _SIZES = {"Embedding": "input_dim", "CategoryEncoding": "num_tokens"}
 
@@ -69,9 +70,17 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if seen is None or seen.maximum is None or seen.minimum is None or 0 <= seen.minimum <= seen.maximum < size:
                 continue
-            outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes)
-            raises = not encodes or evidence.framework != "keras"
+            wraps = not encodes and evidence.framework == "keras" and -size <= seen.minimum and seen.maximum < size
+            narrow = _narrow(evidence, path, size) if seen.minimum < 0 and not encodes else ""
+            outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes, wraps, narrow)
+            raises = not wraps and (not encodes or evidence.framework != "keras")
             yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
+
+
+def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:
+    """The dtype of integers that cannot hold the id of the last of so many rows."""
+    dtype = next((spec.dtype for at, spec in evidence.x if at == path), "")
+    return dtype if _LARGEST.get(dtype, size) < size - 1 else ""
 
 
 def _lookup(evidence: Evidence, edge: Edge) -> Node | None:

@@ -116,4 +116,7 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
                 finding.docs = RULES[finding.rule].page
             if beyond.isdisjoint(finding.nodes) and not any(known.same(finding) for known in findings):
                 findings.append(finding)
+    if evidence.where in ("call", "loss", "metric") and any(spec.shape == (0,) for _, spec in (*evidence.x, *evidence.y)):
+        # An empty list: what its samples would be is not known, and what the model makes of it is no fault of the model.
+        findings = [finding for finding in findings if not finding.nodes] or findings
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

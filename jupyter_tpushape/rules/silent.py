@@ -38,6 +38,8 @@ LOGITS = rule(
     "logits-twice", "from_logits=True after a softmax or sigmoid", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
     passes=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
+    doc="""On TensorFlow this is a note: Keras takes the values before the activation if the loss receives the very tensor that the activation returned. On JAX, and
+in Keras 3 with half precision, the activation is applied twice.""",
 )  # fmt: skip
 PROBABILITIES = rule(
     "logits-missing", "A cross-entropy loss on values that may not be probabilities", severity="note", source=_SOURCE,
@@ -45,10 +47,10 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
-    doc="""A note where the model ends in it: the shapes agree. Inside a model, a softmax over the one score that a layer computes for each of several
-positions is reported as silent. Every position then has the weight 1; a softmax over the positions was meant.""",
+    doc="""Where the model ends in it, the shapes agree and no error is raised, but the output is always 1 and no gradient passes through it. Inside a model,
+every position has the weight 1 after a softmax over the one score that a layer computes for each of several positions; a softmax over the positions was meant.""",
 )  # fmt: skip
 LABEL_RANGE = rule(
     "label-range", "Label out of range of the output", severity="error", source="tpu-rules O11",
@@ -202,10 +204,12 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if kind in ("sparse", "categorical", "binary"):
             logits = bool(node.config.get("from_logits"))
             if logits and activation in ("softmax", "sigmoid"):
+                # A tensor of TensorFlow that comes from an activation keeps what went in, and the loss takes that; a cast loses it.
+                kept = evidence.backend == "tensorflow" and (evidence.framework == "tf_keras" or predictions.spec.dtype == "float32")
                 yield Finding.of(
                     LOGITS.id,
-                    "silent",
-                    LogitsTwice(Who.of(giver), node.name, activation),
+                    "note" if kept else "silent",
+                    LogitsTwice(Who.of(giver), node.name, activation, kept),
                     (giver.id, node.id),
                     (predictions.id,),
                     giver.location,
@@ -222,7 +226,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(
                 ONE_UNIT.id,
-                "note",
+                "silent",
                 SingleUnit(Who.of(giver), activation == "softmax"),
                 (giver.id, node.id),
                 (predictions.id,),

@@ -411,6 +411,11 @@ class Framework(ABC):
         fn = getattr(metric, "_fn", None)
         return str(getattr(fn, "__name__", "") or type(metric).__name__)
 
+    def metric_config(self, metric: Any) -> dict[str, Any]:
+        """The arguments of a metric's function that are numbers, such as a threshold."""
+        given = getattr(metric, "_fn_kwargs", None) or {}
+        return {key: value for key, value in given.items() if isinstance(value, (int, float))}
+
     def loss_config(self, loss: Any) -> dict[str, Any]:
         """The part of a loss's configuration to show."""
         config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self.builtin_loss(loss)}

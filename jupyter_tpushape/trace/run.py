@@ -328,6 +328,7 @@ def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any)
         call = recorder.enter(
             adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), adapter.builtin_metric(metric), tensors
         )
+        call.config.update(adapter.metric_config(metric))
         try:
             result = original(metric, y_true, y_pred, sample_weight=sample_weight, **kwargs)
         except BaseException as error:

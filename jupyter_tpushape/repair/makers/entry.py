@@ -138,10 +138,28 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
         grow = transform(path, "expand_dims", axis=0)
+        if (
+            len(want.shape) == 4 == len(got.shape) + 1
+            and None not in want.shape[1:]
+            and not fits(want.shape[1:3], _whole(evidence, path)[:2])
+        ):
+            resize = transform(path, "resize_images", size=list(want.shape[1:3]))
+            yield (
+                f"Add a batch axis to the image and resize it to {want.shape[1]} × {want.shape[2]}",
+                [grow, resize],
+                "The model keeps the size for which it was built.",
+            )
         yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
         if len(evidence.y) == 1 and len(evidence.x) == 1:
             labels = transform(("y",), "expand_dims", axis=0)
             yield "Add a batch axis to the sample and its label: x[None], y[None]", [grow, labels], "predict and fit expect batches."
+
+
+def _whole(evidence: Evidence, path: KeyPath) -> Shape:
+    """The shape of an array of the data with all of its rows."""
+    return (
+        next((leaf.shape for at, leaf in evidence.sample.leaves() if at == path and leaf.shape), ()) if evidence.sample is not None else ()
+    )
 
 
 def cast_data(evidence: Evidence, finding: Finding) -> Made:
@@ -236,7 +254,8 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                         "Squeezing an axis of size 1 keeps every value.",
                     )
         yield from declare_rows(evidence, finding)
-        if len(row) < len(target):
+        # The last axis of an image with as many values as are declared is that of its channels.
+        if len(row) < len(target) and not (len(target) > 2 and row and row[-1] == target[-1] != 1):
             grown = (*row, *([1] * (len(target) - len(row))))
             yield f"Add a last axis to the data and declare {show_shape(grown)}", [
                 transform(path, "expand_dims", axis=-1), declaration(evidence, door, grown),
@@ -314,13 +333,15 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
 def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
     """Grey pictures as color ones, where a network from a library reads them: its weights are for three channels."""
     for _, path, want, got in misfits(evidence):
+        flat = len(got.shape) == 3 and fits(want.shape[1:3], got.shape[1:])
+        gray = flat or (len(got.shape) == 4 and got.shape[-1] == 1)
         node = named(evidence, _first_layer(evidence, path) or "")
         line = node.location.text if node is not None and node.location is not None else ""
-        library = node is not None and node.op not in line
-        if len(got.shape) == len(want.shape) == 4 and got.shape[-1] == 1 and want.shape[-1] == 3 and library:
+        if gray and len(want.shape) == 4 and want.shape[-1] == 3 and node is not None and node.op not in line:
+            new = [transform(path, "expand_dims", axis=-1)] if flat else []
             yield (
-                "Repeat the single channel 3 times",
-                [transform(path, "repeat_last", times=3)],
+                "Repeat the gray images 3 times on a new last axis" if flat else "Repeat the single channel 3 times",
+                [*new, transform(path, "repeat_last", times=3)],
                 "The pretrained weights expect color images; this repeats the gray channel.",
             )
 

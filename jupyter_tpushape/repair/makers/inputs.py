@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, KeyPath, Shape, Spec
+from ...flow import Finding, KeyPath, Shape, Spec, elements, show_shape
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import crossed, matched, pair_swapped
 from ...rules.facts.data import InputsBySample, InputsStacked, LabelsAsWeights, ThirdPart
@@ -266,6 +266,19 @@ def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
             f"Use one weight for each value of the loss: {'w' + ''.join(f'[{key!r}]' for key in path[1:])}[..., 0]",
             [transform(path, "first_of_last")],
             f"The {fact.weights[-1]} weights on the last axis are the same.",
+        )
+
+
+@of(WrongWeights)
+def grouped_weights(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
+    """The weights of the positions of a sample with the axes that the positions have."""
+    path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
+    row = fact.values[1:]
+    if path is not None and len(row) > 1 and len(fact.weights) < len(fact.values) and elements(row) == elements(fact.weights[1:]):
+        yield (
+            f"Reshape the weights of each sample to {show_shape(row)}",
+            [transform(path, "reshape_rows", shape=list(row))],
+            "Each position has its own weight; the values keep their order.",
         )
 
 

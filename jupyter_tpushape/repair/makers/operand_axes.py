@@ -45,6 +45,23 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
     return found
 
 
+def _multiplies_labels(line: Line, node: ast.expr, shape: Shape) -> bool:
+    """Whether a loss multiplies its labels, several for each sample, with something: one of them was to be the factor of one value."""
+    product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
+    if (
+        line.evidence.where != "loss"
+        or not product
+        or len(shape) < 2
+        or shape[-1] in (None, 1)
+        or not isinstance(line.scope, ast.FunctionDef)
+    ):
+        return False
+    names = [one.arg for one in line.scope.args.args if one.arg not in ("self", "cls")]
+    labels = names[0] if len(names) > 1 else ""
+    compared = any(isinstance(item, ast.Compare) for item in ast.walk(node))
+    return not compared and any(isinstance(item, ast.Name) and item.id == labels for item in ast.walk(node))
+
+
 def _axes(line: Line, turn: bool) -> Made:
     operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
     most = max((len(shape) for _, shape in operands), default=0)
@@ -76,6 +93,12 @@ def _axes(line: Line, turn: bool) -> Made:
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
             told = _put_in(line, shape) & set(places.values())
             for axis in sorted(told if len(told) == 1 else places.values(), reverse=True):
+                if (
+                    axis == len(shape)
+                    and _multiplies_labels(line, node, shape)
+                    and all(other[-1] != 1 for _, other in operands if len(other) == most)
+                ):
+                    continue
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
                     [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="" if len(told) == 1 else "axis")],

@@ -200,7 +200,7 @@ def _way(module: Any, wanted: Any) -> str:
     name = wanted.__name__.rsplit(".", 1)[-1]
     if getattr(module, name, None) is wanted:
         return str(name)
-    for inner in ("layers", "losses", "models", "keras.layers", "keras.losses", "keras"):
+    for inner in ("layers", "losses", "metrics", "models", "keras.layers", "keras.losses", "keras.metrics", "keras"):
         owner = module
         for part in inner.split("."):
             # What TensorFlow loads on first use is not loaded for this.
@@ -213,7 +213,7 @@ def _way(module: Any, wanted: Any) -> str:
 def _public(wanted: Any) -> str | None:
     """The public module that a framework's class is imported from."""
     package = str(getattr(wanted, "__module__", "")).split(".")[0]
-    for inner in ("layers", "losses", "models"):
+    for inner in ("layers", "losses", "metrics", "models"):
         module = sys.modules.get(f"{package}.{inner}") or getattr(sys.modules.get(package), inner, None)
         if getattr(module, wanted.__name__, None) is wanted:
             return f"{package}.{inner}"

@@ -68,7 +68,8 @@ class Misfit(Fact, frozen=True):
             case "text":
                 return f"The data is text, but {door} expects {self.door.dtype} numbers."
             case "sample":
-                return f"The data is a single sample {shape}, but {door} expects a batch."
+                whole = show_shape((self.rows, *self.row)) if self.rows else shape
+                return f"The data is a single sample {whole}, but {door} expects a batch."
             case "batch-declared":
                 return f"{door} declares {declared}, which includes the batch axis; one sample is {row}."
             case "flattened":

@@ -51,10 +51,15 @@ class LabelOutOfRange(OutOfRange, frozen=True):
 
 
 class IdOutOfRange(OutOfRange, frozen=True):
-    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row. ``encodes``: the layer makes vectors of zeros and ones."""
+    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row. ``encodes``: the layer makes vectors of zeros and ones.
+
+    ``last``: a negative id reads a row counted from the last one. ``narrow``: the dtype of the ids, if it cannot hold one for each row.
+    """
 
     nan: bool = False
     encodes: bool = False
+    last: bool = False
+    narrow: str = ""
 
     def message(self) -> str:
         if self.encodes:
@@ -65,6 +70,11 @@ class IdOutOfRange(OutOfRange, frozen=True):
     def why(self) -> str:
         if self.encodes:
             return "A number outside of these gets a vector of zeros, or raises an error, depending on the framework. num_tokens must be the largest number plus 1."
+        if self.highest < self.size:
+            what = "No error is raised: a negative id reads a row counted from the last one." if self.last else "A negative id has no row."
+            if self.narrow:
+                return f"{what} {self.narrow} cannot hold ids up to {self.size - 1}: larger ones wrap around. Store the ids as int32."
+            return f"{what} Ids count from 0."
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
 
 

@@ -47,16 +47,24 @@ class NoWeights(Fact, frozen=True):
 
 
 class LogitsTwice(Fact, frozen=True):
-    """``head`` ends in an activation that the loss applies again."""
+    """``head`` ends in an activation that the loss applies again. ``kept``: the loss takes the values before it instead."""
 
     head: Who
     loss: str
     activation: str
+    kept: bool = False
 
     def message(self) -> str:
+        if self.kept:
+            return f"{named(self.head)} already applies {self.activation}, but {self.loss} has from_logits=True."
         return f"{named(self.head)} already applies {self.activation}, and {self.loss} with from_logits=True applies it again."
 
     def why(self) -> str:
+        if self.kept:
+            return (
+                f"On TensorFlow, Keras takes the values before the {self.activation}, so the loss is correct. "
+                f"On other backends, or with a layer in between, the {self.activation} is applied twice."
+            )
         return "from_logits=True expects raw values (logits). Applied twice, the activation shrinks the gradients, and the model hardly learns."
 
     def sides(self) -> Sides:
@@ -112,6 +120,27 @@ class SingleUnit(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("one unit per class, or a sigmoid"), Side("one unit")
+
+
+class LogitsCut(Fact, frozen=True):
+    """``metric`` counts the logits of ``head`` above ``threshold`` as label 1, although ``loss`` takes them for logits."""
+
+    metric: str
+    head: Who
+    loss: str
+    threshold: float
+
+    def message(self) -> str:
+        return f"The metric {self.metric} compares logits of {named(self.head)} with the threshold {self.threshold:g}, which is meant for probabilities."
+
+    def why(self) -> str:
+        return (
+            f"{self.loss} has from_logits=True, so the model returns raw values, and a probability of 0.5 is the logit 0. "
+            "Training is correct, but the reported value is not the accuracy of the model."
+        )
+
+    def sides(self) -> Sides:
+        return Side("a threshold of 0"), Side(f"a threshold of {self.threshold:g}")
 
 
 class PickedElsewhere(Fact, frozen=True):

@@ -1,0 +1,201 @@
+"""What people searched help for: one image without a batch, ids that wrapped around, empty lists, thresholds of logits; and their correct twins."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tf_keras
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("framework", [keras, tf_keras], ids=["keras", "tf_keras"])
+
+
+def floats(*shape):
+    return np.random.default_rng(0).random(shape).astype("float32")
+
+
+def traced(build, data):
+    return tpushape.trace(build, data, tpu=None)
+
+
+def pictures(framework):
+    def build():
+        layers = framework.layers
+        model = framework.Sequential([layers.Input((8, 8, 3)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    return build
+
+
+@BOTH
+@pytest.mark.parametrize("shape", [(12, 10, 3), (60, 8, 3), (8, 60, 3)])
+def test_one_image_of_another_size_lacks_the_batch_axis(framework, shape):
+    report = traced(pictures(framework), lambda: (floats(*shape), None))
+    (found,) = [one for one in report.findings if one.severity == "error"]
+    assert (found.rule, found.fact.rows, found.fact.row) == ("missing-batch-axis", shape[0], shape[1:])
+    assert found.fixes[0].verified
+    model, x = found.fixes[0].rebuild()
+    assert model.predict(x[0] if isinstance(x, tuple) else x, verbose=0).shape == (1, 1)
+
+
+@BOTH
+def test_gray_images_with_labels_are_no_single_image(framework):
+    report = traced(pictures(framework), lambda: (floats(16, 10, 3), floats(16, 1)))
+    assert [one.rule for one in report.findings if one.severity == "error"] == ["input-rank"]
+    titles = [fix.title for found in report.findings for fix in found.fixes]
+    assert not any("last axis" in title for title in titles)
+
+
+@BOTH
+def test_nothing_is_said_of_a_model_whose_data_is_an_empty_list(framework):
+    def build():
+        layers = framework.layers
+        a, b = layers.Input((4,)), layers.Input((6,))
+        model = framework.Model([a, b], layers.Dense(3)(layers.Concatenate()([layers.Dense(2)(a), layers.Dense(2)(b)])))
+        model.compile("sgd", "mse")
+        return model
+
+    report = traced(build, lambda: ([np.array([]), np.array([])], np.array([])))
+    assert [one.rule for one in report.findings if one.severity in ("error", "silent")] == ["data-misfit"]
+
+
+@BOTH
+@pytest.mark.parametrize(("dtype", "rows", "narrow"), [("int8", 300, "int8"), ("int32", 300, ""), ("int8", 100, "")])
+def test_negative_ids_are_told_with_a_dtype_that_is_too_narrow(framework, dtype, rows, narrow):
+    def build():
+        layers = framework.layers
+        model = framework.Sequential([layers.Input((4,), dtype="int32"), layers.Embedding(rows, 3), layers.Flatten(), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    ids = np.tile([-5, 0, 7, 90], (8, 1)).astype(dtype)
+    (found,) = [one for one in traced(build, lambda: (ids, floats(8, 1))).findings if one.rule == "embedding-range"]
+    assert (found.fact.lowest, found.fact.narrow, found.fact.last) == (-5, narrow, framework is keras)
+    assert found.severity == ("silent" if framework is keras else "error")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("activation", "logits", "metric", "cut"),
+    [
+        (None, True, "accuracy", True),
+        (None, True, "binary", True),
+        (None, True, "zero", False),
+        (None, True, "other", False),
+        ("sigmoid", False, "accuracy", False),
+        (None, True, "auc", False),
+    ],
+)
+def test_a_threshold_for_probabilities_on_logits_is_told(framework, activation, logits, metric, cut):
+    def build():
+        layers, metrics = framework.layers, framework.metrics
+        given = {
+            "accuracy": "accuracy",
+            "binary": metrics.BinaryAccuracy(name="right"),
+            "zero": metrics.BinaryAccuracy(threshold=0.0),
+            "other": metrics.BinaryAccuracy(threshold=0.3),
+            "auc": metrics.AUC(from_logits=True),
+        }[metric]
+        model = framework.Sequential([layers.Input((3,)), layers.Dense(1, activation=activation)])
+        model.compile("sgd", framework.losses.BinaryCrossentropy(from_logits=logits), metrics=[given])
+        return model
+
+    found = [one for one in traced(build, lambda: (floats(8, 3), np.arange(8) % 2)).findings if one.rule == "logits-threshold"]
+    assert [one.severity for one in found] == ["silent"] * cut
+
+
+@BOTH
+@pytest.mark.parametrize(("labels", "offered"), [(np.arange(8) % 2, True), (np.arange(8) % 5, False)])
+def test_a_sigmoid_is_offered_for_one_unit_and_two_classes(framework, labels, offered):
+    def build():
+        layers = framework.layers
+        model = framework.Sequential([layers.Input((3,)), layers.Dense(1, activation="softmax")])
+        model.compile("sgd", "binary_crossentropy" if offered else "mse")
+        return model
+
+    (found,) = [one for one in traced(build, lambda: (floats(8, 3), labels)).findings if one.rule == "one-unit-softmax"]
+    assert found.severity == "silent"
+    assert any("sigmoid" in fix.title for fix in found.fixes) is offered
+
+
+def test_the_weights_of_a_hidden_layer_are_not_left_out(tmp_path):
+    path = str(tmp_path / "kept.weights.h5")
+
+    def made(width, classes):
+        layers = keras.layers
+        return keras.Sequential([layers.Input((5,)), layers.Dense(width, name="hidden"), layers.Dense(classes, name="head")])
+
+    def build():
+        made(4, 3).save_weights(path)
+        model = made(6, 3)
+        model.load_weights(path)
+        model.compile("sgd", "mse")
+        return model
+
+    (found,) = [one for one in traced(build, lambda: (floats(8, 5), floats(8, 3))).findings if one.rule == "weights-apart"]
+    assert not found.fixes
+
+
+@BOTH
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_an_activation_is_applied_twice_only_where_the_loss_computes_so(framework, policy):
+    x, y = floats(32, 6) * 6 - 3, np.arange(32) % 3
+
+    def build():
+        layers = framework.layers
+        head = layers.Dense(3, activation="softmax", dtype=framework.mixed_precision.Policy(policy) if framework is tf_keras else policy)
+        model = framework.Sequential([layers.Input((6,)), head])
+        model.compile("sgd", framework.losses.SparseCategoricalCrossentropy(from_logits=True))
+        return model
+
+    model = build()
+    chances = model.predict(x, verbose=0).astype("float64")
+    again = np.exp(chances) / np.exp(chances).sum(axis=1, keepdims=True)
+    once, twice = (float(np.mean(-np.log(one[np.arange(32), y]))) for one in (chances, again))
+    loss = model.evaluate(x, y, verbose=0)
+    found = [one for one in traced(build, lambda: (x, y)).findings if one.rule == "logits-twice"]
+    assert [one.severity for one in found] == ["note" if abs(loss - once) < abs(loss - twice) else "silent"]
+
+
+@BOTH
+def test_gray_images_are_repeated_for_a_network_of_a_library(framework):
+    def build():
+        base = framework.applications.MobileNet(weights=None, include_top=False, input_shape=(32, 32, 3), alpha=0.25)
+        model = framework.Model(base.input, framework.layers.Dense(2)(framework.layers.GlobalAveragePooling2D()(base.output)))
+        model.compile("sgd", "mse")
+        return model
+
+    (found,) = [one for one in traced(build, lambda: (floats(8, 32, 32), floats(8, 2))).findings if one.severity == "error"]
+    assert [edit.kind for edit in found.fixes[0].edits] == ["data-transform"] * 2
+    assert found.fixes[0].verified
+
+
+@BOTH
+@pytest.mark.parametrize(("line", "offered"), [("y * p", False), ("tf.cast(y > 0, 'float32') * p", True), ("y - p", True)])
+def test_labels_that_a_loss_multiplies_get_no_axis(framework, line, offered, tmp_path):
+    code = f"""
+import numpy as np, tensorflow as tf
+import {framework.__name__} as keras
+
+def own(y, p):
+    return tf.reduce_mean(
+        {line})
+
+def build():
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(12), keras.layers.Reshape((2, 6))])
+    model.compile("sgd", own)
+    return model
+
+def data():
+    return np.ones((8, 4), "float32"), np.ones((8, 2), "float32")
+"""
+    file = tmp_path / "own.py"
+    file.write_text(code)
+    names: dict[str, object] = {}
+    exec(compile(code, str(file), "exec"), names)
+    report = traced(names["build"], names["data"])
+    verified = [fix for found in report.findings for fix in found.fixes if fix.verified and "axis of size 1" in fix.title]
+    assert bool(verified) is offered

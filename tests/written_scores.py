@@ -1,0 +1,49 @@
+"""Scores of two classes, weights of positions and of a file: what is written, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_SAVED = """
+import os, tempfile
+KEPT = os.path.join(tempfile.mkdtemp(), 'kept.weights.h5')
+def made(classes):
+    i = keras.Input((5,))
+    return keras.Model(i, L.Dense(classes, name='head')(L.Dense(4, name='hidden')(i)))
+"""
+
+SCORES: dict[str, tuple[str, Own]] = {
+    "a softmax over one unit for zeros and ones": ("one-unit-softmax", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])
+""", f"{rows(8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), (
+        ("    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])",
+         '    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation="sigmoid")])'),
+    ))),
+    "an accuracy that cuts logits at 0.5": ("logits-threshold", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
+""", f"{rows(8, 3)}, np.arange(8) % 2", "keras.losses.BinaryCrossentropy(from_logits=True), metrics=['accuracy']"), (
+        ("    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=['accuracy'])",
+         "    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)])"),
+    ))),
+    "the threshold of a metric that is made for logits": ("logits-threshold", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
+""", f"{rows(8, 3)}, np.arange(8) % 2", "keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy()]"), (
+        ("    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy()])",
+         "    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)])"),
+    ))),
+    "the weights of a file with another head": ("weights-apart", Own(model_of("""
+made(10).save_weights(KEPT)
+model = made(3)
+model.load_weights(KEPT)
+""", f"{rows(8, 5)}, np.arange(8) % 3", "keras.losses.SparseCategoricalCrossentropy(from_logits=True)", head=_SAVED), (
+        ("    model.load_weights(KEPT)", "    model.load_weights(KEPT, skip_mismatch=True)"),
+    ), keras=True)),
+    "weights of pixels in one row": ("sample-weights", Own(model_of("""
+i = keras.Input((4, 6, 2))
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
+""", f"{rows(8, 4, 6, 2)}, np.ones((8, 4, 6, 1)), np.ones((8, 24))", "'binary_crossentropy'"), (
+        ("    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 4, 6, 1)), np.ones((8, 24))",
+         "    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 4, 6, 1)), np.reshape(np.ones((8, 24)), (-1, 4, 6))"),
+    ))),
+}  # fmt: skip
