@@ -112,6 +112,7 @@ __all__ = [
     "orders",
     "out_of_reach",
     "outside",
+    "own_code",
     "own_losses",
     "pairs",
     "picked",
