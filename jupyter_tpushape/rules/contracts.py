@@ -60,8 +60,8 @@ from .handed_over import handed_over
 from .logical import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
-from .ragged import not_dense
 from .own_code import data_whole, weight_of_batch
+from .ragged import not_dense
 from .registry import rule
 from .shapeless import no_rank
 from .static_sizes import no_number

@@ -82,6 +82,7 @@ from .loss_rules import (
 )
 from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
+from .own_code import labels_refused
 from .reasons import reason
 from .registry import check
 from .restored import RESTORED, labels_not_inputs
@@ -165,6 +166,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     total = vector_total(evidence, node)
     if total is not None:
         return total
+    refused = labels_refused(evidence, node, loss)
+    if refused is not None:
+        return "dtype-mix", refused, ()
     dtypes, number = dtypes_in_loss(evidence, node, loss), no_number(evidence, node)
     if number is not None:
         return *number, ()

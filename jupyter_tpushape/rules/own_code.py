@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardShape, hear
-from ..examine.heard_contracts import HeardUndefined
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardConversion, HeardUndefined
 from ..flow import Fact, Finding, Node, Shape, Who
 from ..flow.paths import show
 from ..flow.syntax import names_in
 from ..sources.stats import stats_at
 from .compared import fed_whole
-from .facts.own_code import DataWhole, TooManySteps, WeightOfBatch
+from .facts.own_code import DataWhole, LabelsRefused, NamesCrossed, PartsCrossed, TooManySteps, WeightOfBatch
+from .mixing import carried
 from .registry import check, rule
+from .words import PAIRING
 
 CTC = rule(
     "ctc-length", "CTC is given more steps than the predictions have", severity="error", backend="tensorflow", frameworks=("tf_keras",),
@@ -57,8 +59,8 @@ def ctc_length(evidence: Evidence) -> Iterator[Finding]:
 
 def weight_of_batch(evidence: Evidence, node: Node, shape: Shape | None) -> tuple[str, Fact] | None:
     """A layer whose build makes a weight of the whole shape of its input."""
-    made = hear(node.failure, HeardShape)
-    if node.kind != "layer" or hear(node.failure, HeardUndefined) is None or made is None or evidence.raised is None:
+    made = hear(node.failure, HeardUndefined)
+    if node.kind != "layer" or made is None or evidence.raised is None:
         return None
     whole = made.shape == shape and len(made.shape) > 1 and made.shape[0] is None and None not in made.shape[1:]
     return ("layer-raises", WeightOfBatch(Who.of(node), made.shape)) if whole else None
@@ -74,3 +76,76 @@ def data_whole(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if roles not in (["x", "y"], ["x", "y", "weight"]) or len(names) != 1 or evidence.raised.function != "train_step":
         return None
     return "layer-raises", DataWhole(Who.of(node), names[0], ("x", "y", "sample_weight")[: len(roles)])
+
+
+_COACH = """
+class Coach(keras.Model):
+    def __init__(self, small, large):
+        super().__init__(); self.%s = small; self.%s = large
+    def call(self, x):
+        return self.small(x) + 0 * self.large(x)
+def build():
+    one, two = [keras.Sequential([keras.Input((4,)), L.Dense(1)]) for _ in "ab"]
+    m = Coach(one, two); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+CROSSED = rule(
+    "names-crossed", "Two parameters are stored under each other's name", severity="silent", source="the text of the model's __init__",
+    fails=_COACH % ("large", "small"), passes=_COACH % ("small", "large"),
+    doc="""Reported if `__init__` of the model's class stores two of its parameters as attributes, each under the name of the other.""",
+)  # fmt: skip
+
+
+@check(order=44)
+def names_crossed(evidence: Evidence) -> Iterator[Finding]:
+    """Parameters of a model that are stored under each other's name."""
+    found = evidence.facts.get("crossed_names")
+    if found is not None:
+        one, other, owner, where = found
+        yield Finding.of(CROSSED.id, "silent", NamesCrossed(owner, one, other), location=where)
+
+
+_MIXED = """
+def loss(t, p):
+    a, b = p[:, :1], p[:, 1:]
+    return -keras.backend.mean(tf.math.log(1.0 + tf.reduce_sum(%s * tf.abs(p - t), axis=-1)))
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(2, activation="sigmoid")]); m.compile("sgd", loss); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+PARTS = rule(
+    "parts-crossed", "Stacked parts are combined with all parts of another tensor", severity="silent", backend="tensorflow", frameworks=("tf_keras",),
+    source="the traced program: a stack before the batch axis, broadcast against as many values on the last axis",
+    fails=_MIXED % "tf.stack([a, b])", passes=_MIXED % "tf.concat([a, b], axis=-1)",
+    doc="""Reported for an element-wise operation inside custom code between a stack with its parts before the batch axis and one value per sample,
+(parts, batch, 1), and a tensor with as many values on its last axis, (batch, parts).""",
+)  # fmt: skip
+_STACKS = ("Pack", "Stack", "stack")
+
+
+@check(order=42, backend="tensorflow")
+def parts_crossed(evidence: Evidence) -> Iterator[Finding]:
+    """A stack in front of the batch that meets as many values behind it."""
+    for node in evidence.flow.nodes if evidence.failure is None else ():
+        edges = evidence.flow.into(node.id) if node.op in PAIRING and node.kind == "op" else []
+        if len(edges) != 2:
+            continue
+        other, stacked = sorted(edges, key=lambda edge: len(edge.spec.shape or ()))
+        few, many = other.spec.shape or (), stacked.spec.shape or ()
+        maker = evidence.flow.node(stacked.source)
+        if len(few) < 2 or len(many) != len(few) + 1 or many[0] != few[-1] or many[-1] != 1 or many[1:-1] != few[:-1] or many[0] == 1:
+            continue
+        if maker.op in _STACKS and (carried(evidence, other) or {}).get(0) == 1 and (carried(evidence, stacked) or {}).get(1) == 1:
+            fact = PartsCrossed(Who.of(node), many, few)
+            yield Finding.of(PARTS.id, "silent", fact, (maker.id, node.id), (stacked.id, other.id), node.called)
+
+
+def labels_refused(evidence: Evidence, node: Node, metric: Node) -> LabelsRefused | None:
+    """A metric of the framework's own that computes with the labels in a dtype that they do not have."""
+    said = hear(node.failure, HeardConversion)
+    came = {spec.dtype for _, spec in evidence.y}
+    if metric.kind != "metric" or node is not metric or said is None or came != {said.given}:
+        return None
+    return LabelsRefused(metric.name, said.wanted, said.given)

@@ -52,7 +52,7 @@ def declared_sizes(evidence: Evidence, finding: Finding) -> Made:
 @of(RankUnknown)
 def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Made:
     """The axes of size 1 that a squeeze takes out, named."""
-    alike = list(_squeezes(evidence, fact))
+    alike = list(_squeezes(evidence))
     if len(alike) > 1:
         yield (
             f"Pass axis= to squeeze at {' and '.join(dict.fromkeys(line.at for line, _, _ in alike))}",
@@ -77,10 +77,10 @@ def _written(shape: Shape) -> str:
     return "-1" if ones == [len(shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
 
 
-def _squeezes(evidence: Evidence, fact: RankUnknown) -> Iterator[tuple[Line, ast.Call, str]]:
+def _squeezes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call, str]]:
     """Every squeeze that takes all axes of size 1 out of a batch: each loses the batch axis where one sample is left."""
-    place, seen = fact.line, set()
-    for node in evidence.flow.nodes if place is not None else ():
+    seen = set()
+    for node in evidence.flow.nodes:
         shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
         if node.op.lower() != "squeeze" or not shape or 1 not in shape[1:] or node.called is None:
             continue

@@ -7,10 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.own_code import DataWhole, EmbeddedTwice, WeightOfBatch
+from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, PartsCrossed, WeightOfBatch
 from ..edits import RemoveLayer, Statement
-from .edits import Made, of
-from .line import lines_of, span_of
+from ..text.source import nodes
+from .edits import Made, of, transform
+from .line import calls_at, lines_at, lines_of, span_of
 
 
 @of(WeightOfBatch)
@@ -50,3 +51,43 @@ def embedded_once(evidence: Evidence, finding: Finding, fact: EmbeddedTwice) -> 
         [RemoveLayer(fact.first.name)],
         "An embedding reads ids.",
     )
+
+
+@of(NamesCrossed)
+def own_names(evidence: Evidence, finding: Finding, fact: NamesCrossed) -> Made:
+    """Each parameter under its own name."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        pairs = {(f"self.{name}", given): name for name, given in ((fact.one, fact.other), (fact.other, fact.one))}
+        kept = [
+            (item.value, pairs[ast.unparse(item.targets[0]), ast.unparse(item.value)])
+            for item in nodes(line.scope, ast.Assign)
+            if (ast.unparse(item.targets[0]), ast.unparse(item.value)) in pairs
+        ]
+        if len(kept) == 2:
+            yield (
+                f"Store {fact.one} as self.{fact.one} and {fact.other} as self.{fact.other}",
+                [line.edit(value, name) for value, name in kept],
+                "Each parameter then has its own name.",
+            )
+
+
+@of(LabelsRefused)
+def labels_cast(evidence: Evidence, finding: Finding, fact: LabelsRefused) -> Made:
+    """The labels in the dtype that the metric computes in."""
+    edits = [transform(path, "cast", dtype=fact.wanted) for path, spec in evidence.y if spec.dtype == fact.given]
+    if edits and fact.wanted.startswith("float"):
+        yield f"Cast the labels from {fact.given} to {fact.wanted}", edits, "Their values stay the same."
+
+
+@of(PartsCrossed)
+def parts_joined(evidence: Evidence, finding: Finding, fact: PartsCrossed) -> Made:
+    """The parts joined along the last axis, as those of the other tensor are."""
+    for line, call in calls_at(evidence, evidence.flow.node(finding.nodes[0]).called, "stack"):
+        if len(call.args) == 1 and not call.keywords and isinstance(call.func, ast.Attribute):
+            owner = ast.unparse(call.func.value)
+            joined = "concatenate" if owner in ("ops", "keras.ops", "np", "jnp") else "concat"
+            yield (
+                f"Join the parts along the last axis at {line.at}: {joined}(..., axis=-1)",
+                [line.edit(call, f"{owner}.{joined}({ast.unparse(call.args[0])}, axis=-1)")],
+                "Each part is then combined with its own.",
+            )

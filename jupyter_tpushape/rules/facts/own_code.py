@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named, pair
+from ..words import named, pair, placed
 
 
 class WeightOfBatch(Fact, frozen=True):
@@ -33,7 +33,9 @@ class DataWhole(Fact, frozen=True):
         return f"train_step passes {self.name} to {named(self.model)}, but {self.name} is the tuple ({', '.join(self.parts)}) that fit received."
 
     def why(self) -> str:
-        return f"With labels, fit passes inputs and labels to train_step together. Unpack them first: {', '.join(self.parts)} = {self.name}."
+        return (
+            f"With labels, fit passes inputs and labels to train_step together. Unpack them first: {', '.join(self.parts)} = {self.name}."
+        )
 
     def sides(self) -> Sides:
         return Side("x"), Side(", ".join(self.parts))
@@ -75,3 +77,61 @@ class TooManySteps(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"at most {self.steps}"), Side(str(self.length))
+
+
+class NamesCrossed(Fact, frozen=True):
+    """``owner`` keeps each of two parameters under the name of the other, ``one`` and ``other``."""
+
+    owner: str
+    one: str
+    other: str
+
+    def message(self) -> str:
+        return f"{self.owner}.__init__ stores {self.other} as self.{self.one}, and {self.one} as self.{self.other}."
+
+    def why(self) -> str:
+        return f"Wherever the class reads self.{self.one}, it then uses {self.other}. Both have the same interface, so no error is raised."
+
+    def sides(self) -> Sides:
+        return Side(f"self.{self.one} = {self.one}"), Side(f"self.{self.one} = {self.other}")
+
+
+class LabelsRefused(Fact, frozen=True):
+    """A metric of the framework computes in ``wanted`` and does not cast the labels, which are ``given``."""
+
+    metric: str
+    wanted: str
+    given: str
+
+    def message(self) -> str:
+        return f"{self.metric} computes in {self.wanted}, but the labels are {self.given}."
+
+    def why(self) -> str:
+        return f"This metric does not cast the labels. Convert them to {self.wanted} in the data."
+
+    def sides(self) -> Sides:
+        return Side(self.wanted), Side(self.given)
+
+
+class PartsCrossed(Fact, frozen=True):
+    """An element-wise operation on ``stacked``, with its parts on the first axis, and ``other``, with as many on its last."""
+
+    operation: Who
+    stacked: Shape
+    other: Shape
+
+    @property
+    def parts(self) -> int:
+        return self.stacked[0] or 0
+
+    def message(self) -> str:
+        return (
+            f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.stacked)} and {show_shape(self.other)}: "
+            f"each of {self.parts} parts is combined with all {self.parts} of the other."
+        )
+
+    def why(self) -> str:
+        return "stack adds an axis before the batch, but the other tensor has its parts on the last axis. Join the parts along the last axis: concat(..., axis=-1)."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.other)), Side(show_shape(self.stacked))
