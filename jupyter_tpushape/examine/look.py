@@ -355,6 +355,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
         facts["taped"] = taped_lines(type(model).train_step)
+        code = getattr(type(model).train_step, "__code__", None)
+        facts["step_data"] = code.co_varnames[1] if code is not None and code.co_argcount == 2 else ""
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)

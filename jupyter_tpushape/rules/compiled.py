@@ -73,6 +73,9 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
     apart = _weights_apart(told)
     if apart is not None and apart.kind in ("missing", "number"):
         return apart
+    unknown = tuple(name for name in told.loss.names or () if name not in told.outputs)
+    if unknown and len(told.outputs) == 1 and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
+        return UnknownOutputs("loss", unknown, told.outputs)
     if told.loss.names and told.outputs and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
         return OutputsWithoutLoss(told.loss.names, told.outputs)
     return None

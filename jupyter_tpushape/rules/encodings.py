@@ -66,9 +66,9 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(CODED.id, severity, CodedRows(Who.of(node), *rows), (node.id,), location=node.called or node.location)
         first = embedded_before(evidence, node)
         if first is not None:
-            source, shape = first
+            source, shape, between = first
             told: Severity = "error" if evidence.failure is not None else "silent"
-            twice = EmbeddedTwice(Who.of(node), Who.of(source), shape)
+            twice = EmbeddedTwice(Who.of(node), Who.of(source), shape, between)
             yield Finding.of(CODED.id, told, twice, (source.id, node.id), location=source.called or source.location)
         if coder is not None:
             fact = CodedIds(Who.of(node), Who.of(coder), _mode(coder))
@@ -107,13 +107,15 @@ def coded_rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | N
     return None
 
 
-def embedded_before(evidence: Evidence, node: Node) -> tuple[Node, Shape] | None:
-    """The embedding whose vectors another one reads as ids, and their shape."""
+def embedded_before(evidence: Evidence, node: Node) -> tuple[Node, Shape, tuple[str, ...]] | None:
+    """The embedding whose vectors another one reads as ids, their shape, and the layers between the two."""
     edges = evidence.flow.into(node.id)[:1] if node.op == "Embedding" else []
+    between: list[str] = []
     while edges:
         source, shape = evidence.flow.node(edges[0].source), edges[0].spec.shape
         if source.op == "Embedding":
-            return (source, shape) if shape and edges[0].spec.dtype.startswith("float") else None
+            return (source, shape, tuple(between)) if shape and edges[0].spec.dtype.startswith("float") else None
+        between += [source.name] if source.kind == "layer" else []
         edges = evidence.flow.into(source.id)[:1] if source.op in (*_LIGHT, "SpatialDropout1D") else []
     return None
 

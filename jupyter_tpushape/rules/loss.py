@@ -360,6 +360,11 @@ def _pairs(
         index = lookup_of_all(evidence, node) if node.op.startswith(LOOKUPS) and len(edges) == 2 else None
         if index is not None:
             return "batch-broadcast", index, (node.id, loss.id)
+        shapes = list(dict.fromkeys(edge.spec.shape or () for edge in edges))
+        if node.kind == "op" and len(shapes) == 2 and len(edges) > 2 and node.op in PAIRING and p not in shapes and min(map(len, shapes)):
+            one, other = shapes
+            if one[0] == other[0] == p[0] and len(one) != len(other):
+                return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
             one, other = (edge.spec.shape or () for edge in edges)
             if node.op in PAIRING and one[0] == other[0] and len(one) != len(other):

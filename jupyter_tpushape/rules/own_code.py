@@ -67,15 +67,16 @@ def weight_of_batch(evidence: Evidence, node: Node, shape: Shape | None) -> tupl
 
 
 def data_whole(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """A training step that passes inputs and labels together to a model with one input."""
-    if node.kind != "layer" or "train_step" not in (evidence.facts.get("overrides") or ()) or evidence.raised is None:
+    """A training step that uses inputs and labels together as if they were one tensor: in a model with one input, or in an expression."""
+    name = evidence.facts.get("step_data")
+    if not name or evidence.raised is None or not (node.kind == "layer" or node.op == "Pack"):
         return None
     edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
     roles = [(evidence.carried(edge) or ("",))[0] for edge in edges]
-    names = sorted(name for name in names_in(evidence.raised.text) if "." not in name and name != "self")
-    if roles not in (["x", "y"], ["x", "y", "weight"]) or len(names) != 1 or evidence.raised.function != "train_step":
+    lines = [one for one in (evidence.raised, *evidence.raised.callers) if one.function == "train_step"]
+    if roles not in (["x", "y"], ["x", "y", "weight"]) or not any(name in names_in(one.text) for one in lines):
         return None
-    return "layer-raises", DataWhole(Who.of(node), names[0], ("x", "y", "sample_weight")[: len(roles)])
+    return "layer-raises", DataWhole(Who.of(node), name, ("x", "y", "sample_weight")[: len(roles)])
 
 
 _COACH = """
@@ -103,7 +104,8 @@ def names_crossed(evidence: Evidence) -> Iterator[Finding]:
     found = evidence.facts.get("crossed_names")
     if found is not None:
         one, other, owner, where = found
-        yield Finding.of(CROSSED.id, "silent", NamesCrossed(owner, one, other), location=where)
+        raised = evidence.failure is not None and evidence.where in ("build", "call")
+        yield Finding.of(CROSSED.id, "error" if raised else "silent", NamesCrossed(owner, one, other), location=where)
 
 
 _MIXED = """

@@ -11,7 +11,7 @@ from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, Nam
 from ..edits import RemoveLayer, Statement
 from ..text.source import nodes
 from .edits import Made, of, transform
-from .line import calls_at, lines_at, lines_of, span_of
+from .line import calls_at, lines_at, lines_of, running, span_of
 
 
 @of(WeightOfBatch)
@@ -31,7 +31,7 @@ def weight_of_sample(evidence: Evidence, finding: Finding, fact: WeightOfBatch) 
 @of(DataWhole)
 def unpacked_data(evidence: Evidence, finding: Finding, fact: DataWhole) -> Made:
     """The inputs alone under the name of the data, before the step reads it."""
-    for line in lines_of(evidence)[:1]:
+    for line in running(evidence):
         step = line.scope
         if isinstance(step, ast.FunctionDef) and step.name == "train_step" and step.args.args[-1].arg == fact.name:
             body = step.body[1:] if ast.get_docstring(step) is not None else step.body
@@ -47,8 +47,8 @@ def unpacked_data(evidence: Evidence, finding: Finding, fact: DataWhole) -> Made
 def embedded_once(evidence: Evidence, finding: Finding, fact: EmbeddedTwice) -> Made:
     """The second embedding on the ids themselves."""
     yield (
-        f"Remove {fact.first.name}: {fact.layer.name} embeds the ids itself",
-        [RemoveLayer(fact.first.name)],
+        f"Remove {' and '.join((fact.first.name, *reversed(fact.between)))}: {fact.layer.name} embeds the ids itself",
+        [RemoveLayer(name) for name in (fact.first.name, *reversed(fact.between))],
         "An embedding reads ids.",
     )
 

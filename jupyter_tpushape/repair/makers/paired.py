@@ -244,10 +244,14 @@ def unpaired_axis(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made
     """An operand without the axis of size 1 for which each sample met every other one."""
     for line in lines_at(evidence, finding.location):
         operands = line.operands()
-        if not isinstance(line.node, (ast.BinOp, ast.Call)) or len(operands) != 2:
+        shapes = [edge.spec.shape or () for edge in evidence.flow.into(finding.nodes[0])]
+        shapes = shapes if len(operands) == len(shapes) == 3 else [fact.left, fact.right]
+        if not isinstance(line.node, (ast.BinOp, ast.Call)) or len(operands) != len(shapes):
             continue
-        pair = list(zip(operands, (fact.left, fact.right), strict=True))
-        (_, few), (node, many) = sorted(pair, key=lambda item: len(item[1]))
+        pair = sorted(zip(operands, shapes, strict=True), key=lambda item: len(item[1]))
+        if len(pair) > 2 and len(pair[1][1]) == len(pair[2][1]):
+            continue  # two of them have the axis
+        (_, few), (node, many) = pair[0], pair[-1]
         axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and fits_without(many, axis, few)]
         if len({(*many[:axis], *many[axis + 1 :]) for axis in axes}) == 1:
             axes = axes[:1]  # one is as good as another

@@ -23,14 +23,15 @@ class WeightOfBatch(Fact, frozen=True):
 
 
 class DataWhole(Fact, frozen=True):
-    """A training step passes ``name``, the pair of inputs and labels that fit gives it, to ``model``, which has one input."""
+    """A training step passes ``name``, the pair of inputs and labels that fit gives it, to ``model``, which has one input, or an operation."""
 
     model: Who
     name: str
     parts: tuple[str, ...]
 
     def message(self) -> str:
-        return f"train_step passes {self.name} to {named(self.model)}, but {self.name} is the tuple ({', '.join(self.parts)}) that fit received."
+        use = f"passes {self.name} to {named(self.model)}" if self.model.kind == "layer" else f"computes with {self.name} as one tensor"
+        return f"train_step {use}, but {self.name} is the tuple ({', '.join(self.parts)}) that fit received."
 
     def why(self) -> str:
         return (
@@ -42,11 +43,12 @@ class DataWhole(Fact, frozen=True):
 
 
 class EmbeddedTwice(Fact, frozen=True):
-    """An embedding whose ids are the vectors of another, ``first``: it makes one more axis of ``shape``."""
+    """An embedding whose ids are the vectors of another, ``first``: it makes one more axis of ``shape``. ``between``: layers that drop values of them."""
 
     layer: Who
     first: Who
     shape: Shape
+    between: tuple[str, ...] = ()
 
     def message(self) -> str:
         return f"{named(self.layer)} receives the vectors {show_shape(self.shape)} of {named(self.first)} instead of ids."
