@@ -203,4 +203,23 @@ def data():
             (("    both = tf.stack([share, 1.0 - share])", "    both = tf.concat([share, 1.0 - share], axis=-1)"),),
         ),
     ),
+    "a norm over an axis of size 1": (
+        "norm-of-one",
+        Own(
+            model_of(
+                """
+i = keras.Input((1,), dtype="int32")
+x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=1), output_shape=(1, 6))(L.Embedding(20, 6)(i))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""",
+                f"(np.arange(8) % 20)[:, None], {rows(8, 1)}",
+            ),
+            (
+                (
+                    "    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=1), output_shape=(1, 6))(L.Embedding(20, 6)(i))",
+                    "    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=-1), output_shape=(1, 6))(L.Embedding(20, 6)(i))",
+                ),
+            ),
+        ),
+    ),
 }

@@ -36,7 +36,9 @@ def no_rank(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if lost is not None:
         return "layer-raises", lost
     if hear(node.failure, HeardNoRank) is None:
-        return None
+        # A layer that asks a shape for its sizes has other words for it.
+        given = [edge.spec.shape for edge in evidence.flow.into(node.id)]
+        return ("unknown-rank", NoRank(paths, Who.of(node))) if paths and node.kind == "layer" and None in given else None
     squeezed = _squeezed(evidence, node)
     if squeezed is not None:
         return "rows-unknown", squeezed

@@ -7,11 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, PartsCrossed, WeightOfBatch
+from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, NormAlone, PartsCrossed, WeightOfBatch
 from ..edits import RemoveLayer, Statement
 from ..text.source import nodes
 from .edits import Made, of, transform
-from .line import calls_at, lines_at, lines_of, running, span_of
+from .line import calls_at, lines_at, lines_of, running, span_of, whole_number
 
 
 @of(WeightOfBatch)
@@ -91,3 +91,19 @@ def parts_joined(evidence: Evidence, finding: Finding, fact: PartsCrossed) -> Ma
                 [line.edit(call, f"{owner}.{joined}({ast.unparse(call.args[0])}, axis=-1)")],
                 "Each part is then combined with its own.",
             )
+
+
+@of(NormAlone)
+def norm_of_vectors(evidence: Evidence, finding: Finding, fact: NormAlone) -> Made:
+    """The norm over the values of each vector."""
+    for line in lines_at(evidence, finding.location):
+        call, axis = line.node, line.keyword("axis")
+        if axis is None and isinstance(call, ast.Call) and called(call) in ("l2_normalize", "normalize") and len(call.args) == 2:
+            axis = call.args[1]
+        if axis is not None and whole_number(axis) in (*fact.axes, *(at - len(fact.shape) for at in fact.axes)):
+            yield (
+                f"Normalize over the last axis at {line.at}: axis=-1",
+                [line.edit(axis, "-1")],
+                f"It has the {fact.shape[-1]} values of a vector.",
+            )
+            return

@@ -137,3 +137,23 @@ class PartsCrossed(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.other)), Side(show_shape(self.stacked))
+
+
+class NormAlone(Fact, frozen=True):
+    """What ``operation`` divides by is the norm over an axis of size 1 of ``shape``: each value's own size."""
+
+    operation: Who
+    shape: Shape
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        return tuple(axis for axis, size in enumerate(self.shape) if size == 1 and axis)
+
+    def message(self) -> str:
+        return f"{self.operation.op}{placed(self.operation)} divides {show_shape(self.shape)} by a norm over an axis of size 1: each value by itself."
+
+    def why(self) -> str:
+        return "Only the signs are left, 1 or -1, and no gradient passes. Normalize over the axis with the values of a vector."
+
+    def sides(self) -> Sides:
+        return pair((self.shape[-1],), (1,), names=False)
