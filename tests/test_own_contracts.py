@@ -177,6 +177,60 @@ def data():
     trains(path, finding.fixes[0])
 
 
+def test_rows_of_unknown_rank_for_a_layer_that_reads_their_sizes(tmp_path):
+    path = written(
+        tmp_path,
+        """
+def build():
+    i = keras.Input((5,), dtype="int64")
+    model = keras.Model(i, L.Dense(1)(L.Bidirectional(L.LSTM(2))(L.Embedding(9, 3)(i))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    def rows():
+        for i in range(12):
+            yield np.arange(5) % 9, 0.5
+    return tf.data.Dataset.from_generator(rows, output_types=(tf.int64, tf.float32)).batch(8)
+""",
+        "tf_keras",
+    )
+    finding = first_of(path)
+    assert (finding.rule, finding.fact.paths) == ("unknown-rank", ("x",))
+    trains(path, finding.fixes[0])
+
+
+def test_rows_of_a_graph_that_met_only_part_of_its_matrix(tmp_path):
+    path = written(
+        tmp_path,
+        """
+class Attend(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.mine, self.other = L.Dense(1), L.Dense(1)
+    def call(self, given):
+        x, near = given
+        scores = self.mine(x) + tf.transpose(self.other(x))
+        return tf.matmul(tf.nn.softmax(scores - 9.0 * (1.0 - near)), x)
+    def compute_output_shape(self, shapes):
+        return shapes[0]
+
+def build():
+    x, near = keras.Input((4,)), keras.Input((30,))
+    model = keras.Model([x, near], L.Dense(1)(Attend()([x, near])))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    x = (np.ones((30, 4), "float32"), np.ones((30, 30), "float32"))
+    return tf.data.Dataset.from_tensor_slices((x, np.ones((30, 1), "float32"))).batch(10)
+""",
+    )
+    finding = first_of(path)
+    assert finding.rule == "op-shapes"
+    trains(path, finding.fixes[0])
+
+
 SILENT = {
     "a step that takes its data apart": """
 class Coder(keras.Model):
@@ -238,6 +292,20 @@ def data():
     return np.ones((8, 4), "float32"), np.ones((8, 3), "float32")
 """,
 }
+
+
+SILENT["norms of vectors, and of pictures with one channel"] = """
+def build():
+    i = keras.Input((3, 4))
+    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=-1), output_shape=(3, 4))(i)
+    y = L.Lambda(lambda v: v / tf.sqrt(tf.reduce_sum(tf.square(v), axis=(1, 2), keepdims=True)), output_shape=(3, 4))(i)
+    model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Add()([x, y]))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.ones((8, 3, 4), "float32"), np.ones((8, 1), "float32")
+"""
 
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
