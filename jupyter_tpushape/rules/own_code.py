@@ -121,15 +121,15 @@ PARTS = rule(
     "parts-crossed", "Stacked parts are combined with all parts of another tensor", severity="silent", backend="tensorflow", frameworks=("tf_keras",),
     source="the traced program: a stack before the batch axis, broadcast against as many values on the last axis",
     fails=_MIXED % "tf.stack([a, b])", passes=_MIXED % "tf.concat([a, b], axis=-1)",
-    doc="""Reported for an element-wise operation inside custom code between a stack with its parts before the batch axis and one value per sample,
-(parts, batch, 1), and a tensor with as many values on its last axis, (batch, parts).""",
+    doc="""A stack with its parts before the batch axis is (parts, batch, 1), and a tensor with as many values on its last axis is (batch, parts).
+Reported for an element-wise operation between the two.""",
 )  # fmt: skip
 _STACKS = ("Pack", "Stack", "stack")
 
 
 @check(order=42, backend="tensorflow")
 def parts_crossed(evidence: Evidence) -> Iterator[Finding]:
-    """A stack in front of the batch that meets as many values behind it."""
+    """A stack before the batch that is broadcast against as many values on the last axis."""
     for node in evidence.flow.nodes if evidence.failure is None else ():
         edges = evidence.flow.into(node.id) if node.op in PAIRING and node.kind == "op" else []
         if len(edges) != 2:
