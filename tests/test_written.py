@@ -10,6 +10,7 @@ from written_apart import APART
 from written_arrays import ARRAYS
 from written_blocks import BLOCKS
 from written_calls import CALLS
+from written_contracts import CONTRACTS
 from written_counted import COUNTED
 from written_created import CREATED
 from written_data import DATA
@@ -78,6 +79,7 @@ PROGRAMS = {
     **TRAINED,
     **STRANGERS,
     **COUNTED,
+    **CONTRACTS,
 }
 
 

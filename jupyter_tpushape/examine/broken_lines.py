@@ -228,6 +228,24 @@ def _counted(file: str, line: int) -> int:
     """A line as it is counted in locations."""
     where = location((file, line), text=False)
     return where.line if where is not None else line
+def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
+    """Two parameters of a class's ``__init__`` that are kept under each other's name, the class, and the line of the first."""
+    for base in cls.__mro__:
+        code = getattr(base.__dict__.get("__init__"), "__code__", None)
+        if code is None or not is_user_file(code.co_filename):
+            continue
+        scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+        parameters, kept = {*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}, {}
+        for node in ast.walk(scope) if scope is not None else ():
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if ast.unparse(target.value) == code.co_varnames[0] and {target.attr, node.value.id} <= parameters:
+                kept[target.attr] = (node.value.id, node.lineno)
+        for name, (given, line) in kept.items():
+            if name != given and kept.get(given, ("",))[0] == name:
+                return name, given, base.__name__, (code.co_filename, line)
+    return None
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:

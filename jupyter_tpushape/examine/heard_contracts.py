@@ -26,6 +26,13 @@ class HeardRefusedDtype(Heard, frozen=True):
     allowed: tuple[str, ...]
 
 
+class HeardConversion(Heard, frozen=True):
+    """A tensor of the dtype ``given`` was to be used as one of ``wanted``."""
+
+    wanted: str
+    given: str
+
+
 class HeardNoPair(Heard, frozen=True):
     """A tensor was to be taken apart as if it were a pair."""
 
@@ -134,7 +141,9 @@ class HeardKept(Heard, frozen=True):
 
 
 class HeardUndefined(Heard, frozen=True):
-    """A weight was to be made with an axis of unknown size."""
+    """A weight was to be made with an axis of unknown size, in this ``shape``."""
+
+    shape: Shape
 
 
 class HeardStateCount(Heard, frozen=True):
@@ -166,6 +175,8 @@ _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was ex
 _LAX = re.compile(r"(?:lax\.)?(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
 # A Python number beside a tensor.
 _NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
+_UNDEFINED = re.compile(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)")
+_CONVERTED = re.compile(r"Tensor conversion requested dtype (\w+) for Tensor with dtype (\w+)")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
 
 
@@ -228,8 +239,12 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardKept(sizes_of(kept[2]), sizes_of(kept[1]))
     if loop:
         yield HeardLoopState(sizes_of(loop[1]), sizes_of(loop[2]))
-    if "Shapes used to initialize variables must be fully-defined" in text:
-        yield HeardUndefined()
+    converted = _CONVERTED.search(text)
+    if converted:
+        yield HeardConversion(converted[1], converted[2])
+    undefined = _UNDEFINED.search(text)
+    if undefined:
+        yield HeardUndefined(sizes_of(undefined[1]))
     counted = _CARRIED.search(text) or _LEAVES.search(text)
     if counted:
         yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)

@@ -45,6 +45,7 @@ from .breaks import (
 )
 from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import (
+    crossed_names,
     first_row,
     last_call,
     paired,
@@ -344,6 +345,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         return facts
     compiled = adapter.compiled(model)
     facts["compiled"], facts["model_class"] = compiled, type(model).__name__
+    crossed = crossed_names(type(model))
+    facts["crossed_names"] = (*crossed[:3], location(crossed[3])) if crossed is not None else None
     facts["listed"] = adapter.listed_losses(model) if compiled else None
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
@@ -354,6 +357,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["taped"] = taped_lines(type(model).train_step)
         weighted = [layer.name for layer in model.layers if layer.trainable_weights]
         facts["parts"] = weighted if len(weighted) > 1 else []
+        code = getattr(type(model).train_step, "__code__", None)
+        facts["step_data"] = code.co_varnames[1] if code is not None and code.co_argcount == 2 else ""
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["dropped"], facts["unread"] = seen.recorder.dropped, seen.recorder.unread
         facts["tracked"] = tracked(seen.recorder)

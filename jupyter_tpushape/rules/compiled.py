@@ -64,7 +64,7 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
         # Outputs whose loss is None need no labels and no weights.
         if what in ("labels", "weights") and told.loss.none and given.count == (told.loss.count or 0) - told.loss.none:
             continue
-        fact = _apart(what, given, told.outputs, len(evidence.outputs))  # type: ignore[arg-type]
+        fact = _apart(what, given, told.outputs, len(evidence.outputs), bool(told.keyed))  # type: ignore[arg-type]
         if fact is not None:
             return fact
     sorted_apart = _losses_apart(told)
@@ -73,6 +73,9 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
     apart = _weights_apart(told)
     if apart is not None and apart.kind in ("missing", "number"):
         return apart
+    unknown = tuple(name for name in told.loss.names or () if name not in told.outputs)
+    if unknown and len(told.outputs) == 1 and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
+        return UnknownOutputs("loss", unknown, told.outputs)
     if told.loss.names and told.outputs and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
         return OutputsWithoutLoss(told.loss.names, told.outputs)
     return None
@@ -169,8 +172,9 @@ def _lenient(evidence: Evidence) -> bool:
     return evidence.framework == "tf_keras" and not evidence.where and "step" not in evidence.facts and not own
 
 
-def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fact | None:
-    if given.names is not None and count > 1:
+def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int, keyed: bool) -> Fact | None:
+    """``keyed``: the model returns a dict, so that the names count even where it has one output."""
+    if given.names is not None and (count > 1 or keyed):
         if not outputs:
             return NamelessOutputs(what, given.names, count)
         unknown = tuple(name for name in given.names if name not in outputs)

@@ -60,6 +60,7 @@ from .handed_over import handed_over
 from .logical import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
+from .own_code import data_whole, weight_of_batch
 from .ragged import not_dense
 from .registry import rule
 from .shapeless import no_rank
@@ -411,6 +412,7 @@ def _line(at: Break) -> Explained:
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), lambda at: not_written(at.evidence, at.node), lambda at: misled(at.evidence), lambda at: metric_state(at.evidence, at.node), lambda at: handed_over(at.evidence, at.node),
     lambda at: loss_called(at.evidence, at.node),
+    lambda at: weight_of_batch(at.evidence, at.node, at.shape), lambda at: data_whole(at.evidence, at.node),
     lambda at: no_number(at.evidence, at.node),
     lambda at: not_dense(at.evidence, at.node), lambda at: mask_apart(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell,

@@ -12,12 +12,21 @@ from .words import PAIRING
 
 def crossed_before(evidence: Evidence, node: Node) -> Finding | None:
     """The samples were paired before: by a broadcast, or by a lookup."""
+    if _whole(evidence):
+        return None  # pairs of rows are meant where another tensor has a number for each row of the data
     # What an operation was given carries the batch on two axes.
     twice = any(len(one.grows or ()) == 2 for one in evidence.given) or _open_twice(evidence)
     crossed = (paired_before(evidence, node) or looked_up_before(evidence, node)) if node.kind == "layer" or twice else None
     if crossed is None:
         return None
     return Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
+
+
+def _whole(evidence: Evidence) -> bool:
+    """Whether the pairs of a batch's rows met what has as many numbers a row as the data has rows."""
+    rows, batch = getattr(evidence.sample, "rows", None), getattr(evidence.sample, "batch", None)
+    lasts = sorted((one.spec.shape or (0,))[-1] or 0 for one in evidence.given)
+    return bool(rows and batch and rows != batch and lasts == sorted((rows, batch)))
 
 
 def _open_twice(evidence: Evidence) -> bool:

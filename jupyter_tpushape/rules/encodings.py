@@ -9,6 +9,7 @@ from ..flow import Finding, KeyPath, Node, Severity, Shape, Who
 from ..sources.stats import stats_at
 from .facts.calls import CodedIds, CodedRows
 from .facts.held import EmptyLookup
+from .facts.own_code import EmbeddedTwice
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -63,6 +64,12 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
         if rows is not None:
             severity: Severity = "error" if node.status == "not-reached" else "silent"
             yield Finding.of(CODED.id, severity, CodedRows(Who.of(node), *rows), (node.id,), location=node.called or node.location)
+        first = embedded_before(evidence, node)
+        if first is not None:
+            source, shape, between = first
+            told: Severity = "error" if evidence.failure is not None else "silent"
+            twice = EmbeddedTwice(Who.of(node), Who.of(source), shape, between)
+            yield Finding.of(CODED.id, told, twice, (source.id, node.id), location=source.called or source.location)
         if coder is not None:
             fact = CodedIds(Who.of(node), Who.of(coder), _mode(coder))
             yield Finding.of(CODED.id, "silent", fact, (coder.id, node.id), location=coder.location)
@@ -79,7 +86,7 @@ def lookup_empty(evidence: Evidence) -> Iterator[Finding]:
 def behind_code(evidence: Evidence, node: Node) -> bool:
     """Whether a layer works on the output of an embedding of such an encoding."""
     above = [item for item in [node, *ancestors(evidence, node.id)] if item.op == "Embedding"]
-    return any(_coder(evidence, item) is not None or coded_rows(evidence, item) is not None for item in above)
+    return any(any(found(evidence, item) is not None for found in (_coder, coded_rows, embedded_before)) for item in above)
 
 
 def coded_rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | None:
@@ -97,6 +104,19 @@ def coded_rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | N
             seen = stats_at(evidence.sample.sampled, path)
             if seen is not None and (seen.one_hot or (marked and seen.binary)):
                 return path, spec.shape
+    return None
+
+
+def embedded_before(evidence: Evidence, node: Node) -> tuple[Node, Shape, tuple[str, ...]] | None:
+    """The embedding whose vectors another one reads as ids, their shape, and the layers between the two."""
+    edges = evidence.flow.into(node.id)[:1] if node.op == "Embedding" else []
+    between: list[str] = []
+    while edges:
+        source, shape = evidence.flow.node(edges[0].source), edges[0].spec.shape
+        if source.op == "Embedding":
+            return (source, shape, tuple(between)) if shape and edges[0].spec.dtype.startswith("float") else None
+        between += [source.name] if source.kind == "layer" else []
+        edges = evidence.flow.into(source.id)[:1] if source.op in (*_LIGHT, "SpatialDropout1D") else []
     return None
 
 

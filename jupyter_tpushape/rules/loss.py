@@ -59,7 +59,7 @@ from .facts.loss import (
     WrongWeights,
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
-from .facts.mixing import BatchLost
+from .facts.mixing import BatchLost, EveryPair
 from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
@@ -82,16 +82,18 @@ from .loss_rules import (
 )
 from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
+from .own_code import labels_refused
 from .reasons import reason
 from .registry import check
 from .restored import RESTORED, labels_not_inputs
 from .shapeless import shape_lost
 from .spelled import misspelled
+from .shapeless import label_rank, shape_lost
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
-from .words import blamed
+from .words import PAIRING, blamed
 from .zipped import zipped_apart
 
 
@@ -166,11 +168,17 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     total = vector_total(evidence, node)
     if total is not None:
         return total
+    refused = labels_refused(evidence, node, loss)
+    if refused is not None:
+        return "dtype-mix", refused, ()
     dtypes, number = dtypes_in_loss(evidence, node, loss), no_number(evidence, node)
     if number is not None:
         return *number, ()
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
+    unranked = label_rank(evidence, node, labels)
+    if unranked is not None:
+        return "unknown-rank", unranked, ()
     lost = shape_lost(evidence, node, loss)
     if lost is not None:
         return METRIC.id if loss.kind == "metric" else CUSTOM.id, lost, ()
@@ -354,7 +362,15 @@ def _pairs(
         index = lookup_of_all(evidence, node) if node.op.startswith(LOOKUPS) and len(edges) == 2 else None
         if index is not None:
             return "batch-broadcast", index, (node.id, loss.id)
+        shapes = list(dict.fromkeys(edge.spec.shape or () for edge in edges))
+        if node.kind == "op" and len(shapes) == 2 and len(edges) > 2 and node.op in PAIRING and p not in shapes and min(map(len, shapes)):
+            one, other = shapes
+            if one[0] == other[0] == p[0] and len(one) != len(other):
+                return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
+            one, other = (edge.spec.shape or () for edge in edges)
+            if node.op in PAIRING and one[0] == other[0] and len(one) != len(other):
+                return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
             return BROADCAST, PairsPredicted(loss.name, p, y, Who.of(node), silent=False), (node.id, loss.id)
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardNoRank
-from ..flow import Fact, Node, Who
+from ..flow import Edge, Fact, Node, Who
 from ..flow.paths import show
 from .facts.contracts import NoRank, ShapeLost
 from .facts.opened import RankUnknown
@@ -36,13 +36,23 @@ def no_rank(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if lost is not None:
         return "layer-raises", lost
     if hear(node.failure, HeardNoRank) is None:
-        return None
+        # A layer that asks a shape for its sizes has other words for it.
+        given = [edge.spec.shape for edge in evidence.flow.into(node.id)]
+        return ("unknown-rank", NoRank(paths, Who.of(node))) if paths and node.kind == "layer" and None in given else None
     squeezed = _squeezed(evidence, node)
     if squeezed is not None:
         return "rows-unknown", squeezed
     if not paths:
         return None
     return "unknown-rank", NoRank(paths, Who.of(node) if node.kind == "layer" else None)
+
+
+def label_rank(evidence: Evidence, node: Node, labels: Edge | None) -> NoRank | None:
+    """Labels or weights of unknown rank, where a loss or metric asks for it."""
+    if labels is None or labels.spec.shape is not None or hear(node.failure, HeardNoRank) is None:
+        return None
+    paths = tuple(show(path) for path, spec in (*evidence.y, *evidence.weight) if spec.shape is None)
+    return NoRank(paths, None) if paths else None
 
 
 def _squeezed(evidence: Evidence, node: Node) -> RankUnknown | None:

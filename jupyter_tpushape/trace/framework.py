@@ -409,7 +409,9 @@ class Framework(ABC):
     def metric_name(self, metric: Any) -> str:
         """The metric function's name where one is wrapped, the class's name otherwise."""
         fn = getattr(metric, "_fn", None)
-        return str(getattr(fn, "__name__", "") or type(metric).__name__)
+        name = str(getattr(fn, "__name__", "") or type(metric).__name__)
+        # A class of the framework's own may wrap a lambda.
+        return type(metric).__name__ if name == "<lambda>" and self.builtin_metric(metric) else name
 
     def metric_config(self, metric: Any) -> dict[str, Any]:
         """The arguments of a metric's function that are numbers, such as a threshold."""

@@ -128,6 +128,7 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
     """A shape for what a Python function gave, as it was seen: for inputs, labels and weights alike."""
     sample = evidence.sample
     shapes: dict[KeyPath, Shape] = {}
+    rows: dict[KeyPath, Shape] = {}
     batches = set(getattr(sample, "batch_sizes", ()))
     for index, role in enumerate(("x", "y", "weight")) if sample is not None and sample.sampled else ():
         drawn = dict(flatten(sample.sampled[0][index], role))
@@ -137,6 +138,10 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
                 continue
             size = leaf.concrete[0] if leaf.concrete else seen.shape[0]
             shapes[path] = (size if len(batches) == 1 else None, *seen.shape[1:])
+            rows[path] = (None, *seen.shape[1:])
+    # The last batch, which was not seen, may be smaller.
+    if shapes != rows:
+        yield from shapes_set(rows, "These are the sizes in the first batch, for a batch of any size.")
     yield from shapes_set(shapes, "This is the shape of the first batch; any other shape raises an error.")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape
 from ...flow.paths import flatten
@@ -10,7 +13,7 @@ from ...rules.opened import same_sizes
 from ...rules.words import listed
 from ..edits import UnwrapLayer
 from .edits import Made, configure, of, shapes_set
-from .line import calls_at
+from .line import Line, calls_at
 
 # What works on the last axis alone gives each step the same as it gives to all of them.
 _BY_STEP = frozenset(
@@ -49,8 +52,16 @@ def declared_sizes(evidence: Evidence, finding: Finding) -> Made:
 @of(RankUnknown)
 def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Made:
     """The axes of size 1 that a squeeze takes out, named."""
+    alike = list(_squeezes(evidence))
+    if len(alike) > 1:
+        yield (
+            f"Pass axis= to squeeze at {' and '.join(dict.fromkeys(line.at for line, _, _ in alike))}",
+            [line.more(call, f"axis={axis}") for line, call, axis in alike],
+            "The batch axis then stays, whatever its size.",
+        )
+        return
     ones = [axis for axis, size in enumerate(fact.shape) if size == 1]
-    axis = "-1" if ones == [len(fact.shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
+    axis = _written(fact.shape)
     for line, call in calls_at(evidence, fact.line or finding.location, "squeeze"):
         if ones and line.keyword("axis") is None and len(call.args) == 1:
             yield (
@@ -58,3 +69,22 @@ def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Ma
                 [line.more(call, f"axis={axis}")],
                 "The batch axis then stays, whatever its size.",
             )
+
+
+def _written(shape: Shape) -> str:
+    """The axes of size 1, as an argument."""
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    return "-1" if ones == [len(shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
+
+
+def _squeezes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call, str]]:
+    """Every squeeze that takes all axes of size 1 out of a batch: each loses the batch axis where one sample is left."""
+    seen = set()
+    for node in evidence.flow.nodes:
+        shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+        if node.op.lower() != "squeeze" or not shape or 1 not in shape[1:] or node.called is None:
+            continue
+        for line, call in calls_at(evidence, node.called, "squeeze"):
+            if line.keyword("axis") is None and len(call.args) == 1 and (call.lineno, call.col_offset) not in seen:
+                seen.add((call.lineno, call.col_offset))
+                yield line, call, _written((None, *shape[1:]))

@@ -243,17 +243,47 @@ def _turned(node: ast.expr) -> ast.expr | None:
 def unpaired_axis(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """An operand without the axis of size 1 for which each sample met every other one."""
     for line in lines_at(evidence, finding.location):
-        if not isinstance(line.node, ast.BinOp):
+        operands = line.operands()
+        shapes = [edge.spec.shape or () for edge in evidence.flow.into(finding.nodes[0])]
+        shapes = shapes if len(operands) == len(shapes) == 3 else [fact.left, fact.right]
+        if not isinstance(line.node, (ast.BinOp, ast.Call)) or len(operands) != len(shapes):
             continue
-        pair = list(zip(line.operands(), (fact.left, fact.right), strict=True))
-        (_, few), (node, many) = sorted(pair, key=lambda item: len(item[1]))
-        axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and (*many[:axis], *many[axis + 1 :]) == few]
+        pair = sorted(zip(operands, shapes, strict=True), key=lambda item: len(item[1]))
+        if len(pair) > 2 and len(pair[1][1]) == len(pair[2][1]):
+            continue  # two of them have the axis
+        (_, few), (node, many) = pair[0], pair[-1]
+        axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and fits_without(many, axis, few)]
+        if len({(*many[:axis], *many[axis + 1 :]) for axis in axes}) == 1:
+            axes = axes[:1]  # one is as good as another
+        made = _made_once(line, node) if len(axes) == 1 else None
+        if made is not None:
+            yield (
+                f"Squeeze axis {axes[0]} of {short(node)} where line {made.lineno} makes it",
+                [line.apply(made, "squeeze", axes[0])],
+                "Each sample is then combined with its own value, wherever the function reads it.",
+            )
         if len(axes) == 1:
             yield (
                 f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
                 [line.apply(node, "squeeze", axes[0])],
                 "Each sample is then combined with its own value.",
             )
+
+
+def fits_without(many: tuple[int | None, ...], axis: int, few: tuple[int | None, ...]) -> bool:
+    """Whether a tensor without an axis has the shape of another, but for axes of size 1 of either."""
+    rest = (*many[:axis], *many[axis + 1 :])
+    return len(rest) == len(few) and rest[0] == few[0] and all(a == b or 1 in (a, b) for a, b in zip(rest, few, strict=True))
+
+
+def _made_once(line: Line, node: ast.expr) -> ast.expr | None:
+    """What gave a name its value, if the function gives it one and reads it more than once."""
+    if not isinstance(node, ast.Name):
+        return None
+    uses = [item for item in nodes(line.scope, ast.Name) if item.id == node.id]
+    reads = [item for item in uses if isinstance(item.ctx, ast.Load)]
+    made = [item.value for item in nodes(line.scope, ast.Assign) if [ast.unparse(target) for target in item.targets] == [node.id]]
+    return made[0] if len(made) == 1 == len(uses) - len(reads) and len(reads) > 1 and made[0].lineno < line.raised.line else None
 
 
 @of(EveryPair)

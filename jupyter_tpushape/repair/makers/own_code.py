@@ -1,0 +1,109 @@
+"""Candidates for what code of the program's own takes of the framework: the shape in build, the data of a step, ids that are vectors."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...flow.syntax import called
+from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, NormAlone, PartsCrossed, WeightOfBatch
+from ..edits import RemoveLayer, Statement
+from ..text.source import nodes
+from .edits import Made, of, transform
+from .line import calls_at, lines_at, lines_of, running, span_of, whole_number
+
+
+@of(WeightOfBatch)
+def weight_of_sample(evidence: Evidence, finding: Finding, fact: WeightOfBatch) -> Made:
+    """A weight with the axes behind the batch."""
+    for line in lines_of(evidence)[:1]:
+        for call in [item for item in line.around(ast.Call) if called(item) == "add_weight"]:
+            given = next((word.value for word in call.keywords if word.arg == "shape"), call.args[0] if call.args else None)
+            if isinstance(given, (ast.Name, ast.Attribute)):
+                yield (
+                    f"Leave out the batch axis: shape={ast.unparse(given)}[1:] at line {given.lineno}",
+                    [line.edit(given, f"{ast.unparse(given)}[1:]")],
+                    "All samples then share the weight.",
+                )
+
+
+@of(DataWhole)
+def unpacked_data(evidence: Evidence, finding: Finding, fact: DataWhole) -> Made:
+    """The inputs alone under the name of the data, before the step reads it."""
+    for line in running(evidence):
+        step = line.scope
+        if isinstance(step, ast.FunctionDef) and step.name == "train_step" and step.args.args[-1].arg == fact.name:
+            body = step.body[1:] if ast.get_docstring(step) is not None else step.body
+            text = f"{fact.name} = {fact.name}[0]"
+            yield (
+                f"Take the inputs out of {fact.name} at the beginning of train_step: {text}",
+                [Statement("model", line.raised.file, span_of(body[0]), text)],
+                f"fit passes ({', '.join(fact.parts)}).",
+            )
+
+
+@of(EmbeddedTwice)
+def embedded_once(evidence: Evidence, finding: Finding, fact: EmbeddedTwice) -> Made:
+    """The second embedding on the ids themselves."""
+    yield (
+        f"Remove {' and '.join((fact.first.name, *reversed(fact.between)))}: {fact.layer.name} embeds the ids itself",
+        [RemoveLayer(name) for name in (fact.first.name, *reversed(fact.between))],
+        "An embedding reads ids.",
+    )
+
+
+@of(NamesCrossed)
+def own_names(evidence: Evidence, finding: Finding, fact: NamesCrossed) -> Made:
+    """Each parameter under its own name."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        pairs = {(f"self.{name}", given): name for name, given in ((fact.one, fact.other), (fact.other, fact.one))}
+        kept = [
+            (item.value, pairs[ast.unparse(item.targets[0]), ast.unparse(item.value)])
+            for item in nodes(line.scope, ast.Assign)
+            if (ast.unparse(item.targets[0]), ast.unparse(item.value)) in pairs
+        ]
+        if len(kept) == 2:
+            yield (
+                f"Store {fact.one} as self.{fact.one} and {fact.other} as self.{fact.other}",
+                [line.edit(value, name) for value, name in kept],
+                "Each parameter then has its own name.",
+            )
+
+
+@of(LabelsRefused)
+def labels_cast(evidence: Evidence, finding: Finding, fact: LabelsRefused) -> Made:
+    """The labels in the dtype that the metric computes in."""
+    edits = [transform(path, "cast", dtype=fact.wanted) for path, spec in evidence.y if spec.dtype == fact.given]
+    if edits and fact.wanted.startswith("float"):
+        yield f"Cast the labels from {fact.given} to {fact.wanted}", edits, "Their values stay the same."
+
+
+@of(PartsCrossed)
+def parts_joined(evidence: Evidence, finding: Finding, fact: PartsCrossed) -> Made:
+    """The parts joined along the last axis, as those of the other tensor are."""
+    for line, call in calls_at(evidence, evidence.flow.node(finding.nodes[0]).called, "stack"):
+        if len(call.args) == 1 and not call.keywords and isinstance(call.func, ast.Attribute):
+            owner = ast.unparse(call.func.value)
+            joined = "concatenate" if owner in ("ops", "keras.ops", "np", "jnp") else "concat"
+            yield (
+                f"Join the parts along the last axis at {line.at}: {joined}(..., axis=-1)",
+                [line.edit(call, f"{owner}.{joined}({ast.unparse(call.args[0])}, axis=-1)")],
+                "Each part is then combined with its own.",
+            )
+
+
+@of(NormAlone)
+def norm_of_vectors(evidence: Evidence, finding: Finding, fact: NormAlone) -> Made:
+    """The norm over the values of each vector."""
+    for line in lines_at(evidence, finding.location):
+        call, axis = line.node, line.keyword("axis")
+        if axis is None and isinstance(call, ast.Call) and called(call) in ("l2_normalize", "normalize") and len(call.args) == 2:
+            axis = call.args[1]
+        if axis is not None and whole_number(axis) in (*fact.axes, *(at - len(fact.shape) for at in fact.axes)):
+            yield (
+                f"Normalize over the last axis at {line.at}: axis=-1",
+                [line.edit(axis, "-1")],
+                f"It has the {fact.shape[-1]} values of a vector.",
+            )
+            return
