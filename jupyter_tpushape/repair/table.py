@@ -766,6 +766,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         paired.summed_inside,
         each_sample.summed_each,
         each_sample.distance_of_each,
+        each_sample.product_of_each,
         paired.turned_second,
         paired.inner_axis,
     ),

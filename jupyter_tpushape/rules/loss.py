@@ -59,7 +59,7 @@ from .facts.loss import (
     WrongWeights,
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
-from .facts.mixing import BatchLost
+from .facts.mixing import BatchLost, EveryPair
 from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
@@ -80,7 +80,7 @@ from .loss_rules import (
     UNITS,
     WEIGHTS,
 )
-from .mixing import LOOKUPS, lookup_of_all
+from .mixing import LOOKUPS, PAIRING, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
@@ -353,6 +353,9 @@ def _pairs(
         index = lookup_of_all(evidence, node) if node.op.startswith(LOOKUPS) and len(edges) == 2 else None
         if index is not None:
             return "batch-broadcast", index, (node.id, loss.id)
+        shapes = [edge.spec.shape or () for edge in edges]
+        if node.op in PAIRING and len(shapes) == 2 and all(shapes) and len(shapes[0]) != len(shapes[1]):
+            return "batch-broadcast", EveryPair(Who.of(node), shapes[0], shapes[1]), (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
             return BROADCAST, PairsPredicted(loss.name, p, y, Who.of(node), silent=False), (node.id, loss.id)
     return None
