@@ -80,7 +80,7 @@ from .loss_rules import (
     UNITS,
     WEIGHTS,
 )
-from .mixing import LOOKUPS, PAIRING, lookup_of_all
+from .mixing import LOOKUPS, lookup_of_all
 from .moved import rows_behind
 from .reasons import reason
 from .registry import check
@@ -90,7 +90,7 @@ from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
-from .words import blamed
+from .words import PAIRING, blamed
 from .zipped import zipped_apart
 
 
