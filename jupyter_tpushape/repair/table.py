@@ -719,6 +719,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "normalized-over-batch": (operations.features_axis,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        operand_axes.squeezed_of_one,
         sizes_missing.one_feature,
         trackers.own_metrics,
         calls.without_wrapper,
@@ -883,6 +884,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     joined_axes.axis_that_differs,
     counted.other_axis,
     operand_axes.samples_kept,
+    operand_axes.squeezed_of_one,
     operand_axes.axes,
     operands.weighted,
     numbers.counted_to,
