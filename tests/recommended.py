@@ -11,13 +11,18 @@ from keras import layers, ops
 """
 
 
-def problems(tmp_path, code):
-    """The serious findings of a program in a file."""
+def findings(tmp_path, code):
+    """What is found in a program in a file."""
     path = tmp_path / "program.py"
     path.write_text(HEAD + code, encoding="utf-8")
     scope = {"__name__": "program", "__file__": str(path)}
     exec(compile(HEAD + code, str(path), "exec"), scope)
-    return [finding for finding in tpushape.trace(scope["build"], scope["data"], tpu=None).findings if finding.serious]
+    return tpushape.trace(scope["build"], scope["data"], tpu=None).findings
+
+
+def problems(tmp_path, code):
+    """The serious ones."""
+    return [finding for finding in findings(tmp_path, code) if finding.serious]
 
 
 RECOMMENDER = """
@@ -130,3 +135,32 @@ def build():
 def data():
     return np.zeros((6, 4, 36, 36), "float32"), np.zeros((6, 2), "float32")
 """
+ENDPOINT = """
+class Endpoint(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.loss_fn = keras.losses.BinaryCrossentropy(from_logits=True)
+    def call(self, logits, targets=None, sample_weight=None):
+        self.add_loss(self.loss_fn({order}, sample_weight))
+        return ops.sigmoid(logits)
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense, self.endpoint = layers.Dense(1), Endpoint()
+    def call(self, inputs):
+        return self.endpoint(self.dense(inputs["inputs"]), targets=inputs["{key}"], sample_weight=inputs["sample_weight"])
+
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+
+def data():
+    rows = np.ones((16, 1), "float32")
+    return ({{"inputs": np.ones((16, 4), "float32"), "targets": rows, "sample_weight": rows}},)
+"""
+
+
+def endpoint(order: str = "targets, logits", key: str = "targets") -> str:
+    return ENDPOINT.format(order=order, key=key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from recommended import CODEBOOK, FRAMES, MASKS, MEANT, OF_ALL, PAIRS, SQUEEZED, problems, recommender
+from recommended import CODEBOOK, FRAMES, MASKS, MEANT, OF_ALL, PAIRS, SQUEEZED, endpoint, findings, problems, recommender
 
 
 @pytest.mark.parametrize("score", OF_ALL)
@@ -79,3 +79,25 @@ def test_pictures_with_their_channels_first_are_not_padded_until_the_window_fits
     assert not any('padding="same"' in fix.patch for fix in finding.fixes)
     assert any("layers.Permute((2, 3, 1))" in fix.patch and fix.verified for fix in finding.fixes)
     assert not problems(tmp_path, FRAMES.format(first="layers.Permute((2, 3, 1)), "))
+
+
+def test_a_loss_in_a_layer_gets_its_arguments_in_order(tmp_path):
+    (finding,) = problems(tmp_path, endpoint("logits, targets"))
+    assert finding.rule == "loss-arguments"
+    assert "self.loss_fn(targets, logits, sample_weight)" in finding.fixes[0].patch
+    assert not problems(tmp_path, endpoint())
+
+
+@pytest.mark.parametrize(("key", "fixes"), [("target", 1), ("labels", 0)])
+def test_a_key_that_the_data_lacks_is_named_beside_those_that_it_has(tmp_path, key, fixes):
+    (finding,) = problems(tmp_path, endpoint(key=key))
+    assert (finding.fact.key, set(finding.fact.keys)) == (key, {"inputs", "targets", "sample_weight"})
+    verified = [fix for fix in finding.fixes if fix.verified]
+    assert len(verified) == fixes
+    assert all('targets=inputs["targets"]' in fix.patch for fix in verified)
+
+
+@pytest.mark.parametrize(("axes", "noted"), [("from_logits=True", False), ("", True)])
+def test_a_product_without_an_activation_is_no_probability(tmp_path, axes, noted):
+    text = PAIRS.format(axes=1, one="layers.Flatten()(one)", other="layers.Flatten()(other)").replace("from_logits=True", axes)
+    assert ("logits-missing" in {finding.rule for finding in findings(tmp_path, text)}) == noted

@@ -720,6 +720,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         operand_axes.squeezed_of_one,
+        unread_names.key_like_it,
         sizes_missing.one_feature,
         trackers.own_metrics,
         calls.without_wrapper,
