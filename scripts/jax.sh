@@ -22,7 +22,7 @@ tests() {
   mkdir -p out/jax-tests
   rm -rf out/jax-tests/*
   cp -r tests/on_jax/. out/jax-tests/
-  cp -r examples/decoder_lora_jax.py examples/quickstart_jax.ipynb tests/strangers.py tests/settled.py tests/agreement tests/mutants tests/nested_programs.py tests/computed_programs.py out/jax-tests/
+  cp -r examples/decoder_lora_jax.py examples/quickstart_jax.ipynb tests/strangers.py tests/settled.py tests/agreement tests/mutants tests/nested_programs.py tests/computed_programs.py tests/recommended.py tests/test_recommended.py out/jax-tests/
   cd out/jax-tests
   # What runs once is not worth what LLVM takes to optimize it.
   export XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

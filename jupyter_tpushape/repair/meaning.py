@@ -108,7 +108,8 @@ def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
         head, width, most = had.get(after.flow.node(predictions.source).name), predictions.spec.shape[-1], int(stats.maximum)
         wide = [edge.spec.shape[-1] or 0 for edge in before.flow.out_of(head.id) if edge.spec.shape] if head is not None else []
         rows = labels is not None and len(labels.spec.shape or ()) == len(predictions.spec.shape) - 1
-        if head is not None and rows and width is not None and width <= most < max(wide, default=0):
+        two = kind_of(loss) == "binary" and most == 1  # one value tells two classes apart
+        if head is not None and rows and width is not None and width <= most < max(wide, default=0) and not two:
             yield f"May {head.name} leave classes out? It then has {width} values, but the labels go up to {most}."
 
 

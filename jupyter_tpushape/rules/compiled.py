@@ -61,6 +61,9 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
     for what, given in (("loss", told.loss), ("labels", labels), ("metrics", told.metrics), ("weights", weights)):
         if what == "metrics" and evidence.where != "metric":
             continue
+        # Which labels meet which outputs in a loss of the program's own is for its code to say.
+        if what in ("labels", "weights") and "compute_loss" in evidence.facts.get("overrides", ()):
+            continue
         # Outputs whose loss is None need no labels and no weights.
         if what in ("labels", "weights") and told.loss.none and given.count == (told.loss.count or 0) - told.loss.none:
             continue

@@ -12,6 +12,8 @@ from .mixing import SUMMED, carried, of_a_loss
 from .registry import check
 
 _SCALES = frozenset({"RealDiv", "Mul", "DivNoNan"})
+_ADDS = frozenset({"AddV2", "Sub"})
+_PRODUCTS = frozenset({"MatMul", "Einsum", "Tensordot", "Dot", "Vdot"})
 
 
 @check(order=41)
@@ -25,11 +27,14 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
         if node.kind != "op" or place in told or of_a_loss(evidence, node):
             continue
         made = next(iter(evidence.flow.out_of(node.id)), None)
-        if made is None or not (_sums(evidence, node, made) or _multiplies(evidence, node, made)):
+        if made is None:
             continue
-        reader = node if carried(evidence, made) else _met(evidence, node)
+        single = _one_number(evidence, node, made)
+        if not (single or _sums(evidence, node, made) or _multiplies(evidence, node, made)):
+            continue
+        reader = node if carried(evidence, made) else _met(evidence, node, single)
         if reader is not None and not meant(evidence, reader):
-            given = evidence.flow.into(node.id)[0]
+            given = _as_rows(evidence, evidence.flow.into(node.id)[0])
             told.add(place)
             fact = SamplesReturn(Who.of(node), given.spec.shape or (), Who.of(reader))
             yield Finding.of(SUMMED.id, "silent", fact, (node.id, reader.id), (given.id,), node.called)
@@ -50,18 +55,38 @@ def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
     return None not in axes and all(axes[:2]) and len(axes[0] or ()) + len(axes[1] or ()) - len(axes[2] or ()) == 2
 
 
-def _met(evidence: Evidence, node: Node) -> Node | None:
-    """The operation that combines the result with each sample; none if it is divided by a number before, as a mean is."""
+def _one_number(evidence: Evidence, node: Node, made: Edge) -> bool:
+    """Whether a product of two different tensors of the samples is one number for all of them: it sums over the batch and over all else."""
+    edges = evidence.flow.into(node.id)
+    if node.op not in _PRODUCTS or len(edges) != 2 or elements(made.spec.shape) != 1:
+        return False
+    rows = [_as_rows(evidence, edge) for edge in edges]
+    return rows[0].id != rows[1].id and carried(evidence, made) == {} and all(carried(evidence, edge) for edge in edges)
+
+
+def _as_rows(evidence: Evidence, edge: Edge) -> Edge:
+    """A tensor as it was before it was reshaped for a product."""
+    node = evidence.flow.node(edge.source)
+    before = evidence.flow.into(node.id)
+    return before[0] if node.kind == "op" and node.op == "Reshape" and before else edge
+
+
+def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
+    """The operation that combines the result with each sample; none if it is divided by a number before, as a mean is.
+
+    ``single``: of one number too, where it is added to each sample.
+    """
     pending, seen = [node.id], {node.id}
     while pending:
         for edge in evidence.flow.out_of(pending.pop()):
             reader = evidence.flow.node(edge.target)
             others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
             after = next(iter(evidence.flow.out_of(reader.id)), None)
-            if reader.kind != "op" or after is None or reader.id in seen or (reader.op in _SCALES and not others):
+            if reader.kind != "op" or after is None or reader.id in seen or (reader.op in _SCALES and (single or not others)):
                 continue
             # A branch that the whole batch takes, or one number of it: statistics, if unusual ones.
-            if edge.spec.dtype == "bool" or elements(edge.spec.shape) == 1:
+            alone = elements(edge.spec.shape) == 1
+            if edge.spec.dtype == "bool" or (alone and (not single or (reader.op not in _ADDS and others))):
                 continue
             if any(0 in (other or {}) for other in others):
                 if 0 in (carried(evidence, after) or {}):

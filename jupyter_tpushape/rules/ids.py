@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, KeyPath, Node, Who
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Who
 from ..flow.observed import keeps
 from ..sources.stats import stats_at
 from .compared import fed_whole
-from .facts.ranges import DecimalIds, IdOutOfRange, MadeOutOfRange, WordOutOfRange
+from .facts.ranges import ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, WordOutOfRange
 from .registry import check, rule
 
 ID_RANGE = rule(
@@ -61,8 +62,10 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             if lookup is not None and last >= size:
                 fact = WordOutOfRange(Who.of(node), size, 0, last, lookup.name, nan)
                 yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
-            path = fed_whole(evidence, edge)
-            seen = (stats.get(path) or stats_at(sampled, path)) if path is not None else None
+            path, column = fed_whole(evidence, edge), None
+            if path is None:
+                path, column = _column(evidence, edge)
+            seen = (stats.get(path) if column is None else None) or stats_at(sampled, path, column) if path is not None else None
             if seen is not None and not seen.whole and seen.maximum is not None and seen.minimum is not None and not encodes:
                 beyond = int(seen.maximum) >= size or int(seen.minimum) < 0
                 decimals = DecimalIds(Who.of(node), size, seen.minimum, seen.maximum, path or (), beyond, nan)
@@ -81,6 +84,55 @@ def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:
     """The dtype of integers that cannot hold the id of the last of so many rows."""
     dtype = next((spec.dtype for at, spec in evidence.x if at == path), "")
     return dtype if _LARGEST.get(dtype, size) < size - 1 else ""
+            outside: Fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes, column)
+            if column is not None and path is not None and seen.minimum >= 0:
+                other, fitting = _exchanged(evidence, path, column, size, int(seen.maximum))
+                if other is not None:
+                    outside = ColumnsExchanged(Who.of(node), size, path, column, int(seen.maximum), other, fitting, nan)
+            raises = not encodes or evidence.framework != "keras"
+            yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
+
+
+def _column(evidence: Evidence, edge: Edge) -> tuple[KeyPath | None, int | None]:
+    """The leaf of the data, a table, and the one of its columns whose values come along an edge as they are."""
+    node = evidence.flow.node(edge.source)
+    while node.kind == "op" and keeps(evidence.flow, node) and len(evidence.flow.into(node.id)) == 1:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    before = evidence.flow.into(node.id)[:1]
+    shape = before[0].spec.shape if before else None
+    if node.op not in ("Slice", "StridedSlice") or shape is None or len(shape) != 2 or not shape[1]:
+        return None, None
+    made = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
+    index, begin, end = (node.config.get(key) for key in ("index", "operand1", "operand2"))
+    at = index[1] if isinstance(index, list) and len(index) == 2 and index[0] is None else None
+    if isinstance(begin, list) and isinstance(end, list) and len(begin) == len(end) == 2 and end[1] == begin[1] + 1:
+        at = begin[1]
+    if not isinstance(at, int) or made not in (shape[:1], (*shape[:1], 1)):
+        return None, None
+    return fed_whole(evidence, before[0]), at % shape[1]
+
+
+def looked_up_columns(evidence: Evidence) -> Iterator[tuple[Node, Node, KeyPath, int]]:
+    """Embeddings of single columns of a table: each, the slice that takes the column, the table's leaf and the column."""
+    for node in evidence.flow.nodes:
+        for edge in evidence.flow.into(node.id) if node.op == "Embedding" else ():
+            path, column = _column(evidence, edge)
+            if path is not None and column is not None:
+                yield node, evidence.flow.node(edge.source), path, column
+
+
+def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highest: int) -> tuple[int | None, int]:
+    """Another column of a table whose ids fit a table of ``size`` rows, where the ids of ``column`` fit what looks up that one; and its highest id."""
+    sampled = getattr(evidence.sample, "sampled", None) or []
+    rows: dict[int, list[int]] = {}
+    for node, _, at, other in looked_up_columns(evidence):
+        if at == path and isinstance(node.config.get("input_dim"), int):
+            rows.setdefault(other, []).append(node.config["input_dim"])
+    for other, sizes in rows.items():
+        seen = stats_at(sampled, path, other) if other != column else None
+        if seen is not None and seen.maximum is not None and seen.maximum < size and highest < min(sizes):
+            return other, int(seen.maximum)
+    return None, 0
 
 
 def _lookup(evidence: Evidence, edge: Edge) -> Node | None:

@@ -31,6 +31,7 @@ from .facts.layers import (
 )
 from .facts.layouts import MeshAxes, MeshCount, for_batch
 from .facts.lines import (
+    KeyMissing,
     LineRaised,
     LossOfModel,
     NeverCalled,
@@ -52,6 +53,9 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     unwatched = _no_gradient(raised) if raised is not None else None
     if unwatched is not None:
         return unwatched
+    looked_up = _key_missing(evidence, raised) if raised is not None and node.failure.type == "KeyError" else None
+    if looked_up is not None:
+        return looked_up
     beyond = _size_missing(raised) if raised is not None and node.failure.type == "IndexError" else None
     if beyond is not None:
         return beyond
@@ -91,6 +95,18 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
 
 
 _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+
+
+def _key_missing(evidence: Evidence, raised: Raised) -> KeyMissing | None:
+    """A key that the model's own call looks up in the data, which has others."""
+    keys = tuple(str(path[1]) for path, _ in evidence.x if len(path) == 2 and isinstance(path[1], str))
+    tree = syntax.parsed(raised.text) if raised.function == "call" and not raised.callers and len(keys) == len(evidence.x) else None
+    for node in ast.walk(tree) if tree is not None and keys else ():
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
+            key = node.slice.value
+            if isinstance(key, str) and key not in keys:
+                return KeyMissing(node.value.id, key, keys)
+    return None
 
 
 def _size_missing(raised: Raised) -> SizeMissing | None:

@@ -367,6 +367,9 @@ def _pairs(
             one, other = shapes
             if one[0] == other[0] == p[0] and len(one) != len(other):
                 return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
+        shapes = [edge.spec.shape or () for edge in edges]
+        if node.op in PAIRING and len(shapes) == 2 and all(shapes) and len(shapes[0]) != len(shapes[1]):
+            return "batch-broadcast", EveryPair(Who.of(node), shapes[0], shapes[1]), (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
             one, other = (edge.spec.shape or () for edge in edges)
             if node.op in PAIRING and one[0] == other[0] and len(one) != len(other):

@@ -50,7 +50,8 @@ def loss_order(evidence: Evidence) -> Iterator[Finding]:
     for at, (node, labels, predictions, giver) in enumerate(exchanged):
         if node.called is not None and any(one.called == node.called for one, *_ in exchanged[:at]):
             continue
-        beside = [one for one in losses if one.called == node.called]
+        # A loss whose labels come from no node was called while the layers around it were built.
+        beside = [one for one in losses if one.called == node.called and ends(evidence, one)[0] is not None]
         same = [one for one, *_ in exchanged if one.called == node.called]
         fact = LossOrder(
             node.name, Who.of(giver), labels.spec.shape or (), predictions is None, len(same) if len(same) == len(beside) else 0

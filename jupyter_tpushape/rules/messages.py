@@ -69,7 +69,7 @@ _TODAY: tuple[Known, ...] = (
         "Declare the size in keras.Input, or add a layer before it whose output size is fixed (global pooling instead of Flatten).",
     ),
     known(
-        "window-too-large", r"(?:Negative dimension size caused by subtracting (?P<want>\d+) from (?P<got>\d+)|Computed output size would be (?:zero or )?negative)",
+        "window-too-large", r"(?:Negative dimension size caused by subtracting (?P<want>\d+) from (?P<got>\d+)|Computed output size would be (?:zero or )?negative|resulted in an empty output)",
         "A window (a convolution kernel or a pool) is larger than its input.",
         'Use padding="same", a smaller kernel, or fewer pooling layers before it.',
     ),

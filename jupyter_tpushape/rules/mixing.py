@@ -67,9 +67,9 @@ SUMMED = rule(
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
     doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
 In a loss, the root of squared differences that are summed over the batch is also reported.
-Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. Means and other
-statistics of a batch are not reported, nor are divisions by a sum in a loss: they are often intended. On JAX, a norm over the samples is reported if a product
-then compares every sample with every other.""",
+Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. A single
+number is reported if it is a product of two tensors and is added to each sample. Means and other statistics of a batch are not reported, nor are divisions by a sum in a
+loss: they are often intended. On JAX, a norm over the samples is reported if a product then compares every sample with every other.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(

@@ -41,7 +41,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
-from .reasons_read import multiples, read
+from .reasons_read import dims_dropped, multiples, read
 from .reduced import samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by
 from .words import PAIRING, SLICES, placed
@@ -159,6 +159,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
                 return PickedOverBatch(its.giver.op if its.giver is not None else "", picked[0].spec.shape or ())
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
             return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
+        kept = dims_dropped(evidence, mine, its)
+        if kept is not None:
+            return kept
         if (
             len(shape) == len(fixed) == 1
             and evidence.where not in ("loss", "metric")

@@ -10,7 +10,7 @@ from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
 from ..flow import Node, Shape, Who
 from .facts.reasons import Reason
-from .facts.reasons_read import AxisInFront, CountsSamples, Multiples, StepMore, Unindexed
+from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
 
@@ -23,6 +23,19 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
     return _counts_samples(evidence, one.spec.shape or (), other.spec.shape or ()) or _step_more(
         evidence, one.spec.shape or (), other.spec.shape or ()
     )
+
+
+_REDUCES = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Norm"})
+
+
+def dims_dropped(evidence: Evidence, mine: Given, its: Given) -> DimsDropped | None:
+    """A reduction over the last axis of the samples' rows, without that axis, where the other operand is one row for all of them: ``mine`` carries the batch."""
+    made, row, giver = mine.spec.shape or (), its.spec.shape or (), mine.giver
+    before = evidence.flow.into(giver.id)[:1] if giver is not None and giver.op in _REDUCES else []
+    shape = before[0].spec.shape if before else None
+    if giver is None or not shape or shape[:-1] != made or len(made) != 1 or len(row) != 1:
+        return None
+    return DimsDropped(Who.of(giver), shape, row)
 
 
 def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSamples | None:

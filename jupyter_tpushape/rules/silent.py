@@ -214,7 +214,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                     (predictions.id,),
                     giver.location,
                 )
-            elif not logits and giver.op == "Dense" and not activation:
+            elif not logits and giver.op in ("Dense", "Dot") and not activation:
                 yield Finding.of(
                     PROBABILITIES.id,
                     "note",

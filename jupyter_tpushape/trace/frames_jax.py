@@ -160,10 +160,12 @@ def arguments_of(frame: FrameType, whole: bool = False) -> list[Any]:
 
 
 def operands_of(frame: FrameType | None) -> dict[str, Any]:
-    """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction."""
+    """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction, the index of a slice with ``None`` for a whole axis."""
     values: dict[str, Any] = {}
     for position, value in enumerate(arguments_of(frame, whole=True) if frame is not None else []):
         items = value if isinstance(value, (list, tuple)) else [value]
         if position and 0 < len(items) <= 16 and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
             values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value
+        elif position == 1 and isinstance(value, tuple) and all(item == slice(None) or type(item) is int for item in items):
+            values["index"] = [None if isinstance(item, slice) else item for item in items]
     return values

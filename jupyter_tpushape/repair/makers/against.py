@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Who
 from ...flow.syntax import called
 from ...rules.facts.against import RowsAgainstColumns, VectorTransposed
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons_read import DimsDropped
 from ..edits.expression import IT
 from .edits import Made, of
 from .line import lines_at
@@ -15,10 +17,21 @@ from .line import lines_at
 _REDUCTIONS = ("reduce_", "sum", "mean", "max", "min", "amax", "amin", "prod", "logsumexp")
 
 
+@of(OperationRaised)
+def last_axis_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The last axis of the samples' rows kept with size 1, where one row for all of them is added."""
+    if isinstance(fact.reason, DimsDropped):
+        yield from _kept(evidence, fact.reason.maker)
+
+
 @of(RowsAgainstColumns)
 def axis_kept(evidence: Evidence, finding: Finding, fact: RowsAgainstColumns) -> Made:
     """The reduced axis kept with size 1."""
-    for line in lines_at(evidence, fact.reduced.called)[:1]:
+    yield from _kept(evidence, fact.reduced)
+
+
+def _kept(evidence: Evidence, reduced: Who) -> Made:
+    for line in lines_at(evidence, reduced.called)[:1]:
         for call in line.around(ast.Call):
             if called(call).startswith(_REDUCTIONS) and not any(word.arg in ("keepdims", None) for word in call.keywords):
                 yield (

@@ -10,10 +10,38 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.mixing import EveryPair
+from ...rules.facts.ranges import ColumnsExchanged
+from ...rules.ids import looked_up_columns
+from ..edits import Edit
 from ..edits.statements import Statement
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, span_of
+from .line import Line, lines_at, lines_of, span_of, whole_number
+
+
+@of(ColumnsExchanged)
+def exchanged(evidence: Evidence, finding: Finding, fact: ColumnsExchanged) -> Made:
+    """Each of two columns where the other one is looked up."""
+    swap = {fact.column: fact.other, fact.other: fact.column}
+    edits: dict[tuple[int, int], Edit] = {}
+    for _, taken, path, column in looked_up_columns(evidence):
+        if path != fact.path or column not in swap:
+            continue
+        found = [
+            (line, item.slice.elts[1])
+            for line in lines_at(evidence, taken.called)[:1]
+            for item in line.around(ast.Subscript)
+            if isinstance(item.slice, ast.Tuple) and len(item.slice.elts) == 2 and whole_number(item.slice.elts[1]) == column
+        ]
+        if len(found) != 1:
+            return
+        line, index = found[0]
+        edits[index.lineno, index.col_offset] = line.edit(index, str(swap[column]))
+    yield (
+        f"Swap columns {min(swap)} and {max(swap)} where the model takes them",
+        [*edits.values()],
+        "The ids of each column then have a row where they are looked up.",
+    )
 
 
 @of(EveryPair)

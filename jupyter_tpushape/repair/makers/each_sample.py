@@ -12,9 +12,10 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import RowsLost
 from ...rules.facts.margins import DistanceOverBatch, MarginOfSums
-from ...rules.facts.mixing import EveryPair
+from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
+from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes
 from .edits import Made, of
@@ -46,6 +47,27 @@ def distance_of_each(evidence: Evidence, finding: Finding, fact: DistanceOverBat
         axis = argument(call, "axis", ["x", "axis"])
         if axis is not None and whole_number(axis) == 0:
             yield f"Sum over the last axis at {line.at}: axis=-1", [line.edit(axis, "-1")], "Each sample then has its own distance."
+
+
+@of(SamplesReturn)
+def product_of_each(evidence: Evidence, finding: Finding, fact: SamplesReturn) -> Made:
+    """The product of each sample's own values, in place of one number for all samples."""
+    reader = evidence.flow.node(finding.nodes[-1])
+    ranks = {len(edge.spec.shape or ()) for edge in evidence.flow.into(reader.id)}
+    keep = ", keepdims=True" if max(ranks, default=0) == len(fact.shape) else ""
+    axes = -1 if len(fact.shape) == 2 else tuple(range(1, len(fact.shape)))
+    for line, call in calls_at(evidence, finding.location, "tensordot", "vdot", "einsum"):
+        given = call.args[1:] if called(call) == "einsum" else call.args[:2]
+        if len(given) == 2 and reader.id != finding.nodes[0] and not any(isinstance(one, ast.Starred) for one in given):
+            one, other = (ast.unparse(item) if isinstance(item, _PLAIN) else f"({ast.unparse(item)})" for item in given)
+            yield (
+                f"Use the product of each sample's own rows at {line.at}: sum({one} * {other}, axis={axes})",
+                [line.edit(call, f"{MODULE}.sum({one} * {other}, axis={axes}{keep})", "keras.ops")],
+                "There is then one value per sample.",
+            )
+
+
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 @of(EveryPair)

@@ -316,7 +316,8 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
     if found is None or found[2].kind != "layer" or predictions is None:
         return
     text, config, last = found
-    if last.op == "Dense" and last.config.get("activation") not in _HIDDEN:
+    # Where a product does not sum, that is the fault, and not the end of the model.
+    if getattr(finding.fact, "cause", "") == "product" or (last.op == "Dense" and last.config.get("activation") not in _HIDDEN):
         return
     for kind in filter(None, ("Flatten", pooling(predictions.spec.shape or ()))):
         yield (

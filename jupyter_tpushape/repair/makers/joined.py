@@ -360,9 +360,13 @@ def flat_factors(evidence: Evidence, finding: Finding) -> Made:
         node = next(node for node in evidence.flow.nodes if node.name == product.name)
         givers = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
         names = list(dict.fromkeys(node.name for node in givers))
-        if all(node.kind == "layer" for node in givers):
+        why = "The result is one value per sample."
+        if len(names) < len(givers):  # one layer that is called for both
+            both = [at(node, position, "Flatten") for position in range(len(givers))]
+            yield f"Add Flatten to both inputs of {product.name}, which then multiplies vectors", both, why
+        elif all(one.kind == "layer" for one in givers):
             yield (
                 f"Add Flatten after {' and '.join(names)}: {product.name} then multiplies vectors",
                 [append(name, "Flatten") for name in names],
-                "The result is one value per sample.",
+                why,
             )

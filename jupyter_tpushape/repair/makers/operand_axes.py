@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, Who
+from ...flow import Finding, Shape, Who, show_shape
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import AxisDropped, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, assigned_to, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
+from .line import Line, assigned_to, calls_of, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
 from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
@@ -324,15 +325,13 @@ def samples_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     others = list(range(1, len(reduced.shape)))
     if reduced.node.op.lower().startswith("arg"):
         others.reverse()
+    name = reduced.node.op.lower()
     for line in lines_at(evidence, node.called):
-        call = line.node
-        axis = line.keyword("axis")
-        if (
-            axis is not None
-            and call is not None
-            and called(call).removeprefix("reduce_") == reduced.node.op.lower()
-            and whole_number(axis) == 0
-        ):
+        calls = [call for call in line.around(ast.Call) if called(call) in (name, f"reduce_{name}", f"a{name}")]
+        axes = [argument(call, "axis", ["x", "axis"]) for call in calls]
+        for call, axis in zip(calls, axes, strict=True):
+            if axis is None or whole_number(axis) != 0 or len(calls) != 1:
+                continue
             for other in others:
                 yield (
                     f"Use axis {other} in {short(call)} at {line.at}",
@@ -340,3 +339,18 @@ def samples_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
                     "Axis 0 are the samples.",
                 )
             return
+
+
+def squeezed_of_one(evidence: Evidence, finding: Finding) -> Made:
+    """The one axis of size 1 in place of an axis that a squeeze cannot take out."""
+    for line, call in calls_of(evidence, "squeeze"):
+        axis = argument(call, "axis", ["x", "axis"])
+        shape = line.shape(call.args[0]) if call.args else None
+        ones = [at for at, size in enumerate(shape or ()) if size == 1 and at]
+        number = whole_number(axis) if axis is not None else None
+        if axis is not None and shape and number is not None and len(ones) == 1 and number % len(shape) not in ones:
+            yield (
+                f"Squeeze axis {ones[0]} instead of {number} at {line.at}",
+                [line.edit(axis, str(ones[0]))],
+                f"{short(call.args[0])} is {show_shape(shape)}: that axis has size 1.",
+            )

@@ -19,7 +19,7 @@ from ...trace.axes import RECURRENT
 from ..edits import LayerConfig, RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made, append, at, given, gives, of, received, transform, way_to
+from .edits import Made, append, at, failing, given, gives, insert, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
 from .line import calls_at, lines_at, lines_of, listed, short, size_of
@@ -123,6 +123,13 @@ def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
             f"Transpose the data{' and the labels' if masks else ''} to channels last{said}",
             [*([declared[path]] if path in declared else []), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
             "Convolutions on a CPU or TPU read the last axis as the channels.",
+        )
+    node, shape = failing(evidence)
+    if not masks and (shape or ())[1:] == fact.picture:
+        yield (
+            f"Move the channels to the end before {node.name}: add Permute((2, 3, 1))",
+            [insert(node.name, "Permute", dims=perm[1:])],
+            "The model still takes pictures with their channels first.",
         )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function
+from ...rules.facts.lines import KeyMissing
 from ...rules.facts.scores import NoWeights
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, lines_at, running
+from .line import Line, assigned_to, lines_at, lines_of, running
 
 _DEPTH = 2  # statements back from the line that raised
 _MOST = 3  # candidates: others come after them
@@ -20,6 +22,21 @@ _MOST = 3  # candidates: others come after them
 def name_unread(evidence: Evidence, finding: Finding) -> Made:
     """A tensor that nothing reads, in place of one of its rank and kind at the line that raised, or where its operands were made."""
     yield from itertools.islice(_unread(evidence), _MOST)
+
+
+@of(KeyMissing)
+def key_like_it(evidence: Evidence, finding: Finding, fact: KeyMissing) -> Made:
+    """The one key of the data that is spelled much like the one that it lacks."""
+    alike = difflib.get_close_matches(fact.key, fact.keys, n=2, cutoff=0.7)
+    for line in lines_of(evidence)[:1] if len(alike) == 1 else ():
+        for item in line.around(ast.Subscript):
+            if ast.unparse(item.value) == fact.name and isinstance(item.slice, ast.Constant) and item.slice.value == fact.key:
+                yield (
+                    f"Use the key {alike[0]!r} of {fact.name} at {line.at}",
+                    [line.edit(item.slice, f'"{alike[0]}"')],
+                    f"The data has no key {fact.key!r}.",
+                )
+                return
 
 
 def _unread(evidence: Evidence) -> Made:

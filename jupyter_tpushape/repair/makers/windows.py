@@ -75,8 +75,9 @@ def exchanged_numbers(evidence: Evidence, finding: Finding, fact: WindowTooLarge
 def keep_size(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" where the window ran out of room, and above it."""
     node, shape = failing(evidence)
-    if (isinstance(finding.fact, WindowTooLarge) and finding.fact.narrow) or _inserted(evidence, shape):
-        return  # it would read nothing but padding
+    fact = finding.fact
+    if (isinstance(fact, WindowTooLarge) and (fact.narrow or fact.picture)) or _inserted(evidence, shape):
+        return  # it would read nothing but padding, or slide over the channels of a picture
     yield (
         f'Keep the spatial size in {node.name}: padding="same"',
         [configure(node.name, padding="same")],

@@ -24,6 +24,23 @@ class LineRaised(Fact, frozen=True):
         return f"The error: {in_short(self.said)}"
 
 
+class KeyMissing(Fact, frozen=True):
+    """A model's call looks up ``key`` in ``name``, the data, which has other ``keys``."""
+
+    name: str
+    key: str
+    keys: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"`{self.name}[{self.key!r}]` raises a KeyError: the data has the key{'s' * (len(self.keys) > 1)} {listed(self.keys)}."
+
+    def why(self) -> str:
+        return "fit passes the data to the model as it is, so its keys are those of the dict. Use one of them, or rename it in the data."
+
+    def sides(self) -> Sides:
+        return Side(self.key), Side(listed(self.keys))
+
+
 class LogicalOperand(Fact, frozen=True):
     """An expression of the program, ``text``, calculates with ``operand``, a tensor of bools."""
 

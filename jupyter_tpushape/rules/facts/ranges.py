@@ -54,18 +54,21 @@ class IdOutOfRange(OutOfRange, frozen=True):
     """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row. ``encodes``: the layer makes vectors of zeros and ones.
 
     ``last``: a negative id reads a row counted from the last one. ``narrow``: the dtype of the ids, if it cannot hold one for each row.
+    ``column``: the ids are a column of a table.
     """
 
     nan: bool = False
     encodes: bool = False
     last: bool = False
     narrow: str = ""
+    column: int | None = None
 
     def message(self) -> str:
         if self.encodes:
             return f"{named(self.layer)} encodes the numbers 0 to {self.size - 1}, but the data has {self.lowest} to {self.highest}."
         ids = f"range from {self.lowest} to {self.highest}" if self.lowest != self.highest else f"are all {self.highest}"
-        return f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in the data {ids}."
+        where = "the data" if self.column is None else f"column {self.column} of the data"
+        return f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in {where} {ids}."
 
     def why(self) -> str:
         if self.encodes:
@@ -76,6 +79,36 @@ class IdOutOfRange(OutOfRange, frozen=True):
                 return f"{what} {self.narrow} cannot hold ids up to {self.size - 1}: larger ones wrap around. Store the ids as int32."
             return f"{what} Ids count from 0."
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
+
+
+class ColumnsExchanged(Fact, frozen=True):
+    """``layer`` with ``size`` rows looks up ``column`` of the table at ``path``, whose ids go up to ``highest``.
+
+    Those of ``other`` go up to ``fitting``: each column has the ids of what looks up the other one. ``nan``: the backend returns NaN for a missing row.
+    """
+
+    layer: Who
+    size: int
+    path: KeyPath
+    column: int
+    highest: int
+    other: int
+    fitting: int
+    nan: bool = False
+
+    def message(self) -> str:
+        return (
+            f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in column {self.column} of the data go up to {self.highest}."
+        )
+
+    def why(self) -> str:
+        return (
+            f"{_beyond(self.size, self.nan)} Column {self.other} has ids up to {self.fitting}, which fit, and column {self.column} fits where "
+            f"column {self.other} is looked up: the two are exchanged."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"0 to {self.size - 1}"), Side(f"0 to {self.highest}")
 
 
 class DecimalIds(Fact, frozen=True):

@@ -32,6 +32,20 @@ class AxisInFront(Reason, frozen=True):
         return f"{self.maker.name}{placed(self.maker)} adds an axis before the batch axis: {show_shape(self.shape)} becomes {made}. The batch axis must stay first."
 
 
+class DimsDropped(Reason, frozen=True):
+    """``maker`` reduces ``shape`` over its last axis and drops that; with size 1 it would broadcast to ``other``."""
+
+    maker: Who
+    shape: Shape
+    other: Shape
+
+    def words(self) -> str:
+        return (
+            f"{self.maker.op}{placed(self.maker)} reduces {show_shape(self.shape)} over its last axis and removes that axis. "
+            f"With keepdims=True, it has shape {show_shape((*self.shape[:-1], 1))} and broadcasts to {show_shape(self.other)}."
+        )
+
+
 class Multiples(Reason, frozen=True):
     """A tensor of ``shape`` is repeated by ``count`` multiples, one of which belongs to each axis."""
 
