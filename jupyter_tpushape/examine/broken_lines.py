@@ -228,6 +228,8 @@ def _counted(file: str, line: int) -> int:
     """A line as it is counted in locations."""
     where = location((file, line), text=False)
     return where.line if where is not None else line
+
+
 def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
     """Two parameters of a class's ``__init__`` that are kept under each other's name, the class, and the line of the first."""
     for base in cls.__mro__:

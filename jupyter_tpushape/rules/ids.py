@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, KeyPath, Node, Who
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Who
 from ..flow.observed import keeps
 from ..sources.stats import stats_at
@@ -75,7 +74,11 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
                 continue
             wraps = not encodes and evidence.framework == "keras" and -size <= seen.minimum and seen.maximum < size
             narrow = _narrow(evidence, path, size) if seen.minimum < 0 and not encodes else ""
-            outside = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes, wraps, narrow)
+            outside: Fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes, wraps, narrow, column)
+            if column is not None and path is not None and seen.minimum >= 0:
+                other, fitting = _exchanged(evidence, path, column, size, int(seen.maximum))
+                if other is not None:
+                    outside = ColumnsExchanged(Who.of(node), size, path, column, int(seen.maximum), other, fitting, nan)
             raises = not wraps and (not encodes or evidence.framework != "keras")
             yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
 
@@ -84,13 +87,6 @@ def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:
     """The dtype of integers that cannot hold the id of the last of so many rows."""
     dtype = next((spec.dtype for at, spec in evidence.x if at == path), "")
     return dtype if _LARGEST.get(dtype, size) < size - 1 else ""
-            outside: Fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan, encodes, column)
-            if column is not None and path is not None and seen.minimum >= 0:
-                other, fitting = _exchanged(evidence, path, column, size, int(seen.maximum))
-                if other is not None:
-                    outside = ColumnsExchanged(Who.of(node), size, path, column, int(seen.maximum), other, fitting, nan)
-            raises = not encodes or evidence.framework != "keras"
-            yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
 
 
 def _column(evidence: Evidence, edge: Edge) -> tuple[KeyPath | None, int | None]:

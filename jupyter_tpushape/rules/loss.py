@@ -86,9 +86,8 @@ from .own_code import labels_refused
 from .reasons import reason
 from .registry import check
 from .restored import RESTORED, labels_not_inputs
-from .shapeless import shape_lost
-from .spelled import misspelled
 from .shapeless import label_rank, shape_lost
+from .spelled import misspelled
 from .static_sizes import no_number
 from .tpu_setup import of_scopes
 from .transforms import vector_total
@@ -367,13 +366,10 @@ def _pairs(
             one, other = shapes
             if one[0] == other[0] == p[0] and len(one) != len(other):
                 return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
-        shapes = [edge.spec.shape or () for edge in edges]
-        if node.op in PAIRING and len(shapes) == 2 and all(shapes) and len(shapes[0]) != len(shapes[1]):
-            return "batch-broadcast", EveryPair(Who.of(node), shapes[0], shapes[1]), (node.id, loss.id)
+        pair = [edge.spec.shape or () for edge in edges]
+        if node.op in PAIRING and len(pair) == 2 and all(pair) and len(pair[0]) != len(pair[1]):
+            return "batch-broadcast", EveryPair(Who.of(node), pair[0], pair[1]), (node.id, loss.id)
         if node.kind == "op" and len(edges) == 2 and all(p[0] in (edge.spec.shape or ()) and edge.spec.shape != p for edge in edges):
-            one, other = (edge.spec.shape or () for edge in edges)
-            if node.op in PAIRING and one[0] == other[0] and len(one) != len(other):
-                return "batch-broadcast", EveryPair(Who.of(node), one, other), (node.id, loss.id)
             return BROADCAST, PairsPredicted(loss.name, p, y, Who.of(node), silent=False), (node.id, loss.id)
     return None
 
