@@ -1,4 +1,4 @@
-"""Scores of two classes, weights of positions and of a file: what is written, and as it should be."""
+"""Weights of positions and of a file: what is written, and as it should be."""
 
 from __future__ import annotations
 
@@ -14,24 +14,6 @@ def made(classes):
 """
 
 SCORES: dict[str, tuple[str, Own]] = {
-    "a softmax over one unit for zeros and ones": ("one-unit-softmax", Own(model_of("""
-model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])
-""", f"{rows(8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), (
-        ("    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])",
-         '    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation="sigmoid")])'),
-    ))),
-    "an accuracy that cuts logits at 0.5": ("logits-threshold", Own(model_of("""
-model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
-""", f"{rows(8, 3)}, np.arange(8) % 2", "keras.losses.BinaryCrossentropy(from_logits=True), metrics=['accuracy']"), (
-        ("    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=['accuracy'])",
-         "    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)])"),
-    ))),
-    "the threshold of a metric that is made for logits": ("logits-threshold", Own(model_of("""
-model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
-""", f"{rows(8, 3)}, np.arange(8) % 2", "keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy()]"), (
-        ("    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy()])",
-         "    model.compile('sgd', keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)])"),
-    ))),
     "the weights of a file with another head": ("weights-apart", Own(model_of("""
 made(10).save_weights(KEPT)
 model = made(3)

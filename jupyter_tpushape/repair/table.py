@@ -84,7 +84,6 @@ from .makers import (
     same_rows,
     scaled,
     scope,
-    scores,
     seeds,
     selected,
     sequences,
@@ -677,8 +676,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "embedding-range": (columns.exchanged, labels.more_rows, measures.as_they_are),
     "convolution-axes": (layers.other_dimension,),
     "logits-twice": (classes.no_logits,),
-    "one-unit-softmax": (classes.over_positions, scores.sigmoid_of_one),
-    "logits-threshold": (scores.cut_at_zero,),
+    "one-unit-softmax": (classes.over_positions,),
     "step-without-state": (
         unpacked.state_in_order,
         unpacked.names_in_order,

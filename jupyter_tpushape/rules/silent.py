@@ -47,10 +47,10 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
-    doc="""Where the model ends in it, the shapes agree and no error is raised, but the output is always 1 and no gradient passes through it. Inside a model,
-every position has the weight 1 after a softmax over the one score that a layer computes for each of several positions; a softmax over the positions was meant.""",
+    doc="""A note where the model ends in it: the shapes agree. The output is always 1, and no gradient passes through it. Inside a model, a softmax over the
+one score that a layer computes for each of several positions is reported as silent. Every position then has the weight 1; a softmax over the positions was meant.""",
 )  # fmt: skip
 LABEL_RANGE = rule(
     "label-range", "Label out of range of the output", severity="error", source="tpu-rules O11",
@@ -226,7 +226,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(
                 ONE_UNIT.id,
-                "silent",
+                "note",
                 SingleUnit(Who.of(giver), activation == "softmax"),
                 (giver.id, node.id),
                 (predictions.id,),

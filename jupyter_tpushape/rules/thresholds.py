@@ -17,7 +17,7 @@ _LOGITS = sequential(
     loss="keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=%s)]",
 )
 CUT = rule(
-    "logits-threshold", "A metric compares logits with a threshold for probabilities", severity="silent",
+    "logits-threshold", "A metric compares logits with a threshold for probabilities", severity="note",
     source="keras.metrics.binary_accuracy, whose threshold is 0.5 unless it is given", fails=_LOGITS % "0.5", passes=_LOGITS % "0.0",
     doc="""Reported for a binary accuracy, also that of `metrics=["accuracy"]`, on an output that a loss with `from_logits=True` reads. Only the reported
 value is wrong; the model is trained as intended. A threshold of 0 separates logits, and any threshold but the default of 0.5 is taken as intended.""",
@@ -44,4 +44,4 @@ def logits_cut(evidence: Evidence) -> Iterator[Finding]:
         if giver.config.get("activation") in ("sigmoid", "softmax") or giver.op.lower() in ("sigmoid", "softmax"):
             continue  # told as an activation that is applied twice
         fact = LogitsCut(node.name, Who.of(giver), loss.name, 0.5)
-        yield Finding.of(CUT.id, "silent", fact, (node.id, giver.id), (predictions.id,), node.called or giver.location)
+        yield Finding.of(CUT.id, "note", fact, (node.id, giver.id), (predictions.id,), node.called or giver.location)

@@ -17,7 +17,7 @@ from .keras_ops import KerasOps, Seeded
 from .layer_config import LayerConfig
 from .loss import Loss
 from .made_once import MadeOnce
-from .metric_argument import MetricArgument, MetricExchanged
+from .metric_argument import MetricArgument
 from .regroup import Regroup
 from .remove_layer import RemoveLayer
 from .replace_layer import ReplaceLayer
@@ -54,7 +54,6 @@ __all__ = [
     "Loss",
     "MadeOnce",
     "MetricArgument",
-    "MetricExchanged",
     "MoreLosses",
     "NotThere",
     "OneParameter",

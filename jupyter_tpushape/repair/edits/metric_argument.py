@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...flow.syntax import called
-from ..text.arguments import argument, with_argument
+from ..text.arguments import with_argument
 from ..text.compiling import compile_call
 from ..text.names import literal
 from ..text.program import Text
@@ -54,50 +54,3 @@ class MetricArgument(Edit):
         if type(given).__name__ != self.metric:
             return given
         return type(given).from_config({**given.get_config(), self.argument: self.setting})
-
-
-_SHORT = frozenset({"accuracy", "acc"})
-
-
-@kind
-@dataclass(frozen=True)
-class MetricExchanged(Edit):
-    """An object of the class ``metric`` with ``options`` for the only metric that ``compile`` names by a text."""
-
-    kind = "strategy"
-    op = "metric-exchanged"
-
-    metric: str = field(default="", metadata={"needed": True})
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def write(self, text: Text) -> None:
-        source, names, call = compile_call(text, "metrics")
-        value = argument(call, "metrics", [])
-        found = [one for one in nodes(value, ast.Constant) if self._named(one.value)] if value is not None else []
-        if len(found) != 1:
-            raise NoPlace
-        name, changes = names.spell(getattr(text.package().metrics, self.metric), found[0])
-        source.splice([*changes, (source.start(found[0]), source.end(found[0]), f"{name}({self._given()})")])
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# in compile():"
-        yield f"+metrics=[..., keras.metrics.{self.metric}({self._given()})],"
-
-    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
-        run.done(self)
-        cls = getattr(run.package.metrics, self.metric)
-        return exchanged(args, kwargs, "metrics", lambda given: self._set(given, cls))
-
-    def _set(self, given: Any, cls: Any) -> Any:
-        if isinstance(given, dict):
-            return {name: self._set(one, cls) for name, one in given.items()}
-        if isinstance(given, (list, tuple)):
-            return [self._set(one, cls) for one in given]
-        return cls(**self.options) if self._named(given) else given
-
-    def _named(self, value: Any) -> bool:
-        snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in self.metric).lstrip("_")
-        return isinstance(value, str) and value in (*_SHORT, snake)
-
-    def _given(self) -> str:
-        return ", ".join(f"{key}={literal(value)}" for key, value in self.options.items())
