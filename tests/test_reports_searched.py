@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
@@ -198,3 +199,20 @@ def data():
     report = traced(names["build"], names["data"])
     verified = [fix for found in report.findings for fix in found.fixes if fix.verified and "axis of size 1" in fix.title]
     assert bool(verified) is offered
+
+
+@BOTH
+@pytest.mark.parametrize("late", [False, True], ids=["told by Keras", "told at run time"])
+def test_one_number_per_sample_is_no_score_for_each_class(framework, late):
+    class Single(framework.layers.Layer):
+        def call(self, x):
+            return tf.reshape(x, [-1]) if late else tf.squeeze(x, 1)
+
+    def build():
+        layers = framework.layers
+        model = framework.Sequential([layers.Input((3,)), layers.Dense(1), Single()])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    (found,) = [one for one in traced(build, lambda: (floats(8, 3), np.arange(8) % 2)).findings if one.serious]
+    assert (found.rule, found.fact.predictions, found.severity) == ("label-rank", (8,), "error")

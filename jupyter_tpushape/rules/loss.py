@@ -15,6 +15,7 @@ from ..flow.paths import show
 from ..graph import instead, written
 from ..trace.locations import location
 from .calls import VECTOR, misdeclared, vector_added
+from .classless import classless
 from .compared import (
     as_they_are,
     class_labels,
@@ -431,6 +432,9 @@ def _encoding(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     """One value a label against a row of them. What the values are is looked at, not concluded from their shape."""
+    none = classless(loss, y, p)
+    if none is not None:
+        return RANK.id, none, ()
     stats = observed_labels(evidence, labels)
     if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
         single: Literal["", "classes", "numbers"] = ""

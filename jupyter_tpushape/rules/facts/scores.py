@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named, placed
+from ..words import named, placed, side
 
 
 class NoPath(Fact, frozen=True):
@@ -120,6 +120,23 @@ class SingleUnit(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("one unit per class, or a sigmoid"), Side("one unit")
+
+
+class NoClassAxis(Fact, frozen=True):
+    """``loss`` reads a score per class, and the ``predictions`` are one number per sample."""
+
+    loss: str
+    labels: Shape
+    predictions: Shape
+
+    def message(self) -> str:
+        return f"{self.loss} expects a score for each class, but the predictions {show_shape(self.predictions)} have no axis of classes."
+
+    def why(self) -> str:
+        return "The labels are class indices, so the model must return one value per class: the number of classes is the number of units of the last layer."
+
+    def sides(self) -> Sides:
+        return Side(f"({', '.join(map(str, self.predictions))}, classes)"), side(self.predictions)
 
 
 class LogitsCut(Fact, frozen=True):
