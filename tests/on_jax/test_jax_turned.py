@@ -24,7 +24,7 @@ LINES = {
     "two sets of vectors": (
         ["flat = jnp.reshape(x, (-1, 6))", "d = jnp.sum(flat**2, axis=1) + jnp.sum(self.book**2, axis=1) - 2 * flat @ self.book.T",
          "return jnp.reshape(self.book[jnp.argmin(d, axis=1)], x.shape) + x"],
-        (7, 5), "d = jnp.sum(flat**2, axis=1)[:, None] + jnp.sum(self.book**2, axis=1) - 2 * flat @ self.book.T",
+        (7, 5), "d = jnp.sum(flat**2, axis=1, keepdims=True) + jnp.sum(self.book**2, axis=1) - 2 * flat @ self.book.T",
     ),
     "a window without padding": (
         ["f = lambda s: jnp.convolve(s, jnp.ones(3) / 3, mode='valid')", "return x - jax.vmap(f)(x)"], (20,), "mode='same'",
