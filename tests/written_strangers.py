@@ -106,4 +106,28 @@ model = keras.Sequential([
         f"(np.ones((8, 6)), {rows(8, 1)}), {rows(8, 1)}"),
         (("    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([words, b])))",
           "    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([L.GlobalAveragePooling1D()(words), b])))"),))),
+    "a decoder that lacks its upsampling, joined by a function with an axis": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 1))
+x, skips = i, []
+for n in range(2):
+    x = L.Conv2D(4, 3, padding='same')(x)
+    skips.append(x)
+    x = L.MaxPooling2D()(x)
+for n in (1, 0):
+    x = L.concatenate([skips[n], x], axis=3)
+    x = L.Conv2D(4, 3, padding='same')(x)
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{rows(8, 8, 8, 1)}, {rows(8, 8, 8, 1)}"), (
+        ("        x = L.concatenate([skips[n], x], axis=3)", "        x = L.concatenate([skips[n], L.UpSampling2D((2, 2))(x)], axis=3)"),
+    ))),
+    "a pooling among branches that keep their size": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 1))
+a, b = L.Conv2D(4, 1, padding='same')(i), L.Conv2D(4, 3, padding='same')(i)
+c = L.Conv2D(4, 1)(L.MaxPooling2D(3, padding='same')(i))
+x = L.concatenate([a, b, c], axis=-1)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 8, 8, 1)}, {rows(8, 1)}"), (
+        ("    c = L.Conv2D(4, 1)(L.MaxPooling2D(3, padding='same')(i))",
+         '    c = L.Conv2D(4, 1)(L.MaxPooling2D(3, padding="same", strides=1)(i))'),
+    ))),
 }  # fmt: skip

@@ -38,8 +38,8 @@ LOGITS = rule(
     "logits-twice", "from_logits=True after a softmax or sigmoid", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
     passes=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
-    doc="""On TensorFlow this is a note: Keras takes the values before the activation if the loss receives the very tensor that the activation returned. On JAX, and
-in Keras 3 with half precision, the activation is applied twice.""",
+    doc="""On TensorFlow, Keras warns and takes the values before the activation if the loss receives the very tensor that the activation returned; the finding then
+says so. On JAX, with a layer in between, and in Keras 3 with half precision, the activation is applied twice.""",
 )  # fmt: skip
 PROBABILITIES = rule(
     "logits-missing", "A cross-entropy loss on values that may not be probabilities", severity="note", source=_SOURCE,
@@ -208,7 +208,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 kept = evidence.backend == "tensorflow" and (evidence.framework == "tf_keras" or predictions.spec.dtype == "float32")
                 yield Finding.of(
                     LOGITS.id,
-                    "note" if kept else "silent",
+                    "silent",
                     LogitsTwice(Who.of(giver), node.name, activation, kept),
                     (giver.id, node.id),
                     (predictions.id,),

@@ -216,8 +216,11 @@ class InsertLayer(Edit):
         source, names, call = text.made(obj)
         twins = text.twins(obj)
         above = parents(source.tree)
-        # A function such as ``layers.add`` makes its layer and calls it.
-        makes_and_calls = inspect.isfunction(names.value(call.func, call)) and not call.keywords
+        # A function such as ``layers.add`` makes its layer and calls it on its first argument.
+        function = names.value(call.func, call)
+        makes_and_calls = inspect.isfunction(function) and (
+            not call.keywords or next(iter(inspect.signature(function).parameters), "") == "inputs"
+        )
         called = call if makes_and_calls and call.args else _called_with(source, above, call)
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return

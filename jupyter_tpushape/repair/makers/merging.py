@@ -158,10 +158,10 @@ def joined_directions(evidence: Evidence, finding: Finding) -> Made:
 
 
 def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
-    """The smaller of two maps upsampled, where the program does so elsewhere: a decoder, or a pyramid."""
+    """The smaller of two maps upsampled: where the program does so elsewhere, as a decoder or a pyramid, and where it was pooled from the other."""
     node, _ = failing(evidence)
     edges = evidence.operands()
-    if len(edges) != 2 or not _upsamples(evidence, node):
+    if len(edges) != 2 or not (_upsamples(evidence, node) or _pooled_from_other(evidence, node, edges)):
         return
     for index, (mine, other) in enumerate((edges, edges[::-1])):
         small, big = mine.spec.shape or (), other.spec.shape or ()
@@ -178,6 +178,17 @@ def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
         if giver.kind == "layer" and "Conv" in giver.op:
             # A function that makes both branches may be called again, with maps of one size.
             yield f"Upsample before {giver.name}: {kind}({tuple(factor)})", [insert(giver.name, kind, size=size)], "Adds no weights."
+
+
+def _pooled_from_other(evidence: Evidence, node: Node, edges: Sequence[Edge]) -> bool:
+    """Whether a map is concatenated with one that a pooling made of it, as in a decoder that lacks a layer."""
+    if node.op != "Concatenate":
+        return False
+    for mine, other in (edges, edges[::-1]):
+        way = [evidence.flow.node(mine.source), *ancestors(evidence, mine.source)]
+        if mine.source != other.source and any(one.id == other.source for one in way):
+            return any("Pool" in one.op and "Global" not in one.op for one in way)
+    return False
 
 
 def _upsamples(evidence: Evidence, node: Node) -> bool:

@@ -62,8 +62,8 @@ class LogitsTwice(Fact, frozen=True):
     def why(self) -> str:
         if self.kept:
             return (
-                f"On TensorFlow, Keras takes the values before the {self.activation}, so the loss is correct. "
-                f"On other backends, or with a layer in between, the {self.activation} is applied twice."
+                f"The two contradict each other. On TensorFlow, Keras warns and takes the values before the {self.activation}. "
+                f"On JAX, or with a layer in between, the {self.activation} is applied twice."
             )
         return "from_logits=True expects raw values (logits). Applied twice, the activation shrinks the gradients, and the model hardly learns."
 
