@@ -130,4 +130,14 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
         ("    c = L.Conv2D(4, 1)(L.MaxPooling2D(3, padding='same')(i))",
          '    c = L.Conv2D(4, 1)(L.MaxPooling2D(3, padding="same", strides=1)(i))'),
     ))),
+    "a residual around layers in a list, the last of which is too wide": ("merge-shapes", Own(model_of("""
+i = keras.Input((6,))
+e = L.Embedding(9, 4)(i)
+ffn = keras.Sequential([L.Dense(8, activation='relu'), L.Dense(8)])
+x = L.LayerNormalization()(L.Add()([e, ffn(e)]))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"np.ones((8, 6)), {rows(8, 1)}"), (
+        ("    ffn = keras.Sequential([L.Dense(8, activation='relu'), L.Dense(8)])",
+         "    ffn = keras.Sequential([L.Dense(8, activation='relu'), L.Dense(4)])"),
+    ))),
 }  # fmt: skip

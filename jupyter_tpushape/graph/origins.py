@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..flow import Edge, Flow
+from ..flow import Edge, Flow, Node
 from .sizes import Axis, Opaque, Size
 from .steps import step
 
@@ -34,6 +34,17 @@ class Origins:
         assert edge.spec.shape is not None
         if node.kind in ("input", "stage", "split"):
             return tuple(Axis(node.name, axis, n) for axis, n in enumerate(edge.spec.shape))
+        node = self._inside(node)
         given = [self.of(item) for item in self.flow.into(node.id) if item.label not in _ASIDE and item.spec.shape is not None]
         arguments = self.arguments(node.id) if node.kind == "layer" else {}
         return step(node.name, arguments, given, edge.spec.shape)
+
+    def _inside(self, node: Node) -> Node:
+        """The last layer of a model that no edge leads into: it was built from within, and its layers are all that is known of it."""
+        while node.kind == "layer" and not self.flow.into(node.id):
+            ends = [one for one in self.flow.nodes if one.parent == node.id and one.kind == "layer" and not self.flow.out_of(one.id)]
+            # Built and then called, a layer is there twice.
+            if len({one.name for one in ends}) != 1:
+                break
+            node = ends[-1]
+        return node
