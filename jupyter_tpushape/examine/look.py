@@ -355,7 +355,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(defined(type(model).train_step))
         facts["taped"] = taped_lines(type(model).train_step)
-        weighted = [layer.name for layer in model.layers if layer.trainable_weights]
+        # A Sequential of tf_keras that is not built has no weights to ask for.
+        weighted = [layer.name for layer in model.layers if layer.built and layer.trainable_weights]
         facts["parts"] = weighted if len(weighted) > 1 else []
         code = getattr(type(model).train_step, "__code__", None)
         facts["step_data"] = code.co_varnames[1] if code is not None and code.co_argcount == 2 else ""
