@@ -294,20 +294,6 @@ def data():
 }
 
 
-SILENT["norms of vectors, and of pictures with one channel"] = """
-def build():
-    i = keras.Input((3, 4))
-    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=-1), output_shape=(3, 4))(i)
-    y = L.Lambda(lambda v: v / tf.sqrt(tf.reduce_sum(tf.square(v), axis=(1, 2), keepdims=True)), output_shape=(3, 4))(i)
-    model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Add()([x, y]))))
-    model.compile("sgd", "mse")
-    return model
-
-def data():
-    return np.ones((8, 3, 4), "float32"), np.ones((8, 1), "float32")
-"""
-
-
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 @pytest.mark.parametrize("name", SILENT)
 def test_what_looks_like_it_and_is_meant_stays_unreported(tmp_path, name, framework):

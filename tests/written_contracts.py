@@ -181,45 +181,4 @@ model = keras.Model(i, {"scores": L.Dense(3, activation="softmax")(i)})
             ),
         ),
     ),
-    "parts stacked before the batch": (
-        "parts-crossed",
-        Own(
-            """
-def loss(y, p):
-    share = tf.sigmoid(p[:, :1])
-    both = tf.stack([share, 1.0 - share])
-    return -tf.math.log(tf.reduce_sum(both * tf.exp(-tf.square(y - p)), axis=-1))
-
-
-def build():
-    model = keras.Sequential([keras.Input((6,)), L.Dense(2)])
-    model.compile("sgd", loss)
-    return model
-
-
-def data():
-    return np.ones((8, 6), "float32"), np.ones((8, 1), "float32")
-""",
-            (("    both = tf.stack([share, 1.0 - share])", "    both = tf.concat([share, 1.0 - share], axis=-1)"),),
-        ),
-    ),
-    "a norm over an axis of size 1": (
-        "norm-of-one",
-        Own(
-            model_of(
-                """
-i = keras.Input((1,), dtype="int32")
-x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=1), output_shape=(1, 6))(L.Embedding(20, 6)(i))
-model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
-""",
-                f"(np.arange(8) % 20)[:, None], {rows(8, 1)}",
-            ),
-            (
-                (
-                    "    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=1), output_shape=(1, 6))(L.Embedding(20, 6)(i))",
-                    "    x = L.Lambda(lambda v: tf.math.l2_normalize(v, axis=-1), output_shape=(1, 6))(L.Embedding(20, 6)(i))",
-                ),
-            ),
-        ),
-    ),
 }

@@ -484,9 +484,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "variable-as-tensor": (step_state.weights_of_state, operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
     "optimizer-update": (updates.exchanged, updates.paired, updates.built_for_all),
-    "norm-of-one": (own_code.norm_of_vectors,),
     "names-crossed": (own_code.own_names,),
-    "parts-crossed": (own_code.parts_joined,),
     "dtype-mix": (own_code.labels_cast, calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
     "output-names": (

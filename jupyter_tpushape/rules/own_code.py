@@ -12,34 +12,24 @@ from ..flow.paths import show
 from ..flow.syntax import names_in
 from ..sources.stats import stats_at
 from .compared import fed_whole
-from .facts.own_code import DataWhole, LabelsRefused, NamesCrossed, PartsCrossed, TooManySteps, WeightOfBatch
-from .mixing import carried
+from .facts.own_code import DataWhole, LabelsRefused, NamesCrossed, TooManySteps, WeightOfBatch
 from .registry import check, rule
-from .words import PAIRING
 
+_READ = """
+def build():
+    x, y = keras.Input((20, 8)), keras.Input((3,)); n, k = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32")
+    p = L.Conv1D(6, 3, strides=2, padding="same", activation="softmax")(x)
+    c = L.Lambda(lambda a: keras.backend.ctc_batch_cost(a[1], a[0], a[2], a[3]), output_shape=(1,))([p, y, n, k])
+    m = keras.Model([x, y, n, k], c); m.compile("sgd", lambda t, p: p); return m
+def data():
+    x = [np.zeros((8, 20, 8), "float32"), np.ones((8, 3), "float32"), np.full((8, 1), %s, "int32"), np.full((8, 1), 3, "int32")]
+    return x, np.zeros((8,), "float32")
+"""
 CTC = rule(
     "ctc-length", "CTC is given more steps than the predictions have", severity="error", backend="tensorflow", frameworks=("tf_keras",),
     source="the lengths in the data, and the steps of the predictions",
-    fails="""
-def build():
-    x, y = keras.Input((20, 8)), keras.Input((3,)); n, k = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32")
-    p = L.Conv1D(6, 3, strides=2, padding="same", activation="softmax")(x)
-    c = L.Lambda(lambda a: keras.backend.ctc_batch_cost(a[1], a[0], a[2], a[3]), output_shape=(1,))([p, y, n, k])
-    m = keras.Model([x, y, n, k], c); m.compile("sgd", lambda t, p: p); return m
-def data():
-    x = [np.zeros((8, 20, 8), "float32"), np.ones((8, 3), "float32"), np.full((8, 1), 20, "int32"), np.full((8, 1), 3, "int32")]
-    return x, np.zeros((8,), "float32")
-""",
-    passes="""
-def build():
-    x, y = keras.Input((20, 8)), keras.Input((3,)); n, k = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32")
-    p = L.Conv1D(6, 3, strides=2, padding="same", activation="softmax")(x)
-    c = L.Lambda(lambda a: keras.backend.ctc_batch_cost(a[1], a[0], a[2], a[3]), output_shape=(1,))([p, y, n, k])
-    m = keras.Model([x, y, n, k], c); m.compile("sgd", lambda t, p: p); return m
-def data():
-    x = [np.zeros((8, 20, 8), "float32"), np.ones((8, 3), "float32"), np.full((8, 1), 10, "int32"), np.full((8, 1), 3, "int32")]
-    return x, np.zeros((8,), "float32")
-""",
+    fails=_READ % 20,
+    passes=_READ % 10,
 )  # fmt: skip
 
 
@@ -106,42 +96,6 @@ def names_crossed(evidence: Evidence) -> Iterator[Finding]:
         one, other, owner, where = found
         raised = evidence.failure is not None and evidence.where in ("build", "call")
         yield Finding.of(CROSSED.id, "error" if raised else "silent", NamesCrossed(owner, one, other), location=where)
-
-
-_MIXED = """
-def loss(t, p):
-    a, b = p[:, :1], p[:, 1:]
-    return -keras.backend.mean(tf.math.log(1.0 + tf.reduce_sum(%s * tf.abs(p - t), axis=-1)))
-def build():
-    m = keras.Sequential([keras.Input((4,)), L.Dense(2, activation="sigmoid")]); m.compile("sgd", loss); return m
-def data():
-    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
-"""
-PARTS = rule(
-    "parts-crossed", "Stacked parts are combined with all parts of another tensor", severity="silent", backend="tensorflow", frameworks=("tf_keras",),
-    source="the traced program: a stack before the batch axis, broadcast against as many values on the last axis",
-    fails=_MIXED % "tf.stack([a, b])", passes=_MIXED % "tf.concat([a, b], axis=-1)",
-    doc="""A stack with its parts before the batch axis is (parts, batch, 1), and a tensor with as many values on its last axis is (batch, parts).
-Reported for an element-wise operation between the two.""",
-)  # fmt: skip
-_STACKS = ("Pack", "Stack", "stack")
-
-
-@check(order=42, backend="tensorflow")
-def parts_crossed(evidence: Evidence) -> Iterator[Finding]:
-    """A stack before the batch that is broadcast against as many values on the last axis."""
-    for node in evidence.flow.nodes if evidence.failure is None else ():
-        edges = evidence.flow.into(node.id) if node.op in PAIRING and node.kind == "op" else []
-        if len(edges) != 2:
-            continue
-        other, stacked = sorted(edges, key=lambda edge: len(edge.spec.shape or ()))
-        few, many = other.spec.shape or (), stacked.spec.shape or ()
-        maker = evidence.flow.node(stacked.source)
-        if len(few) < 2 or len(many) != len(few) + 1 or many[0] != few[-1] or many[-1] != 1 or many[1:-1] != few[:-1] or many[0] == 1:
-            continue
-        if maker.op in _STACKS and (carried(evidence, other) or {}).get(0) == 1 and (carried(evidence, stacked) or {}).get(1) == 1:
-            fact = PartsCrossed(Who.of(node), many, few)
-            yield Finding.of(PARTS.id, "silent", fact, (maker.id, node.id), (stacked.id, other.id), node.called)
 
 
 def labels_refused(evidence: Evidence, node: Node, metric: Node) -> LabelsRefused | None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text as RichText
 
-from ..flow import Edge, Finding, Fix, Node, Side, show_shape
+from ..flow import Edge, Finding, Fix, Node, Side
 from ..flow.text import line as one_line
 from ..flow.text import uncommanding
 from ..report import Report
@@ -201,8 +201,3 @@ def _fix(console: Console, fix: Fix) -> None:
     for line in fix.patch.split("\n")[:28]:
         if not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)
-
-
-def show_edge(edge: Edge) -> str:
-    """An edge's tensor as text."""
-    return f"{show_shape(edge.spec.shape)} {edge.spec.dtype}"

@@ -397,15 +397,6 @@ def _tuple(axes: list[int | None]) -> str:
     return f"({', '.join(map(str, axes))}{',' if len(axes) == 1 else ''})"
 
 
-def _operand(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    return f"({text})" if isinstance(node, (ast.BinOp, ast.IfExp, ast.BoolOp, ast.Compare)) and not _multiplies(node) else text
-
-
-def _multiplies(node: ast.expr) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
-
-
 @of(OneMapped)
 def one_row(evidence: Evidence, finding: Finding, fact: OneMapped) -> Made:
     """A batch of one sample for a layer inside a mapped function; the layer itself on the batch where nothing else is mapped."""

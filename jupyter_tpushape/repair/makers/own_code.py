@@ -7,11 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, NormAlone, PartsCrossed, WeightOfBatch
+from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, WeightOfBatch
 from ..edits import RemoveLayer, Statement
 from ..text.source import nodes
 from .edits import Made, of, transform
-from .line import calls_at, lines_at, lines_of, running, span_of, whole_number
+from .line import lines_at, lines_of, running, span_of
 
 
 @of(WeightOfBatch)
@@ -77,33 +77,3 @@ def labels_cast(evidence: Evidence, finding: Finding, fact: LabelsRefused) -> Ma
     edits = [transform(path, "cast", dtype=fact.wanted) for path, spec in evidence.y if spec.dtype == fact.given]
     if edits and fact.wanted.startswith("float"):
         yield f"Cast the labels from {fact.given} to {fact.wanted}", edits, "Their values stay the same."
-
-
-@of(PartsCrossed)
-def parts_joined(evidence: Evidence, finding: Finding, fact: PartsCrossed) -> Made:
-    """The parts joined along the last axis, as those of the other tensor are."""
-    for line, call in calls_at(evidence, evidence.flow.node(finding.nodes[0]).called, "stack"):
-        if len(call.args) == 1 and not call.keywords and isinstance(call.func, ast.Attribute):
-            owner = ast.unparse(call.func.value)
-            joined = "concatenate" if owner in ("ops", "keras.ops", "np", "jnp") else "concat"
-            yield (
-                f"Join the parts along the last axis at {line.at}: {joined}(..., axis=-1)",
-                [line.edit(call, f"{owner}.{joined}({ast.unparse(call.args[0])}, axis=-1)")],
-                "Each part is then combined with its own.",
-            )
-
-
-@of(NormAlone)
-def norm_of_vectors(evidence: Evidence, finding: Finding, fact: NormAlone) -> Made:
-    """The norm over the values of each vector."""
-    for line in lines_at(evidence, finding.location):
-        call, axis = line.node, line.keyword("axis")
-        if axis is None and isinstance(call, ast.Call) and called(call) in ("l2_normalize", "normalize") and len(call.args) == 2:
-            axis = call.args[1]
-        if axis is not None and whole_number(axis) in (*fact.axes, *(at - len(fact.shape) for at in fact.axes)):
-            yield (
-                f"Normalize over the last axis at {line.at}: axis=-1",
-                [line.edit(axis, "-1")],
-                f"It has the {fact.shape[-1]} values of a vector.",
-            )
-            return

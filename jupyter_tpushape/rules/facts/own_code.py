@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named, pair, placed
+from ..words import named, pair
 
 
 class WeightOfBatch(Fact, frozen=True):
@@ -113,47 +113,3 @@ class LabelsRefused(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(self.wanted), Side(self.given)
-
-
-class PartsCrossed(Fact, frozen=True):
-    """An element-wise operation on ``stacked``, with its parts on the first axis, and ``other``, with as many on its last."""
-
-    operation: Who
-    stacked: Shape
-    other: Shape
-
-    @property
-    def parts(self) -> int:
-        return self.stacked[0] or 0
-
-    def message(self) -> str:
-        return (
-            f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.stacked)} and {show_shape(self.other)}: "
-            f"each of {self.parts} parts is combined with all {self.parts} of the other."
-        )
-
-    def why(self) -> str:
-        return "stack adds an axis before the batch, but the other tensor has its parts on the last axis. Join the parts along the last axis: concat(..., axis=-1)."
-
-    def sides(self) -> Sides:
-        return Side(show_shape(self.other)), Side(show_shape(self.stacked))
-
-
-class NormAlone(Fact, frozen=True):
-    """What ``operation`` divides by is the norm over an axis of size 1 of ``shape``: each value's own size."""
-
-    operation: Who
-    shape: Shape
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        return tuple(axis for axis, size in enumerate(self.shape) if size == 1 and axis)
-
-    def message(self) -> str:
-        return f"{self.operation.op}{placed(self.operation)} divides {show_shape(self.shape)} by a norm over an axis of size 1: each value by itself."
-
-    def why(self) -> str:
-        return "Only the signs are left, 1 or -1, and no gradient passes. Normalize over the axis with the values of a vector."
-
-    def sides(self) -> Sides:
-        return pair((self.shape[-1],), (1,), names=False)
