@@ -68,6 +68,16 @@ class Lying:
         return X
 
 
+class Answers:
+    """Has every attribute, of its own kind: the functions behind its decorators have no end."""
+
+    def __getattr__(self, name: str) -> Any:
+        return Answers()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Answers()
+
+
 def fail() -> Any:
     raise RuntimeError("gone\nfor good")
 
@@ -116,6 +126,7 @@ ODD = {
     "a module": lambda: (np, Y),
     "a function that raises": lambda: fail,
     "a function that exits": lambda: lambda: sys.exit(0),
+    "an object of every name": Answers,
     "four parts": lambda: (X, Y, Y, Y),
 }
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..replicas import unset_distribution
-from ..trace.locations import STANDS_FOR, Variables
+from ..trace.locations import STANDS_FOR, Variables, unwrapped
 from ..trace.reach import is_step, plain
 from .slices import Slice
 from .text.cells import added, bound, execute, is_main, touched, trains, used
@@ -126,8 +126,8 @@ class Rerun:
         if is_step(entry):
             return self._step(entry)
         function = entry.func if hasattr(entry, "func") and not hasattr(entry, "layers") else entry
-        if inspect.isfunction(inspect.unwrap(function)) if callable(function) else False:
-            return self._function(entry, inspect.unwrap(function))
+        if inspect.isfunction(unwrapped(function)) if callable(function) else False:
+            return self._function(entry, unwrapped(function))
         if live is None or not any(self._concerns_model(file) for file in self.changed):
             return None
         return self._live(live)

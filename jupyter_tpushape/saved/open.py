@@ -112,8 +112,10 @@ def parsed(path: Path, text: str) -> dict[str, Any]:
     del outside
     try:
         made = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise Unreadable(f"The configuration in {path} is not valid JSON ({str(error)[:120]}).") from None
+    except ValueError:
+        raise Unreadable(f"The configuration in {path} contains a number with more digits than Python reads.") from None
     if not isinstance(made, dict):
         raise Unreadable(f"The configuration in {path} does not describe a model.")
     return made

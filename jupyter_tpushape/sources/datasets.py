@@ -325,7 +325,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     sample = Sample("generator", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("generator",))])
     if framework == "keras" and not isinstance(data, types.GeneratorType):
         sample.problems.append(
-            Problem("not-a-generator", f"Keras 3 accepts generators but no other iterators, and this is a {type_name(data)}: wrap it as (batch for batch in data)", "a generator", type_name(data))
+            Problem("not-a-generator", f"Keras 3 accepts generators but no other iterators, such as {type_name(data)}: wrap it as (batch for batch in data)", "a generator", type_name(data))
         )  # fmt: skip
     with kept_random_state():
         drawn = draw(data, batches, seconds, progress, first_seconds)

@@ -169,7 +169,7 @@ class Framework(ABC):
 
     def own_variables(self, obj: Any) -> list[Any]:
         """The variables of the object, without those of its sublayers."""
-        inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False)
+        inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False, recursive=False)
         others = {id(variable) for layer in inner for variable in _held(layer)}
         return [one for one in _held(obj) if id(one) not in others]
 

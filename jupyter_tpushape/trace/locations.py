@@ -192,11 +192,17 @@ def own_file(frame: FrameType, line: int) -> str:
     return code.co_filename if lines and min(lines) <= line <= max(lines) else ""
 
 
+def unwrapped(function: Any) -> Any:
+    """The function behind its decorators. An object that answers to every name would have decorators without end."""
+    try:
+        return inspect.unwrap(function)
+    except Exception:
+        return function
+
+
 def defined(function: Any) -> tuple[str, int] | None:
     """The line on which a function of the user's begins, or the ``__call__`` of an object; decorators are left out. ``None`` for others."""
-    if not hasattr(inspect.unwrap(function), "__code__"):
-        function = type(function).__call__
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(unwrapped(function), "__code__", None) or getattr(unwrapped(type(function).__call__), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...flow.syntax import Function, called
-from ...trace.locations import Place, is_user_file
+from ...trace.locations import Place, is_user_file, unwrapped
 from ...trace.recorder import line_of
 from .names import Names
 from .source import NoPlace, Source, at_line, enclosing, nodes, parents
@@ -44,7 +44,7 @@ class Text:
         """The globals that the code of a file ran with."""
         program = self.seen.program
         for given in (program.model, program.data):
-            function = inspect.unwrap(getattr(given, "func", given)) if given is not None else None
+            function = unwrapped(getattr(given, "func", given)) if given is not None else None
             function = getattr(function, "stands_for", function)
             ran = getattr(getattr(function, "__code__", None), "co_filename", None)
             if ran is not None and file in (ran, self.seen.program.aliases.get(ran)):
@@ -61,7 +61,7 @@ class Text:
         """What the program's functions in a file got from the functions that they stand in."""
         found: dict[str, Any] = {}
         for given in (self.seen.program.data, self.seen.program.model):
-            function = inspect.unwrap(getattr(given, "func", given)) if callable(given) else None
+            function = unwrapped(getattr(given, "func", given)) if callable(given) else None
             function = getattr(function, "stands_for", function)
             if inspect.isfunction(function) and self.seen.program.aliases.get(function.__code__.co_filename, file) == file:
                 found.update(inspect.getclosurevars(function).nonlocals)
