@@ -213,8 +213,13 @@ class Search:
                         (),
                         f"One edit alone leaves a second problem: {fault.message}",
                     )
-                    if again.holds and not self._asks(finding, both, again):
-                        return [(both, again)]
+                    if again.holds:
+                        # The first edit may only have shown where the fault is: then the second one is the fix.
+                        alone = self._try(first(self.seen), candidate)
+                        if alone.holds and not self._asks(finding, candidate, alone):
+                            return [(candidate, alone)]
+                        if not self._asks(finding, both, again):
+                            return [(both, again)]
                     if (
                         again.seen is not None
                         and again.left

@@ -309,6 +309,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        sequences.counted_by_reshape,
         strided_targets.divided,
         meant_axes.folded_first,
         reshapes.channels_of_target,

@@ -141,9 +141,14 @@ def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> boo
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
     """Where the differing sizes come from, if arguments or folded axes show it: ``flatten: 4 × 100``."""
     sizes = [evidence.origins.of(edge) for edge in edges]
+    least = min(map(len, sizes))
+    first = 1
     if len({len(one) for one in sizes}) != 1:
-        return ()
-    for axis in range(1, len(sizes[0])):
+        if joined is not None or not least or all(edge.spec.shape and edge.spec.shape[0] is None for edge in edges):
+            return ()
+        # A table without a batch axis is compared with what it is added to from the last axis on.
+        sizes, first = [one[-least:] for one in sizes], 0
+    for axis in range(first, len(sizes[0])):
         here = [one[axis] for one in sizes]
         if len({value(size) for size in here}) > 1 and _compared(here, axis, joined, len(sizes[0])):
             data = dict.fromkeys((size.who, size.axis, size.size) for size in here if isinstance(size, Axis))

@@ -56,6 +56,14 @@ def counted_by_head(evidence: Evidence, finding: Finding) -> Made:
         yield last_step_of(recurrent[0], f"{head.name} then returns {steps} values per sample, one for each step of a label.")
 
 
+@of(WrongCount)
+def counted_by_reshape(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The last step alone, where a reshape has room for one."""
+    for node in evidence.flow.nodes:
+        if fact.steps is not None and node.name == fact.steps.name:
+            yield last_step_of(node, f"{fact.layer.name} then has as many values as its target.")
+
+
 def decoded(evidence: Evidence, finding: Finding) -> Made:
     """An encoder and a decoder, where recurrent layers in a row return a step for each input and the labels have other steps."""
     _, recurrent, (steps, _) = _other_steps(evidence, finding)

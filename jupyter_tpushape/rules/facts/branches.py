@@ -86,7 +86,10 @@ class UnlikeBranches(Fact, frozen=True):
 
     @property
     def longer(self) -> tuple[Branch, ...]:
-        """Branches with a higher rank than the others."""
+        """Branches with a higher rank than the others. A table without a batch axis is not one to reduce to: it is added to every sample."""
+        firsts = [one.shape[0] for one in self.branches if one.shape]
+        if self.axis is None and None in firsts and any(size is not None and size > 1 for size in firsts):
+            return ()
         least = min(len(one.shape or ()) for one in self.branches)
         return tuple(one for one in self.branches if len(one.shape or ()) > least)
 

@@ -120,7 +120,8 @@ class WrongCount(Fact, frozen=True):
     """A reshape of ``given`` to ``target``, which has a different number of elements. ``per_sample``: the batch axis is not counted.
 
     ``made``: what gave the last axis its size; ``block``: what the target makes of it, where all axes in front of it stay as they are.
-    ``cause``: why the first axes are not as large as the target has them.
+    ``cause``: why the first axes are not as large as the target has them. ``steps``: the recurrent layer that returns as many steps
+    as there are values too many.
     """
 
     layer: Who
@@ -130,6 +131,7 @@ class WrongCount(Fact, frozen=True):
     made: str = ""
     block: int = 0
     cause: Cause | None = None
+    steps: Who | None = None
 
     def _asked(self) -> str:
         if -1 in self.target:
@@ -149,6 +151,9 @@ class WrongCount(Fact, frozen=True):
             return "A size of -1 is computed from the number of values and the other sizes, so these must be known."
         if cuts := cut_blocks(self.given, self.target):
             return cuts[0].words()
+        if self.steps is not None:
+            count = (elements(self.given) or 0) // (elements(self.target) or 1)
+            return f"{self.steps.name} returns all {count} steps because return_sequences=True, and the target has room for one of them."
         if 0 in self.target:
             return (
                 f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "
