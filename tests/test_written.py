@@ -37,6 +37,7 @@ from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
 from written_strangers import STRANGERS
+from written_tables import TABLES
 from written_trained import TRAINED
 from written_unread import UNREAD
 from written_unused import UNUSED
@@ -80,6 +81,7 @@ PROGRAMS = {
     **STRANGERS,
     **COUNTED,
     **CONTRACTS,
+    **TABLES,
 }
 
 

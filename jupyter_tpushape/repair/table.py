@@ -395,6 +395,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        sequences.counted_by_reshape,
         known_sizes.segments_of_other,
         inserted.other_branch,
         joined.exchange_query,

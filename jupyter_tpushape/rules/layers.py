@@ -58,7 +58,7 @@ from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
 from .spelled import misspelled
 from .tpu_setup import told as set_up_finding
-from .upstream import ancestors, channels_in_front, lost_batch, whole_steps, without_steps
+from .upstream import channels_in_front, lost_batch, steps_of, whole_steps, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 
 
@@ -309,20 +309,8 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     last = evidence.origins.of(edges[0])[-1:] if edges and (len(rows) == 1 or kept) else ()
     made = written(last[0]) if last else ""
     block = elements(sizes[len(rows) - 1 :]) or 0 if kept else 0
-    shrunk, steps = _shrunk(evidence, node, edges, sizes, rows), _all_steps(evidence, node, sizes, rows)
+    shrunk, steps = _shrunk(evidence, node, edges, sizes, rows), steps_of(evidence, node, sizes, rows)
     return RESHAPE.id, WrongCount(Who.of(node), sizes, rows, node.kind == "layer", made, block, shrunk, steps)
-
-
-def _all_steps(evidence: Evidence, node: Node, target: tuple[int, ...], rows: Shape) -> Who | None:
-    """The recurrent layer that returns as many steps as there are values for each of the target's."""
-    count = rows[0] if node.kind == "layer" else rows[1] if len(rows) > 1 else None
-    if not count or count < 2 or min(target) < 1 or elements(rows) != count * (elements(target) or 0):
-        return None
-    for item in ancestors(evidence, node.id, 2):
-        both = item.op == "Bidirectional" and any(len(edge.spec.shape or ()) == 3 for edge in evidence.flow.out_of(item.id))
-        if both or (recurs(item) and item.config.get("return_sequences")):
-            return Who.of(item)
-    return None
 
 
 def _shrunk(evidence: Evidence, node: Node, edges: list[Edge], target: tuple[int, ...], rows: Shape) -> Cause | None:

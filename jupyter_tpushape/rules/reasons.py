@@ -43,7 +43,7 @@ from .facts.reasons import (
 from .moved import turned_around
 from .reasons_read import dims_dropped, multiples, read
 from .reduced import samples_reduced
-from .upstream import ancestors, cause_of_axes, made_by
+from .upstream import ancestors, cause_of_axes, made_by, steps_of
 from .words import PAIRING, SLICES, placed
 
 _PARTS = ("reshape", *SLICES)
@@ -73,7 +73,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if reduced is not None:
         return reduced
     if uneven is not None and operands:
-        return Uneven(operands[0].spec.shape or (), uneven.target)
+        shape = operands[0].spec.shape or ()
+        return Uneven(shape, uneven.target, steps_of(evidence, node, uneven.target, shape))
     split = hear(node.failure, HeardDivisor)
     if split is not None:
         givers = [one.giver.name for one in operands if split.given in (one.spec.shape or ()) and one.giver is not None]

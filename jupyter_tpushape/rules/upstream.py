@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Flow, Node, Shape
+from ..flow import Edge, Flow, Node, Shape, Who, elements
 from ..flow.observed import around
-from ..trace.axes import RECURRENT
+from ..trace.axes import RECURRENT, recurs
 from .facts.loss import Through
 from .saved_models import LAYERS as SAVED_MODELS
 from .words import ATTENTIONS, SLICES, axes_of
@@ -34,6 +34,18 @@ def whole_steps(evidence: Evidence, node: Node) -> tuple[Node, ...]:
         if "filters" in item.config and "Transpose" not in item.op and kernel == strides and min(kernel, default=1) > 1:
             found.append(item)
     return tuple(reversed(found)) if len(found) > 1 else ()
+
+
+def steps_of(evidence: Evidence, node: Node, target: Shape, rows: Shape) -> Who | None:
+    """The recurrent layer that returns as many steps as there are values for each of the target's."""
+    count = rows[0] if node.kind == "layer" else rows[1] if len(rows) > 1 else None
+    if not count or count < 2 or min(n or 0 for n in target) < 1 or elements(rows) != count * (elements(target) or 0):
+        return None
+    for item in ancestors(evidence, node.id, 2):
+        both = item.op == "Bidirectional" and any(len(edge.spec.shape or ()) == 3 for edge in evidence.flow.out_of(item.id))
+        if both or (recurs(item) and item.config.get("return_sequences")):
+            return Who.of(item)
+    return None
 
 
 def _sizes(given: object) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import WrongCount
 from ...rules.facts.loss import GridApart
+from ...rules.facts.reasons import Uneven
 from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
@@ -56,12 +57,13 @@ def counted_by_head(evidence: Evidence, finding: Finding) -> Made:
         yield last_step_of(recurrent[0], f"{head.name} then returns {steps} values per sample, one for each step of a label.")
 
 
-@of(WrongCount)
-def counted_by_reshape(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
     """The last step alone, where a reshape has room for one."""
-    for node in evidence.flow.nodes:
-        if fact.steps is not None and node.name == fact.steps.name:
-            yield last_step_of(node, f"{fact.layer.name} then has as many values as its target.")
+    told = finding.fact if isinstance(finding.fact, WrongCount) else getattr(finding.fact, "reason", None)
+    steps = told.steps if isinstance(told, (WrongCount, Uneven)) else None
+    for node in evidence.flow.nodes if steps is not None else ():
+        if steps is not None and node.name == steps.name:
+            yield last_step_of(node, "The reshape then has as many values as its target.")
 
 
 def decoded(evidence: Evidence, finding: Finding) -> Made:

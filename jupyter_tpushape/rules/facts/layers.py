@@ -13,7 +13,7 @@ from ...flow.text import in_short
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Lengths, Reason, Uneven, cut_blocks
+from .reasons import Lengths, Reason, Uneven, cut_blocks, no_room
 
 
 class WrongRank(Fact, frozen=True):
@@ -152,8 +152,7 @@ class WrongCount(Fact, frozen=True):
         if cuts := cut_blocks(self.given, self.target):
             return cuts[0].words()
         if self.steps is not None:
-            count = (elements(self.given) or 0) // (elements(self.target) or 1)
-            return f"{self.steps.name} returns all {count} steps because return_sequences=True, and the target has room for one of them."
+            return no_room(self.steps, self.given, self.target)
         if 0 in self.target:
             return (
                 f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "

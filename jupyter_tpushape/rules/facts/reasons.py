@@ -284,13 +284,25 @@ def cut_blocks(shape: Shape, target: Shape) -> list[Blocks]:
     return found
 
 
+def no_room(steps: Who, shape: Shape, target: Shape) -> str:
+    """A recurrent layer returns all steps to a reshape with room for one."""
+    count = (elements(shape) or 0) // (elements(target) or 1)
+    return f"{steps.name} returns all {count} steps because return_sequences=True, and the target has room for one of them."
+
+
 class Uneven(Reason, frozen=True):
-    """A reshape of ``shape`` to ``target`` leaves a remainder; ``None`` in the target is inferred."""
+    """A reshape of ``shape`` to ``target`` leaves a remainder; ``None`` in the target is inferred.
+
+    ``steps``: the recurrent layer that returns as many steps as there are values too many.
+    """
 
     shape: Shape
     target: Shape
+    steps: Who | None = None
 
     def words(self) -> str:
+        if self.steps is not None:
+            return no_room(self.steps, self.shape, self.target)
         tail = [n for n in self.target[self.target.index(None) + 1 :] if n is not None] if None in self.target else []
         product = 1
         for n in tail:

@@ -1,0 +1,66 @@
+"""Tables added to every sample, steps without room, and layers created for another size: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_SCORED = """
+class Scored(L.Layer):
+    def build(self, shape):
+        self.v = self.add_weight(shape=(shape[-1], 12), name="v")
+        self.w = self.add_weight(shape=(1, 12), name="w")
+    def call(self, x):
+        return tf.tensordot(tf.tanh(tf.tensordot(x, self.v, axes=1)), self.w, axes=1)
+"""
+_LINEAR = """
+class Linear(L.Layer):
+    def __init__(self, wide, units, table):
+        super().__init__()
+        self.wide, self.units, self.table = wide, units, table
+        self.kernel = self.add_weight(shape=(wide, units), name="kernel")
+    def call(self, x):
+        return tf.matmul(x, self.kernel) + self.table
+class Block(L.Layer):
+    def __init__(self, wide, units):
+        super().__init__()
+        self.inner = Linear(wide, units, np.zeros((units,), "float32"))
+        self.out = L.Dense(3)
+    def call(self, x):
+        return self.out(self.inner(x))
+"""
+_LAST = """
+class Last(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.steps = L.LSTM(6, return_sequences=True)
+        self.out = L.Dense(3)
+    def call(self, x):
+        state = self.steps(x)
+        return self.out(tf.reshape(state, (tf.shape(x)[0], 6)))
+"""
+
+TABLES = {
+    "a vector for each position, as wide as the tokens": ("merge-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+x = L.Dense(8)(i)
+positions = L.Embedding(5, 6)(np.arange(5))
+x = L.GlobalAveragePooling1D()(x + positions)
+model = keras.Model(i, L.Dense(2)(x))
+""", f"{rows(8, 5, 4)}, {rows(8, 2)}"), (("    positions = L.Embedding(5, 6)(np.arange(5))", "    positions = L.Embedding(5, 8)(np.arange(5))"),))),
+    "a kernel turned, which only the merge behind it shows": ("merge-shapes", Own(model_of("""
+i = keras.Input((5,))
+x = L.Dense(7)(i)
+model = keras.Model(i, L.Dense(2)(L.multiply([Scored()(x), x])))
+""", f"{rows(8, 5)}, {rows(8, 2)}", head=_SCORED), ((
+        '        self.w = self.add_weight(shape=(1, 12), name="w")', '        self.w = self.add_weight(shape=(12, 1), name="w")',
+    ),))),
+    "the last step, which a reshape has room for": ("op-shapes", Own(model_of("""
+model = Last()
+""", f"{rows(8, 5, 4)}, {rows(8, 3)}", head=_LAST), ((
+        "        self.steps = L.LSTM(6, return_sequences=True)", "        self.steps = L.LSTM(6, return_sequences=False)",
+    ),))),
+    "an inner layer without a config, created for a size": ("op-shapes", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), Block(9, 6)])
+""", f"{rows(8, 4)}, {rows(8, 3)}", head=_LINEAR), (("    model = keras.Sequential([keras.Input((4,)), Block(9, 6)])", "    model = keras.Sequential([keras.Input((4,)), Block(4, 6)])"),))),
+}  # fmt: skip
