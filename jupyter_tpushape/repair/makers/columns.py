@@ -13,10 +13,9 @@ from ...rules.facts.mixing import EveryPair
 from ...rules.facts.ranges import ColumnsExchanged
 from ...rules.ids import looked_up_columns
 from ..edits import Edit
-from ..edits.statements import Statement
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, span_of, whole_number
+from .line import Line, lines_at, lines_of, whole_number
 
 
 @of(ColumnsExchanged)
@@ -52,7 +51,7 @@ def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
             text = f"{', '.join(names)} = {', '.join(f'{name}[:, 0]' for name in names)}"
             yield (
                 f"Use vectors instead of columns for {', '.join(names[:-1])} and {names[-1]}, before line {then.lineno}",
-                [Statement("model", line.raised.file, span_of(then), text)],
+                [line.before(then, text)],
                 "Each of them has one number per sample, on an axis of size 1.",
             )
 
@@ -73,7 +72,7 @@ def flattened_alike(evidence: Evidence, finding: Finding, fact: EveryPair) -> Ma
             text = f"{other} = {ast.unparse(flat[0].func)}({other}, {ast.unparse(flat[0].args[-1])})"
             yield (
                 f"Flatten {other} like {target}, before line {statement.lineno}",
-                [Statement("model", line.raised.file, span_of(statement), text)],
+                [line.before(statement, text)],
                 "Both then have one number per sample, on the same axis.",
             )
 

@@ -12,11 +12,11 @@ from ...flow.syntax import called
 from ...rules.facts.in_order import SamplesInOrder, SharedByAll
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import NoAxis
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..edits.expression import IT
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, lines_at, lines_of, span_of, whole_number
+from .line import Line, assigned_to, lines_at, lines_of, whole_number
 
 
 @of(SamplesInOrder)
@@ -74,7 +74,7 @@ def turned_back(line: Line, call: ast.Call, module: str) -> Iterator[Edit]:
             result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
             if isinstance(result, ast.Name) and result.id != "_":
                 text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
-                yield Statement("model", line.raised.file, span_of(then), text)
+                yield line.before(then, text)
 
 
 @of(SharedByAll)

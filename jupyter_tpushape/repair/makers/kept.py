@@ -10,10 +10,10 @@ from ...flow.syntax import called, loaded
 from ...rules.facts.mesh import StateLost
 from ...rules.words import listed
 from ...trace.locations import file_of
-from ..edits import SeedState, Statement, StateVariables
+from ..edits import SeedState, StateVariables
 from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
-from .line import lines_at, span_of
+from .line import lines_at
 
 _VARIABLES = ("add_weight", "add_variable", "Variable")
 
@@ -103,7 +103,7 @@ def drawn_before(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
         yield (
             f"Move the draw of the random numbers before the branch, at line {outer.lineno}",
             [
-                Statement(line.raised.function, file=line.raised.file, span=span_of(outer), text=f"{name} = {line.source.of(draw)}"),
+                line.before(outer, f"{name} = {line.source.of(draw)}"),
                 line.edit(draw, name),
             ],
             "The seed then changes in the step itself.",

@@ -11,11 +11,11 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossOfModel, UnknownArguments
 from ...rules.facts.reasons import RowsWanted
 from ...rules.words import listed
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..edits.expression import MODULE
 from ..text.source import class_of, nodes, parents
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, span_of
+from .line import Line, lines_at, lines_of
 
 # What came first in the Keras of before, in this order.
 _OF_A_WEIGHT = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
@@ -106,7 +106,7 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
             continue  # another class has the name
         edits: list[Edit] = [line.edit(whole, f"{model} = {made}", evidence.framework)]
         if written is None:
-            edits.insert(0, Statement("model", line.raised.file, span_of(top), layer, evidence.framework))
+            edits.insert(0, line.before(top, layer, evidence.framework))
         yield (
             f"Add the loss in a layer that the output of {model} passes through: {name}",
             edits,

@@ -12,11 +12,10 @@ from ...flow.paths import show
 from ...rules.entry import matched
 from ..edits import Edit
 from ..edits.expression import IT
-from ..edits.statements import Statement
 from ..text.source import free_name
 from .edits import Made
 from .entry import declaration
-from .line import Line, span_of
+from .line import Line
 from .same_rows import line_in, places_behind
 
 
@@ -89,7 +88,7 @@ def _drawn_once(line: Line, draw: Draw, name: str) -> list[Edit]:
         return [line.edit(draw.node, f"{name} = {maker}.permutation(len({array}))\n{indent}{array}[:] = {array}[{name}]")]
     statement = line.around(ast.stmt)[-1]
     given = ast.unparse(call) if draw.step.kind == "cut" else f"{maker}.permutation(len({ast.unparse(call.args[0])}))"
-    before = Statement(line.raised.function, line.raised.file, span_of(statement), f"{name} = {given}")
+    before = line.before(statement, f"{name} = {given}")
     return [line.edit(draw.node, f"{line.source.of(draw.step.inner)}[{name}]"), before]
 
 

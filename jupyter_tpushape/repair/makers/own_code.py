@@ -8,10 +8,10 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, WeightOfBatch
-from ..edits import RemoveLayer, Statement
+from ..edits import RemoveLayer
 from ..text.source import nodes
 from .edits import Made, of, transform
-from .line import lines_at, lines_of, running, span_of
+from .line import lines_at, lines_of, running
 
 
 @of(WeightOfBatch)
@@ -38,7 +38,7 @@ def unpacked_data(evidence: Evidence, finding: Finding, fact: DataWhole) -> Made
             text = f"{fact.name} = {fact.name}[0]"
             yield (
                 f"Take the inputs out of {fact.name} at the beginning of train_step: {text}",
-                [Statement("model", line.raised.file, span_of(body[0]), text)],
+                [line.before(body[0], text)],
                 f"fit passes ({', '.join(fact.parts)}).",
             )
 

@@ -7,11 +7,10 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.lines import Unregistered
-from ..edits import Statement
 from ..edits.expression import MODULE
 from ..text.source import nodes
 from .edits import Made, of
-from .line import lines_of, span_of
+from .line import lines_of
 
 
 @of(Unregistered)
@@ -22,15 +21,7 @@ def register(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
             if made.name == fact.name:
                 yield (
                     f"Register the {fact.what} {fact.name} at line {made.lineno}",
-                    [
-                        Statement(
-                            fact.name,
-                            line.raised.file,
-                            span_of(made),
-                            f"@{MODULE}.register_keras_serializable()",
-                            f"{evidence.framework}.saving",
-                        )
-                    ],
+                    [line.before(made, f"@{MODULE}.register_keras_serializable()", f"{evidence.framework}.saving")],
                     "Keras then finds it by its name.",
                 )
 

@@ -6,11 +6,11 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
-from ..edits import Removed, Statement
+from ..edits import Statement
 from ..edits.expression import Expression
 from ..text.source import nodes, parents
 from .edits import Fix, Made
-from .line import Line, lines_at, makers_of, own_layer, span_of
+from .line import Line, lines_at, makers_of, own_layer
 
 _WHY = "The weights of {} were created for another size."
 
@@ -66,7 +66,7 @@ def _in_each_turn(line: Line, node: Node, held: ast.Assign, name: str, use: ast.
         text = text.replace(first, loop.target.id)
     return (
         f"Create a {node.op} in each turn of the loop at line {use.lineno} instead of {name} before it",
-        [line.edit(use, text), Removed("model", line.raised.file, span_of(held), ast.unparse(held))],
+        [line.edit(use, text), line.removed(held)],
         _WHY.format(name),
     )
 
@@ -84,7 +84,7 @@ def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribut
         return  # one that nothing calls is meant
     other = next(f"{name}_{number}" for number in range(times, 99) if f"{name}_{number}" not in known)
     edits: list[Statement | Expression] = [
-        Statement("model", line.raised.file, span_of(held), f"{other} = {line.source.of(held.value)}"),
+        line.before(held, f"{other} = {line.source.of(held.value)}"),
         line.edit(uses[times - 1].func, other),
     ]
     yield f"Create another {node.op} for line {uses[times - 1].lineno} instead of using {name} again", list(edits), _WHY.format(name)

@@ -7,10 +7,9 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.lines import NoGradient
-from ..edits.statements import Statement
 from ..text.source import nodes
 from .edits import Made, of
-from .line import assigned_to, lines_of, span_of
+from .line import assigned_to, lines_of
 
 
 @of(NoGradient)
@@ -23,7 +22,7 @@ def watched(evidence: Evidence, finding: Finding, fact: NoGradient) -> Made:
                 text = f"{fact.tape}.watch({fact.source})"
                 yield (
                     f"Watch {fact.source}: {text} at line {block.body[0].lineno}",
-                    [Statement("model", line.raised.file, span_of(block.body[0]), text)],
+                    [line.before(block.body[0], text)],
                     "The tape then records what is computed from it.",
                 )
 

@@ -9,10 +9,9 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.compiled import MetricReads
 from ...rules.facts.loss_tracker import LossTracked, MetricState
-from ..edits import Statement
 from ..text.source import method_of, nodes
 from .edits import Made, named, of
-from .line import lines_at, lines_of, span_of
+from .line import lines_at, lines_of
 
 _UPDATES = {"update_state": 0, "stateless_update_state": 1}
 
@@ -58,7 +57,7 @@ def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made
         text = f"@property\n{pad}def metrics(self):\n{pad}    return [{fact.metric}]\n"
         yield (
             f"Return [{fact.metric}] from the property metrics of {owner.name}",
-            [Statement("model", line.raised.file, span_of(step), text)],
+            [line.before(step, text)],
             "The state of the step then holds the variables of this metric alone.",
         )
 

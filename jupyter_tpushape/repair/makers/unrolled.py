@@ -8,10 +8,10 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.calls import LeakedOut
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, of
-from .line import Line, lines_at, span_of
+from .line import Line, lines_at
 
 _LOOPS = frozenset({"fori_loop", "scan"})
 
@@ -63,5 +63,5 @@ def _loop(line: Line, call: ast.Call) -> list[Edit] | None:
         return None
     before: list[Edit] = []
     if state != start:
-        before = [Statement(line.raised.function, line.raised.file, span_of(statement), f"{state} = {start}")]
+        before = [line.before(statement, f"{state} = {start}")]
     return [*before, line.edit(statement, text)]

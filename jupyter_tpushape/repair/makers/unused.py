@@ -10,11 +10,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import makes_object
 from ...rules.facts.unused import ResultUnused
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..edits.expression import IT
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, lines_at, span_of
+from .line import Line, lines_at
 
 _MOST = 4
 
@@ -123,7 +123,7 @@ def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator
     if any(isinstance(one, ast.Name) and one.id in (name, given) for one in ast.walk(loop.target)):
         return
     calls = [call for one in loop.body for call in nodes(one, ast.Call) if _passed(call, given)]
-    first = Statement(line.raised.function, line.raised.file, span_of(loop), f"{name} = {given}")
+    first = line.before(loop, f"{name} = {given}")
     for call in calls if len(calls) == 1 else ():
         yield (
             f"Pass {name} instead of {given} in each iteration of the loop at line {loop.lineno}",

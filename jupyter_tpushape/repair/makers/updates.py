@@ -9,10 +9,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.updates import UpdateRefused
-from ..edits.statements import Statement
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, lines_at, short, span_of
+from .line import Line, lines_at, short
 
 _UPDATES = ("apply_gradients", "apply")
 
@@ -114,6 +113,6 @@ def built_for_all(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> 
         text = f"if not {optimizer}.built:\n{indent}    {optimizer}.build(self.trainable_variables)"
         yield (
             f"Build {optimizer} for all weights of the model, before line {start.lineno}",
-            [Statement("model", line.raised.file, span_of(start), text)],
+            [line.before(start, text)],
             "It then updates each of them, whichever comes first.",
         )
