@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .compared import as_it_came
 from .examples import sequential
-from .facts.against import RowsAgainstColumns, VectorTransposed
+from .facts.other_axes import RowsAgainstColumns, VectorTransposed
 from .mixing import carried
 from .registry import check, rule
 from .words import PAIRING

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .balanced import meant, predicts
 from .examples import sequential
-from .facts.in_order import SamplesInOrder, SharedByAll
+from .facts.other_axes import SamplesInOrder, SharedByAll
 from .mixing import SOURCE, SUMMED, above, carried, of_a_loss
 from .registry import check, rule
 from .upstream import ancestors

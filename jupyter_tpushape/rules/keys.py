@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding
-from .facts.keys import KeyReused
+from .facts.traps import KeyReused
 from .registry import check, rule
 
 _NOISES = """

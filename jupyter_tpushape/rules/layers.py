@@ -31,7 +31,6 @@ from .crossed import crossed_before
 from .emptied import emptied
 from .encodings import behind_code, coded_ids
 from .entry import entry
-from .facts.distributed import StepRank
 from .facts.layers import (
     LayerRaised,
     MaskAlone,
@@ -45,6 +44,7 @@ from .facts.layers import (
     WrongWidth,
 )
 from .facts.lines import LineRaised
+from .facts.other_axes import StepRank
 from .facts.reasons import NoAxis
 from .facts.states import States
 from .handed_over import overriding_finding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .compared import as_it_came, ends, observed_labels
-from .facts.looked_up import RowsAsIndices
+from .facts.ranges import RowsAsIndices
 from .registry import check
 
 _LOOKUPS = ("gather", "take", "embeddinglookup")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
-from .facts.margins import DistanceOverBatch, MarginOfSums
+from .facts.loss_silent import DistanceOverBatch, MarginOfSums
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
-from .facts.modes import Resting
+from .facts.training import Resting
 from .registry import check, rule
 from .upstream import ancestors
 

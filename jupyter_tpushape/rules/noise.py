@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node
-from .facts.keys import NoiseShared
+from .facts.traps import NoiseShared
 from .mixing import carried
 from .registry import check, rule
 

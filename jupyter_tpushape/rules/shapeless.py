@@ -8,7 +8,7 @@ from ..examine.heard_contracts import HeardNoRank
 from ..flow import Edge, Fact, Node, Who
 from ..flow.paths import show
 from .facts.contracts import NoRank, ShapeLost
-from .facts.opened import RankUnknown
+from .facts.entry import RankUnknown
 
 # Operations that run Python code.
 _PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from .balanced import predicts
-from .facts.untrained import NeverTrained, SumOfShares, ZeroProduct
+from .facts.training import NeverTrained, SumOfShares, ZeroProduct
 from .registry import check, rule
 
 _ADAPTER = """

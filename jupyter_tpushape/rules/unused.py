@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location
-from .facts.unused import ResultUnused
+from .facts.training import ResultUnused
 from .registry import check, rule
 
 _MODEL = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding
 from .examples import stepped
-from .facts.updates import UpdateRefused
+from .facts.training import UpdateRefused
 from .registry import check, rule
 
 _UPDATE = """

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .balanced import softmax_axis
 from .examples import sequential
-from .facts.weighted import WeightsAcross
+from .facts.other_axes import WeightsAcross
 from .mixing import carried, of_a_loss
 from .registry import check, rule
 

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding
 from ..flow.paths import show
 from ..trace.locations import location
-from .facts.window_axes import StepsMixed
+from .facts.orders import StepsMixed
 from .registry import check, rule
 
 _MODEL = """

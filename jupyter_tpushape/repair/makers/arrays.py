@@ -1,4 +1,4 @@
-"""Candidates in NumPy code that makes the data: the axis along which arrays are joined, statistics, classes."""
+"""Candidates in NumPy code that makes the data: the axis along which arrays are joined or sliced, statistics, classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.array_lines import labels_of
 from ...examine.evidence import Evidence
+from ...examine.row_steps import Array, odd_steps
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.arrays import ClassBeyond, JoinedApart, ListsApart, ResultsApart, RowBeyond
@@ -17,6 +18,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import given_to, is_atom, nodes
 from .edits import Made, of
 from .line import Line, lines_of, listed, size_of
+from .same_rows import line_in
 
 _JOINS = ("concatenate", "stack", "append", "vstack", "hstack")
 
@@ -162,3 +164,40 @@ def _filled(evidence: Evidence) -> Iterator[tuple[Line, list[ast.expr]]]:
                 sizes = listed(made.args[0]) if isinstance(made, ast.Call) and made.args else []
                 if sizes:
                     yield line, sizes
+
+
+_ALL = ":"
+
+
+def sliced_alike(evidence: Evidence, finding: Finding) -> Made:
+    """The slice of one array moves to the axis along which the same data is sliced beside it."""
+    arrays: tuple[Array, ...] = evidence.facts.get("arrays", ())
+    for _, step in odd_steps(arrays):
+        if step.kind != "cut" or not isinstance(step.node, ast.Subscript) or not isinstance(step.index_node, ast.Slice):
+            continue
+        held = ast.unparse(step.inner)
+        beside = [one for one in nodes(step.scope, ast.Subscript) if one is not step.node and ast.unparse(one.value) == held]
+        axes = {axis for one in beside if (axis := _axis(one)) is not None}
+        if len(axes) != 1:
+            continue
+        (axis,) = axes
+        written = [ast.unparse(one) for one in listed(step.node.slice)] or [step.index]
+        if any(part != _ALL for part in written[1:]):
+            continue
+        index = ", ".join([*[_ALL] * axis, step.index])
+        for line in line_in(evidence, step.file, step.node):
+            yield (
+                f"Move the slice to axis {axis} at line {step.node.lineno}: {held}[{index}]",
+                [line.edit(step.node, f"{held}[{index}]")],
+                f"{held} is sliced along axis {axis} beside it; axis 0 has the samples.",
+            )
+
+
+def _axis(node: ast.Subscript) -> int | None:
+    """The one axis that an index slices, where it takes all samples."""
+    parts = listed(node.slice)
+    cut = [place for place, part in enumerate(parts) if ast.unparse(part) != _ALL]
+    return cut[0] if len(cut) == 1 and cut[0] > 0 and isinstance(parts[cut[0]], ast.Slice) else None
+
+
+__all__ = ["sliced_alike"]

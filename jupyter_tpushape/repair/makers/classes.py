@@ -12,9 +12,8 @@ from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
-from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.ranges import LabelScale, OutOfRange
+from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed

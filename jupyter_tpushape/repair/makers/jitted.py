@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...examine.given_names import begins
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.frozen import FrozenWeights
+from ...rules.facts.training import FrozenWeights
 from ...rules.facts.transforms import CompiledApart, PassedAsTensor
 from ..edits import Undecorated
 from ..edits.expression import IT, MODULE

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape
 from ...flow.paths import flatten
-from ...rules.facts.opened import RankUnknown
+from ...rules.facts.entry import RankUnknown
 from ...rules.opened import same_sizes
 from ...rules.words import listed
 from ..edits import UnwrapLayer

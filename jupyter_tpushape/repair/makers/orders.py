@@ -1,4 +1,4 @@
-"""Candidates for data in the wrong order: rows that are shuffled differently, and axes that a reshape mixes."""
+"""Candidates for data in the wrong order: rows that are shuffled differently, axes that a reshape mixes, and steps that are turned around."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from ...examine.row_order import Draw
 from ...examine.row_steps import Array
 from ...flow import Finding, show_shape
 from ...flow.paths import show
+from ...flow.syntax import called
 from ...rules.entry import matched
+from ...rules.facts.orders import StepsReversed
 from ..edits import Edit
 from ..edits.expression import IT
-from ..text.source import free_name
-from .edits import Made
+from ..text.source import free_name, nodes
+from .edits import Made, of
 from .entry import declaration
-from .line import Line
+from .line import Line, lines_at
 from .same_rows import line_in, places_behind
 
 
@@ -98,3 +100,31 @@ def _instead(line: Line, draw: Draw, index: str) -> list[Edit]:
         array = ast.unparse(draw.call.args[0]) if draw.call is not None else ""
         return [line.edit(draw.node, f"{array}[:] = {array}[{index}]")]
     return [line.edit(draw.node, f"{line.source.of(draw.step.inner)}[{index}]")]
+
+
+@of(StepsReversed)
+def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Made:
+    """The sequence in the order of its input, where the layer that reversed it is called."""
+    for line in lines_at(evidence, fact.layer.called)[:1]:
+        calls = line.around(ast.Call)
+        made = [call for call in calls if isinstance(call.func, ast.Call) and called(call.func) == fact.layer.op]
+        held = [
+            call
+            for call in calls
+            if isinstance(call.func, (ast.Name, ast.Attribute)) and called(call) in (fact.layer.name, *_names(line, fact))
+        ]
+        for call in made if len(made) == 1 else held if len(held) == 1 else ():
+            yield (
+                f"Put the steps of {fact.layer.name} in order at line {call.lineno}",
+                [line.edit(call, f"{IT}[:, ::-1]")],
+                "Each step is then joined with the step that belongs to it.",
+            )
+
+
+def _names(line: Line, fact: StepsReversed) -> tuple[str, ...]:
+    """The attributes and names that hold a layer which goes backwards."""
+    made = [
+        node for node in nodes(line.source.tree, ast.Assign) if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op
+    ]
+    backwards = [node for node in made for word in nodes(node.value, ast.keyword) if word.arg == "go_backwards"]
+    return tuple(ast.unparse(target).rpartition(".")[2] for node in backwards for target in node.targets)

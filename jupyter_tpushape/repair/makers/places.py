@@ -23,8 +23,8 @@ from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
-from .in_order import turned_back
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
+from .other_axes import turned_back
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})

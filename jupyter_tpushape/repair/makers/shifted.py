@@ -11,8 +11,8 @@ from ...flow.syntax import assigned
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import GridApart
+from ...rules.facts.loss_silent import SameSteps
 from ...rules.facts.reasons_read import StepMore
-from ...rules.facts.restored import SameSteps
 from ...rules.words import SLICES
 from ..text.source import nodes
 from .edits import Made, gives, of

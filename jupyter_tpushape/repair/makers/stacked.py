@@ -1,18 +1,22 @@
-"""Candidates for vectors that are stacked along an axis of their own, or joined in one row."""
+"""Candidates for tensors that are put together: stacked, joined along an axis on which they agree, or repeated."""
 
 from __future__ import annotations
 
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Node
 from ...flow.syntax import called
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.mixing import BatchLost
+from ...rules.facts.reasons_read import Multiples
 from ...rules.words import STACKS
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import nodes
-from .edits import Made, of, received
-from .line import calls_at, lines_at, lines_of
+from .edits import Made, of, received, setting, upstream
+from .line import calls_at, lines_at, lines_of, listed, short, whole_number
 from .operands import JOINS
 from .sliced import last_slices
 
@@ -83,3 +87,101 @@ def _column(node: ast.Subscript) -> bool:
     """Whether this is ``x[:, i]`` with a written number."""
     at = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     return len(at) == 2 and isinstance(at[0], ast.Slice) and isinstance(at[1], ast.Constant) and type(at[1].value) is int
+
+
+@of(OperationRaised)
+def axis_that_differs(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The one axis on which the tensors differ: a concatenation needs all others to be equal."""
+    shapes = [shape for shape in fact.shapes if shape]
+    if len(shapes) < 2 or len({len(shape) for shape in shapes}) > 1:
+        return
+    apart = [axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if len(set(sizes)) > 1]
+    for line in lines_of(evidence)[:1] if len(apart) == 1 and apart[0] else ():
+        call = line.call(*JOINS)
+        axis = argument(call, "axis", ["values", "axis"]) if call is not None else None
+        written = 0 if axis is None else whole_number(axis)
+        rank, new = len(shapes[0]), apart[0] if apart[0] < len(shapes[0]) - 1 else -1
+        if call is None or written is None or not -rank <= written < rank or written % rank == apart[0]:
+            continue
+        yield (
+            f"Concatenate along axis {new} at {line.at}, the one that differs",
+            [line.edit(axis, str(new)) if isinstance(axis, ast.expr) else line.more(call, f"axis={new}")],
+            "All other axes match.",
+        )
+
+
+# The arguments that say how many features a layer gives.
+_WIDTHS = ("units", "filters", "output_dim")
+
+
+@of(UnlikeBranches)
+def as_wide_as_the_other(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The layer that gives a branch its features with as many as the other has: the narrower one first."""
+    node, edges = evidence.failed, evidence.operands()
+    shapes = [edge.spec.shape or () for edge in edges]
+    if node is None or node.op != "Concatenate" or len(shapes) != 2 or len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) < 3:
+        return
+    axis = node.config.get("axis", -1)
+    rank = len(shapes[0])
+    if not isinstance(axis, int) or axis % rank == rank - 1:
+        return
+    apart = [i for i, (a, b) in enumerate(zip(*shapes, strict=True)) if a != b and i != axis % rank]
+    if apart != [rank - 1]:
+        return
+    for mine, other in sorted(((0, 1), (1, 0)), key=lambda pair: shapes[pair[0]][-1] or 0):
+        (maker, key), wanted = _maker(evidence, evidence.flow.node(edges[mine].source), shapes[mine][-1]), shapes[other][-1]
+        if maker is not None and wanted and wanted > 1:
+            name = evidence.flow.node(edges[other].source).name
+            why = f"Branches that are joined along axis {axis % rank} need features of one size."
+            yield setting(maker, key, wanted, f", the size of {name}", why)
+
+
+def _maker(evidence: Evidence, node: Node, width: int | None) -> tuple[Node | None, str]:
+    """The layer whose own number is the size of the last axis, through layers that keep it, and the argument."""
+    for item in [node, *upstream(evidence, node)]:
+        key = next((key for key in _WIDTHS if item.config.get(key) == width), "")
+        if key and item.weights:
+            return item, key
+        given = next((edge.spec.shape for edge in evidence.flow.into(item.id)), None)
+        if item.weights or not given or given[-1] != width:
+            break
+    return None, ""
+
+
+@of(OperationRaised)
+def as_many_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An axis in front of the tensor for each multiple too many; a multiple of 1 for each axis that has none."""
+    reason = fact.reason
+    for line in lines_of(evidence)[:1] if isinstance(reason, Multiples) else ():
+        assert isinstance(reason, Multiples)
+        call = line.call("tile")
+        more = reason.count - len(reason.shape)
+        written = argument(call, "multiples", ["x", "multiples"]) if call is not None else None
+        if call is None or not call.args:
+            continue
+        if more > 0:
+            yield (
+                f"Add {'an axis' if more == 1 else f'{more} axes'} of size 1 before the others of {short(call.args[0])} at {line.at}",
+                [line.edit(call.args[0], f"{IT}[{', '.join(['None'] * more)}]")],
+                f"There are {reason.count} multiples.",
+            )
+        elif listed(written):
+            assert written is not None
+            new = ", ".join([*map(ast.unparse, listed(written)), *["1"] * -more])
+            yield f"Repeat by [{new}] at {line.at}", [line.edit(written, f"[{new}]")], "Each axis has one multiple."
+
+
+@of(BatchLost)
+def multiple_of_each(evidence: Evidence, finding: Finding, fact: BatchLost) -> Made:
+    """A multiple of 1 for each axis without one, where a library counts the multiples from the last axis on."""
+    rank = len(fact.shape)
+    for line in lines_at(evidence, fact.maker.called)[:1] if fact.sized else ():
+        for call in nodes(line.scope, ast.Call):
+            written = argument(call, "repeats", ["x", "repeats"]) if called(call) == "tile" else None
+            if written is not None and 0 < len(listed(written)) < rank:
+                new = ", ".join([*map(ast.unparse, listed(written)), *["1"] * (rank - len(listed(written)))])
+                yield (
+                    f"Repeat by [{new}] at line {written.lineno}",
+                    [line.edit(written, f"[{new}]")],
+                    f"The tensor has {rank} axes. Fewer multiples are those of its last axes.",
+                )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements
 from ...flow.syntax import called
-from ...rules.facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
+from ...rules.facts.own_code import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
 from ..edits import Edit
 from ..edits.expression import IT, MODULE

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.compiled import MetricReads
-from ...rules.facts.loss_tracker import LossTracked, MetricState
+from ...rules.facts.training import LossTracked, MetricState
 from ..text.source import method_of, nodes
 from .edits import Made, named, of
 from .line import lines_at, lines_of

@@ -9,7 +9,7 @@ from ...examine.dead_names import unread
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import makes_object
-from ...rules.facts.unused import ResultUnused
+from ...rules.facts.training import ResultUnused
 from ..edits import Edit
 from ..edits.expression import IT
 from ..text.source import nodes, parents
