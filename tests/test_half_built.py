@@ -11,7 +11,7 @@ from shells import cells
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.notebook.left import left
-from jupyter_tpushape.rules.facts.half_built import HalfBuilt, WeightsLost
+from jupyter_tpushape.rules.facts.training import HalfBuilt, WeightsLost
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 X, Y = np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from shells import cells as shell_cells
 
-from jupyter_tpushape.rules.facts.held_back import HeldBack
+from jupyter_tpushape.rules.facts.training import HeldBack
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 START = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np\nfrom {lib}.layers import *"

@@ -23,7 +23,7 @@ def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
         return None
     from ..diagnose import trace
     from ..examine import HANDED
-    from ..rules.facts.held_back import HeldBack
+    from ..rules.facts.training import HeldBack
     from ..trace.locations import Variables
 
     typed = _typed(attempt.where) if attempt.where is not None else ""

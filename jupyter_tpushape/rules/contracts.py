@@ -61,9 +61,8 @@ from .logical import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
 from .own_code import data_whole, weight_of_batch
-from .ragged import not_dense
 from .registry import rule
-from .shapeless import no_rank
+from .shapeless import no_rank, not_dense
 from .static_sizes import no_number
 from .transforms import transformed
 from .words import givers

@@ -38,7 +38,7 @@ from .facts.data import (
     WindowsAsDatasets,
     YieldedShape,
 )
-from .flattened_rows import flattened_rows
+from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
 from .words import listed

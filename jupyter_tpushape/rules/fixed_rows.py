@@ -12,9 +12,9 @@ from ..trace.locations import location
 from .compared import ends
 from .examples import sequential
 from .facts.calls import RowsUnknown
+from .facts.entry import RankUnknown
 from .facts.loss_silent import BatchBehind
 from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied, RowsSplit
-from .facts.opened import RankUnknown
 from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
 from .registry import check, rule

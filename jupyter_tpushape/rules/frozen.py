@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding
-from .facts.frozen import FrozenWeights
+from .facts.training import FrozenWeights
 from .registry import check, rule
 
 _NET = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..examine.evidence import Evidence
 from ..flow import DATA_EDITS, Fact, Finding
-from .facts.half_built import HalfBuilt, WeightsLost
+from .facts.training import HalfBuilt, WeightsLost
 from .registry import RULES, rule
 
 _TRIED = """

@@ -27,11 +27,9 @@ from ..trace.locations import location
 from .branches import merge_shapes, size_cause
 from .calls import misdeclared
 from .contracts import CONTRACTS, Break
-from .crossed import crossed_before
 from .emptied import emptied
 from .encodings import behind_code, coded_ids
 from .entry import entry
-from .facts.distributed import StepRank
 from .facts.layers import (
     LayerRaised,
     MaskAlone,
@@ -45,14 +43,16 @@ from .facts.layers import (
     WrongWidth,
 )
 from .facts.lines import LineRaised
+from .facts.other_axes import StepRank
 from .facts.reasons import NoAxis
 from .facts.states import States
 from .handed_over import overriding_finding
+from .in_order import without_size
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
-from .layer_axes import without_size
 from .layer_rules import ATTENTION, AXIS, CODE, OPERATION, RAISES, RANK, RESHAPE, UNKNOWN, WINDOW
 from .lines import line_raised
+from .moved import crossed_before
 from .reasons import reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding

@@ -37,7 +37,6 @@ from .compared import (
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
-from .crossed import crossed_before
 from .data import varying_widths
 from .entry import matched
 from .facts.compiled import ColourMasks, TextLabels
@@ -65,7 +64,7 @@ from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
-from .looked_up import rows_as_indices
+from .loss_code import rows_as_indices
 from .loss_rules import (
     CUSTOM,
     FLATTEN,
@@ -82,7 +81,7 @@ from .loss_rules import (
     WEIGHTS,
 )
 from .mixing import LOOKUPS, lookup_of_all
-from .moved import rows_behind
+from .moved import crossed_before, rows_behind
 from .own_code import labels_refused
 from .reasons import reason
 from .registry import check

@@ -9,7 +9,7 @@ from ..examine.heard import hear
 from ..examine.heard_jax import HeardMetricState
 from ..flow import Finding, Node
 from .examples import stepped
-from .facts.loss_tracker import LogsUnread, LossTracked, MetricState
+from .facts.training import LogsUnread, LossTracked, MetricState
 from .registry import check, rule
 
 TRACKER = rule(

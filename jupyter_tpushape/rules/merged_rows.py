@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from .examples import sequential
-from .facts.merged import RowsMetApart, RowsTakenApart
+from .facts.other_axes import RowsMetApart, RowsTakenApart
 from .mixing import SOURCE, carried
 from .registry import check, rule
 from .words import PAIRING

@@ -10,8 +10,8 @@ from ..flow import Finding, Node, Shape, Who
 from ..flow.paths import flatten, show
 from ..trace.assemble import clean_message
 from ..trace.locations import location
-from .facts.distributed import StepsByRows
-from .facts.opened import SizeUnknown
+from .facts.entry import SizeUnknown
+from .facts.other_axes import StepsByRows
 from .registry import check, rule
 
 _LENGTHS = """

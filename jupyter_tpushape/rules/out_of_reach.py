@@ -11,7 +11,7 @@ from ..flow import Finding, Node, Who
 from ..flow.observed import keeps
 from .compared import ends, kind_of, labels_seen
 from .examples import sequential
-from .facts.out_of_reach import OutOfReach
+from .facts.ranges import OutOfReach
 from .registry import check, rule
 
 _Y = "np.linspace(-2, 3, 8, dtype='float32')[:, None]"

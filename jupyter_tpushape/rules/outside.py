@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
-from .facts.outside import OutsideModel
+from .facts.training import OutsideModel
 from .registry import check, rule
 
 _MODEL = """

@@ -41,8 +41,7 @@ from .facts.reasons import (
     WrittenRows,
 )
 from .moved import turned_around
-from .reasons_read import dims_dropped, multiples, read
-from .reduced import samples_reduced
+from .reasons_read import dims_dropped, multiples, read, samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by, steps_of
 from .words import PAIRING, SLICES, placed
 

@@ -1,15 +1,17 @@
-"""Reasons that the text around the failed line shows, beside the shapes."""
+"""Reasons that the text around the failed line shows, beside the shapes: rows that were flattened or reduced."""
 
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Sequence
 
 from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
-from ..flow import Node, Shape, Who
-from .facts.reasons import Reason
+from ..flow import KeyPath, Node, Shape, Who
+from .facts.reasons import Reason, SamplesReduced
 from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
@@ -100,4 +102,53 @@ def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None
             before = edge.spec.shape or ()
             if len(before) > 0 and before[0] == rows and made == (1, *before):
                 return AxisInFront(Who.of(node), before)
+    return None
+
+
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod", "all", "any", "argmax", "argmin", "logsumexp"})
+
+
+def samples_reduced(evidence: Evidence, operands: list[Given], target: Shape = ()) -> SamplesReduced | None:
+    """What took the samples out of an operand that has none, where another one has them, or the shape to which it is reshaped."""
+    told = any(one.grows for one in operands)
+    wanted = target[:1] == (None,) or any(_has_samples(one) for one in operands)
+    for one in operands if wanted else ():
+        if one.giver is None or _has_samples(one) or one.spec.shape is None:
+            continue
+        for node in [one.giver, *ancestors(evidence, one.giver.id)]:
+            given = _reduced_first(evidence, node)
+            if given is not None and (given[0] is None or (told and _rows(evidence) == given[0])):
+                return SamplesReduced(Who.of(node), given)
+    return None
+
+
+def _has_samples(given: Given) -> bool:
+    return 0 in given.grows or (given.spec.shape or (0,))[0] is None
+
+
+def _rows(evidence: Evidence) -> int:
+    return next((spec.shape[0] or 0 for _, spec in evidence.x if spec.shape), 0)
+
+
+def _reduced_first(evidence: Evidence, node: Node) -> Shape | None:
+    """What a reduction got, where it leaves out the first axis, or leaves one entry of it, and keeps all others."""
+    edges, made = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    given = edges[0].spec.shape if edges else None
+    reduces = node.kind == "op" and node.op.lower().removeprefix("reduce_").removeprefix("reduce") in _REDUCTIONS
+    return given if reduces and given and len(given) > 1 and made in (given[1:], (1, *given[1:])) else None
+
+
+def flattened_rows(evidence: Evidence, counts: Sequence[int]) -> tuple[KeyPath, Shape] | None:
+    """The array whose rows are the positions of the other's samples, and the axes of these positions; ``None`` where the numbers do not say so."""
+    leaves = list(evidence.sample.leaves("x", "y")) if evidence.sample is not None and len(counts) == 2 else []
+    # Of arrays, a leaf has the rows of the whole.
+    rows = [(path, leaf.shape or ()) for path, leaf in leaves]
+    if len(rows) != 2 or min(counts) < 1 or max(counts) % min(counts):
+        return None
+    each = max(counts) // min(counts)
+    many, few = (0, 1) if counts[0] > counts[1] else (1, 0)
+    inner = [shape[1:-1] for shape in [rows[few][1], *(spec.shape or () for _, spec in evidence.outputs)]] + [rows[few][1][1:]]
+    for axes in inner:
+        if axes and None not in axes and each > 1 and math.prod(n or 0 for n in axes) == each:
+            return rows[many][0], axes
     return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, elements
 from .compared import ends, kind_of
-from .facts.restored import LabelsNotInputs
+from .facts.loss_silent import LabelsNotInputs
 from .registry import check, rule
 from .upstream import ancestors
 

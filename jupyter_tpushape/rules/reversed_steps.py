@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Flow, Node, Who
-from .facts.reversed_steps import StepsReversed
+from .facts.orders import StepsReversed
 from .registry import check, rule
 
 _MODEL = """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .compared import ends
-from .facts.restored import SameSteps
+from .facts.loss_silent import SameSteps
 from .registry import check, rule
 from .upstream import ancestors
 from .words import SLICES

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from ..sources.stats import stats_of
 from .compared import fed_whole, seen_at
-from .facts.scaled import ScaledTwice
+from .facts.ranges import ScaledTwice
 from .registry import check, rule
 
 _PICTURES = """

@@ -1,4 +1,4 @@
-"""Tensors of unknown rank: of the data, and what a Python function returns."""
+"""Tensors of unknown rank, of the data and of what a Python function returns, and those that are not dense."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ..examine.heard_contracts import HeardNoRank
 from ..flow import Edge, Fact, Node, Who
 from ..flow.paths import show
 from .facts.contracts import NoRank, ShapeLost
-from .facts.opened import RankUnknown
+from .facts.entry import RankUnknown
+from .facts.layers import NotDense
 
 # Operations that run Python code.
 _PYTHON = {"PyFunc": "tf.numpy_function", "PyFuncStateless": "tf.numpy_function", "EagerPyFunc": "tf.py_function"}
@@ -63,3 +64,12 @@ def _squeezed(evidence: Evidence, node: Node) -> RankUnknown | None:
         if edge.spec.shape is None and giver.op.lower() == "squeeze" and shape and shape[0] is None and giver.called is not None:
             return RankUnknown(giver.called.text, shape, giver.called)
     return None
+
+
+def not_dense(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
+    """A ragged or sparse tensor that comes from the data, where the layer that receives it raises an error."""
+    received = {edge.spec.kind for edge in evidence.failed_inputs()} - {"dense"}
+    if node.kind != "layer" or not received:
+        return None
+    leaves = evidence.sample.leaves("x") if hasattr(evidence.sample, "leaves") else []
+    return next((("layer-raises", NotDense(Who.of(node), path, leaf.kind)) for path, leaf in leaves if leaf.kind in received), None)

@@ -1,16 +1,78 @@
-"""Softmaxes and attention that work over the samples of a batch."""
+"""Softmaxes, attention and their weights along another axis than is meant: the samples, or not the one of the classes or of a product."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Node, Who
+from ..flow import Edge, Finding, Node, Who
 from .balanced import meant, softmax_axis
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
+from .facts.other_axes import WeightsAcross
+from .facts.scores import PickedElsewhere
 from .mixing import SOURCE, above, carried, of_a_loss
 from .registry import check, rule
+
+_PICKED = """
+import jax, jax.numpy as jnp
+def loss(t, p):
+    return -jnp.take_along_axis(jax.nn.log_softmax(p, axis=%s), t.astype("int32")[..., None], axis=-1)[..., 0]
+def build():
+    m = keras.Sequential([keras.Input((3, 4)), L.Dense(5)]); m.compile("sgd", loss); return m
+def data():
+    return np.zeros((8, 3, 4), "float32"), np.ones((8, 3), "int32")
+"""
+OTHER_AXIS = rule(
+    "softmax-other-axis", "A softmax runs over another axis than the classes", severity="silent", backend="jax", frameworks=("keras",),
+    source="the traced program: the axis of a softmax, and the axis along which its result is indexed",
+    fails=_PICKED % "1", passes=_PICKED % "-1",
+    doc="""Reported if a loss takes one value of a softmax along an axis, and the softmax ran over another one.""",
+)  # fmt: skip
+_EACH = frozenset({"Negative", "Neg", "Log", "Cast", "Exp"})
+
+
+@check(order=43, backend="jax")
+def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
+    """Lookups in a loss along the classes of a softmax over something else."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        edges = evidence.flow.into(node.id) if node.op in ("TakeAlongAxis", "GatherV2") and of_a_loss(evidence, node) else []
+        along = _looked_along(edges, evidence, node)
+        softmax = _softmax(evidence, edges[0]) if along is not None else None
+        if softmax is None or along is None:
+            continue
+        maker, given = softmax
+        shape = given.spec.shape or ()
+        axis = softmax_axis(evidence, maker, given) % len(shape)
+        if axis != along:
+            fact = PickedElsewhere(Who.of(maker), shape, axis, along, Who.of(node))
+            yield Finding.of(OTHER_AXIS.id, "silent", fact, (maker.id, node.id), (given.id,), maker.called or node.called)
+
+
+def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | None:
+    """The axis of the values along which one of them is taken: the only one that the result does not have in its size."""
+    shapes = [edge.spec.shape or () for edge in edges]
+    if len(shapes) != 2 or len(shapes[0]) < 2:
+        return None
+    values, made = shapes[0], next((edge.spec.shape for edge in evidence.flow.out_of(node.id) if edge.spec.shape), ())
+    off = [axis for axis, (a, b) in enumerate(zip(values, made, strict=False)) if a != b]
+    if len(made) == len(values) and len(off) == 1 and made[off[0]] == 1:
+        return off[0]
+    return None
+
+
+def _softmax(evidence: Evidence, edge: Edge) -> tuple[Node, Edge] | None:
+    """The softmax that a tensor comes from, with what it is given; operations on each value are passed."""
+    for _ in range(4):
+        node = evidence.flow.node(edge.source)
+        before = evidence.flow.into(node.id)
+        if node.op in ("Softmax", "LogSoftmax") and node.kind == "op" and before:
+            return node, before[0]
+        if node.op not in _EACH or len(before) != 1:
+            return None
+        edge = before[0]
+    return None
+
 
 SOFTMAX = rule(
     "softmax-over-batch", "Softmax over the samples of a batch", severity="silent", source=SOURCE,
@@ -50,3 +112,88 @@ def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
             fact = AttentionOverBatch(Who.of(node), shape)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
             return
+
+
+_OWN = """
+class Attend(L.Layer):
+    def __init__(self):
+        super().__init__(); self.query, self.key = L.Dense(6), L.Dense(6)
+    def call(self, x):
+        scores = keras.ops.einsum("bqd,bkd->bqk", self.query(x), self.key(x))
+        return keras.ops.einsum("bqk,bkd->bqd", keras.ops.softmax(scores, axis={}), x)
+"""
+ACROSS = rule(
+    "softmax-axis", "The weights of an attention sum to 1 along the wrong axis", severity="silent", backend="jax", frameworks=("keras",),
+    source="the axes that the traced products sum over",
+    fails=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(1)),
+    passes=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(-1)),
+    doc="""Reported if the scores are a product of two tensors, queries and keys, and nothing but dropout is between the softmax and the product with the values.
+The softmax is then along the queries, or along the heads.
+Weights that are scaled again, as in slot attention, are not reported, nor are assignments that a layer computes, as in capsules, pooling by clusters or a mixture of experts.""",
+)  # fmt: skip
+
+_PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "Dot", "DotGeneral")
+# What a score goes through between its product and the softmax, and a weight behind it; both keep the order of the axes.
+_SCALES = ("Mul", "RealDiv", "AddV2", "Add", "Sub", "Where", "Select", "SelectV2", "Cast")
+_KEEPS = ("Dropout", "Cast")
+
+
+@check(order=43, backend="jax")
+def weights_across(evidence: Evidence) -> Iterator[Finding]:
+    """Softmaxes of scores along the queries or the heads, before a product that sums over the keys."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        if node.op != "Softmax" or node.status != "ok" or of_a_loss(evidence, node):
+            continue
+        for edge in evidence.flow.into(node.id)[:1]:
+            rank = len(edge.spec.shape or ())
+            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
+            if rank < 3 or not isinstance(axis, int) or not _scores(evidence, edge):
+                continue
+            product, over = _summed(evidence, node)
+            if product is not None and over >= rank - 2 and axis % rank != over and axis % rank not in (carried(evidence, edge) or {}):
+                fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis % rank, over)
+                yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+                break
+
+
+def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
+    """The axes of an operand that a product sums over."""
+    if node.kind == "layer":  # Dot, which is told along which axes
+        axes, rank = node.config.get("axes"), len(edge.spec.shape or ())
+        given = [one.id for one in evidence.flow.into(node.id)]
+        told = [axes, axes] if isinstance(axes, int) else [*axes] if isinstance(axes, (list, tuple)) else []
+        return [told[given.index(edge.id)] % rank] if len(told) == len(given) == 2 and rank and isinstance(told[0], int) else []
+    found = evidence.facts.get("along") or ()
+    return [axis for name, given, axis, ordered in found if (name, given, ordered) == (node.id, edge.id, False)]
+
+
+def _summed(evidence: Evidence, softmax: Node) -> tuple[Node | None, int]:
+    """The product that reads the weights, and the one axis of them that it sums over."""
+    node = softmax
+    for _ in range(3):
+        readers = evidence.flow.out_of(node.id)
+        reader = evidence.flow.node(readers[0].target) if len(readers) == 1 else None
+        if reader is None:
+            break
+        if reader.op in _PRODUCTS and (axes := _contracted(evidence, reader, readers[0])):
+            return (reader, axes[0]) if len(axes) == 1 else (None, -1)
+        if reader.op not in _KEEPS:
+            break
+        node = reader
+    return None, -1
+
+
+def _scores(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a tensor is a product of queries and keys, scaled and masked: of two tensors with as many axes, each with one that is summed over."""
+    shape = edge.spec.shape
+    for _ in range(6):
+        node = evidence.flow.node(edge.source)
+        given = evidence.flow.into(node.id)
+        if node.op in _PRODUCTS and len(given) == 2:
+            alike = all(len(one.spec.shape or ()) == len(shape or ()) for one in given)
+            return alike and all(len(_contracted(evidence, node, one)) == 1 for one in given)
+        alike_edges = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool"]
+        if node.op not in _SCALES or len(alike_edges) != 1:
+            return False
+        edge = alike_edges[0]
+    return False

@@ -7,7 +7,7 @@ import re
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardNone, HeardUnknown, hear
 from ..flow import Fact, Node, Who
-from .facts.static_sizes import FloatArgument, FloatAsSize, NoneAsSize
+from .facts.own_code import FloatArgument, FloatAsSize, NoneAsSize
 from .registry import rule
 from .upstream import ancestors
 

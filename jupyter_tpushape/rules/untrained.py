@@ -1,4 +1,4 @@
-"""Weights that the loss depends on and that training never changes."""
+"""What training leaves out or does otherwise: weights, the mode of layers, results and updates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,117 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from .balanced import predicts
-from .facts.untrained import NeverTrained, SumOfShares, ZeroProduct
+from .examples import stepped
+from .facts.training import NeverTrained, Resting, ResultUnused, SumOfShares, UpdateRefused, ZeroProduct
 from .registry import check, rule
+from .upstream import ancestors
+
+_STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.norm = L.BatchNormalization(); self.dense = L.Dense(1)
+    def call(self, x, training=None):
+        return self.dense(self.norm(x, training=training))
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((y - self(x%s)) ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+def build():
+    m = Net(); m.compile("sgd"); return m
+def data():
+    return np.ones((8, 4), "float32"), np.ones((8, 1), "float32")
+"""
+MODE = rule(
+    "training-mode", "A training step does not say that it trains", severity="silent",
+    source="keras.io/guides/customizing_what_happens_in_fit: y_pred = self(x, training=True)", fails=_STEP % "", passes=_STEP % ", training=True",
+    doc="""Reported for a `train_step` of the program's own that calls a model under its tape without `training`. The model has batch normalizations that
+are to be trained. It is a note for dropout layers alone, and for a part beside others, such as `self.encoder(x)`: a part may be meant to rest. A call with `training=False` is a choice
+and is not reported, nor are frozen layers.""",
+)  # fmt: skip
+
+
+@check(order=48)
+def training_mode(evidence: Evidence) -> Iterator[Finding]:
+    """Calls under a tape of what holds layers that rest."""
+    flow, taped = evidence.flow, evidence.facts.get("taped") or ()
+    if evidence.where or not taped:
+        return
+    ends = [node for node in flow.nodes if node.op == "GradientTape.gradient"]
+    used = {one.id for end in ends for one in ancestors(evidence, end.id)}
+    awake = {node.name for node in flow.nodes if not node.config.get("resting")}
+    found: dict[int, tuple[Node, list[Node]]] = {}
+    for node in flow.nodes:
+        if node.config.get("resting") and _changes(node) and node.id in used and node.name not in awake:
+            model = _outermost(evidence, node)
+            # One line may call a model twice.
+            found.setdefault(model.called.line if model.called is not None else 0, (model, []))[1].append(node)
+    for line, (model, layers) in found.items():
+        if any(first <= line <= last for first, last in taped):
+            normalizes = any(node.op == "BatchNormalization" for node in layers)
+            # A part of the model, such as a teacher, may be meant to rest.
+            part = model.name in (evidence.facts.get("parts") or ())
+            names = tuple(dict.fromkeys(node.name for node in layers))
+            yield Finding.of(
+                MODE.id,
+                "silent" if normalizes and not part else "note",
+                Resting(Who.of(model), names, normalizes),
+                (model.id,),
+                location=model.called,
+            )
+
+
+def _changes(node: Node) -> bool:
+    """Whether a layer works otherwise in training."""
+    return node.op == "BatchNormalization" or "Dropout" in node.op or node.op.startswith("GaussianNoise")
+
+
+def _outermost(evidence: Evidence, node: Node) -> Node:
+    while node.parent and evidence.flow.node(node.parent).kind == "layer":
+        node = evidence.flow.node(node.parent)
+    return node
+
+
+_MODEL = """
+def build():
+    i = keras.Input((6,))
+    x = L.Dense(8, activation="relu")(i)
+    x = L.Dense(4, activation="relu")({})
+    m = keras.Model(i, L.Dense(1)(x)); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+
+UNUSED = rule(
+    "unused-result", "Nothing uses the result of a layer", severity="silent", source="keras/src/models/functional.py; Keras warns: Gradients do not exist for variables",
+    fails=_MODEL.format("i"), passes=_MODEL.format("x"),
+    doc="""Reported if two things hold: no output and no loss depends on a layer that has trainable weights, and no line reads the name that holds its result. A layer
+without weights is reported only if no name holds its result.
+A result that a layer returns to its caller is not reported, nor one that is kept in an attribute or in a name that begins with `_`.""",
+)  # fmt: skip
+
+
+@check(order=48)
+def unused_results(evidence: Evidence) -> Iterator[Finding]:
+    """Results that are lost on their way."""
+    if evidence.where:
+        return
+    for lost in evidence.facts.get("unused", ()):
+        fact = ResultUnused(lost.layers, lost.name, lost.how, lost.by, lost.place, bool(lost.nodes), lost.trained)
+        near = lost.nodes or tuple(_beside(evidence, lost.place, lost.by))
+        yield Finding.of(UNUSED.id, "silent", fact, near, location=lost.place)
+
+
+def _beside(evidence: Evidence, place: Location, by: int) -> Iterator[str]:
+    """A layer that the model has from the line where the result is lost, or from that which overwrites it: it is drawn instead."""
+    for line in (by, place.line):
+        for node in evidence.flow.nodes:
+            where = node.called or node.location
+            if where is not None and where.line == line and (where.file, where.execution) == (place.file, place.execution):
+                yield node.id
+                return
+
 
 _ADAPTER = """
 class Adapter(L.Layer):
@@ -63,3 +172,28 @@ def _step(evidence: Evidence, operation: str, place: Location | None) -> Node | 
     """The operation of the program's own on a line."""
     here = [node for node in evidence.flow.nodes if node.kind == "op" and place is not None and node.called == place]
     return next((node for node in here if node.op == operation), here[0] if len(here) == 1 else None)
+
+
+_UPDATE = """
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((y - self(x, training=True)) ** 2)
+        self.optimizer.apply_gradients(zip(%s))"""
+_METRIC = ', metrics=["mae"]'
+UPDATE = rule(
+    "optimizer-update", "The optimizer does not accept an update of the training step", severity="error", backend="tensorflow",
+    source="keras/src/optimizers/base_optimizer.py: apply; tf_keras/src/optimizers/optimizer.py: apply_gradients",
+    fails=stepped(_UPDATE % "self.trainable_variables, tape.gradient(loss, self.trainable_variables)").replace(_METRIC, ""),
+    passes=stepped(_UPDATE % "tape.gradient(loss, self.trainable_variables), self.trainable_variables").replace(_METRIC, ""),
+    doc="""Reported if an optimizer of Keras raises for what a training step passes to apply_gradients or apply. The values are not pairs, gradients and
+variables are swapped, a gradient does not fit its variable, or the optimizer was built for other variables.""",
+)  # fmt: skip
+
+
+@check(order=50, backend="tensorflow")
+def refused(evidence: Evidence) -> Iterator[Finding]:
+    """An update for which the framework's own optimizer raises."""
+    step = evidence.facts.get("step")
+    found = step.misapplied if step is not None else None
+    if found is not None:
+        fact = UpdateRefused(found.how, found.optimizer, found.function, found.variable, found.gradient, found.weight, found.known)
+        yield Finding.of(UPDATE.id, "error", fact, tuple(node.id for node in evidence.flow.failed()), location=found.location)

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding
 from ..flow.paths import flatten
 from ..sources.values import Stage
-from .facts.zipped import ZippedApart
+from .facts.entry import ZippedApart
 from .registry import check, rule
 
 _MODEL = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.rules.facts.half_built import WeightsLost
+from jupyter_tpushape.rules.facts.training import WeightsLost
 
 X, Y = np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
 

@@ -9,9 +9,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, show_shape
 from ...flow.paths import flatten, show
 from ...flow.syntax import called
+from ...rules.facts.entry import ZippedApart
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ...rules.facts.zipped import ZippedApart
 from ...rules.words import count
 from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import nodes

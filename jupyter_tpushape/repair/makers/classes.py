@@ -12,20 +12,18 @@ from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
-from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.ranges import LabelScale, OutOfRange
+from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
-from ..edits.statements import Statement
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
 from .edits import Fix, Made, append, configure, of, setting, transform, way_to, width_of
 from .ends import head_of, highest_of, loss_node, several, snake, twin
-from .line import Line, assigned_to, calls_at, constants, lines_of, short, span_of
+from .line import Line, assigned_to, calls_at, constants, lines_of, short
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -171,7 +169,7 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
         text = f'{name} = {MODULE}.cast({MODULE}.argmax({name}, axis=-1), "{spec.dtype}")'
         yield (
             f"Use the class of each label from line {line.scope.body[0].lineno}: argmax of {name}",
-            [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
+            [line.before(line.scope.body[0], text, module)],
             f"{short(other)} contains class indices, but {name} is one-hot.",
         )
 
@@ -195,7 +193,7 @@ def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
     text = f"{labels} = {MODULE}.cast({MODULE}.argmax({labels}, axis=-1), {labels}.dtype)"
     yield (
         f"Use the class of each label from line {body[0].lineno}: argmax of {labels}",
-        [Statement("model", line.raised.file, span_of(body[0]), text, line.module())],
+        [line.before(body[0], text, line.module())],
         f"{labels} is one-hot with {y[-1]} values for each label, but of the predictions only the class is flattened.",
     )
 
@@ -237,7 +235,7 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     text = f'{name} = {MODULE}.one_hot({MODULE}.cast({indices}, "int32"), {predicted}.shape[-1])'
     yield (
         f"Convert {name} to one-hot vectors at the start of {line.scope.name}",
-        [Statement("model", line.raised.file, span_of(body[0]), text, module)],
+        [line.before(body[0], text, module)],
         f"The labels are class indices, and {predicted} has one value for each class.",
     )
 

@@ -1,4 +1,4 @@
-"""Candidates for what a training step takes out of its data: vectors in place of columns, the next steps of a sequence as labels."""
+"""Candidates for what code of the program's own takes of its data and of the framework: columns, steps of a sequence, the shape in build."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
-from ...flow.syntax import called
+from ...examine.shifted import shifted
+from ...flow import Finding, Node
+from ...flow.syntax import assigned, called
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lines import LossCalled
+from ...rules.facts.loss import GridApart
+from ...rules.facts.loss_silent import SameSteps
 from ...rules.facts.mixing import EveryPair
+from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, WeightOfBatch
 from ...rules.facts.ranges import ColumnsExchanged
+from ...rules.facts.reasons_read import StepMore
 from ...rules.ids import looked_up_columns
-from ..edits import Edit
-from ..edits.statements import Statement
+from ...rules.words import SLICES
+from ..edits import Edit, RemoveLayer
 from ..text.source import nodes, parents
-from .edits import Made, of
-from .line import Line, lines_at, lines_of, span_of, whole_number
+from .edits import Made, gives, of, transform
+from .line import Line, lines_at, lines_of, listed, running, short, whole_number
 
 
 @of(ColumnsExchanged)
@@ -52,7 +59,7 @@ def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
             text = f"{', '.join(names)} = {', '.join(f'{name}[:, 0]' for name in names)}"
             yield (
                 f"Use vectors instead of columns for {', '.join(names[:-1])} and {names[-1]}, before line {then.lineno}",
-                [Statement("model", line.raised.file, span_of(then), text)],
+                [line.before(then, text)],
                 "Each of them has one number per sample, on an axis of size 1.",
             )
 
@@ -73,7 +80,7 @@ def flattened_alike(evidence: Evidence, finding: Finding, fact: EveryPair) -> Ma
             text = f"{other} = {ast.unparse(flat[0].func)}({other}, {ast.unparse(flat[0].args[-1])})"
             yield (
                 f"Flatten {other} like {target}, before line {statement.lineno}",
-                [Statement("model", line.raised.file, span_of(statement), text)],
+                [line.before(statement, text)],
                 "Both then have one number per sample, on the same axis.",
             )
 
@@ -123,3 +130,142 @@ def behind_the_fed(evidence: Evidence, finding: Finding) -> Made:
 def _but_last(index: ast.expr) -> bool:
     """Whether an index is ``[:, :-1]``."""
     return ast.unparse(index).replace(" ", "").strip("()") == ":,:-1"
+
+
+@of(GridApart)
+def other_end(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """The slice that goes with the one beside it: what is fed ends one step earlier than what is compared, which begins one step later."""
+    for line in running(evidence) if fact.cut else ():
+        for one in shifted(line.raised):
+            if ast.unparse(one.cut) == fact.cut:
+                said = "first" if one.other.endswith("[:, 1:]") else "last"
+                yield (
+                    f"Use {one.other} at line {one.whole.lineno}, the sequence without its {said} step",
+                    [line.edit(one.whole, one.other)],
+                    f"Each step is then compared with the next one: line {one.cut.lineno} uses {fact.cut}.",
+                )
+
+
+@of(OperationRaised)
+def as_many_steps(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The steps of a sequence that are compared, else those that are fed, in place of all of them."""
+    reason = fact.reason
+    for line in running(evidence) if isinstance(reason, StepMore) else ():
+        assert isinstance(reason, StepMore)
+        for one in shifted(line.raised):
+            if (ast.unparse(one.cut), one.whole.lineno) != (reason.cut, reason.whole_at):
+                continue
+            named = {ast.unparse(value): ast.unparse(target) for item in nodes(line.scope, ast.Assign) for target, value in assigned(item)}
+            for text in (one.other, reason.cut):
+                new = named.get(text, text)
+                yield (
+                    f"Use {new} instead of {ast.unparse(one.whole)} at line {one.whole.lineno}",
+                    [line.edit(one.whole, new)],
+                    f"It has {reason.steps - 1} of the {reason.steps} steps{'' if new == text else f': {text}'}.",
+                )
+
+
+@of(LossCalled)
+def next_step(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
+    """Labels that begin one step later, at the line that compares them, where the model leaves out the last step of what it is fed."""
+    y, p = fact.labels, fact.predictions
+    if len(y) < 2 or len(p) < 2 or y[1] is None or y[1] - 1 != p[1] or y[2:] not in (p[2:], p[2:-1]):
+        return
+    cut = next((node for node in evidence.flow.nodes if _cuts_last(evidence, node)), None)
+    for line in lines_of(evidence)[:1] if cut is not None else ():
+        for node, shape in line.shaped()[:2]:
+            if shape == y and isinstance(node, (ast.Name, ast.Attribute)):
+                yield (
+                    f"Compare with the next step at {line.at}: {short(node)}[:, 1:]",
+                    [line.edit(node, f"{ast.unparse(node)}[:, 1:]")],
+                    f"The model leaves out the last step at {cut.called if cut is not None else line.at}.",
+                )
+
+
+def _cuts_last(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation takes all steps but the last."""
+    edges = evidence.flow.into(node.id)
+    before, after = (edges[0].spec.shape if edges else None) or (), gives(evidence, node) or ()
+    cut = len(before) == len(after) > 1 and None not in (before[1], after[1]) and (before[1] or 0) - 1 == after[1]
+    return cut and node.op.lower() in SLICES and node.called is not None and ":-1" in node.called.text.replace(" ", "")
+
+
+@of(SameSteps)
+def labels_one_later(evidence: Evidence, finding: Finding, fact: SameSteps) -> Made:
+    """The labels' slice begins one step later; or, where both are without the first step, the fed one ends one earlier."""
+    what, node, other = ("labels", finding.nodes[0], "1:") if fact.cut == ":-1" else ("input", finding.nodes[1], ":-1")
+    where = evidence.flow.node(node).called
+    # Several slices of a line run from left to right.
+    here = [one.id for one in evidence.flow.nodes if one.op.lower() in SLICES and one.called == where]
+    for line in lines_at(evidence, where)[:1]:
+        written = [item for item in line.around(ast.Subscript) if isinstance(item.slice, ast.Tuple)]
+        written.sort(key=lambda item: (item.lineno, item.col_offset))
+        item = written[here.index(node)] if len(here) == len(written) else None
+        if item is not None and [ast.unparse(part) for part in listed(item.slice)] == [":", fact.cut]:
+            new = f"{ast.unparse(item.value)}[:, {other}]"
+            yield f"Use {new} as the {what} at line {item.lineno}", [line.edit(item, new)], "Each step is then compared with the next one."
+
+
+@of(WeightOfBatch)
+def weight_of_sample(evidence: Evidence, finding: Finding, fact: WeightOfBatch) -> Made:
+    """A weight with the axes behind the batch."""
+    for line in lines_of(evidence)[:1]:
+        for call in [item for item in line.around(ast.Call) if called(item) == "add_weight"]:
+            given = next((word.value for word in call.keywords if word.arg == "shape"), call.args[0] if call.args else None)
+            if isinstance(given, (ast.Name, ast.Attribute)):
+                yield (
+                    f"Leave out the batch axis: shape={ast.unparse(given)}[1:] at line {given.lineno}",
+                    [line.edit(given, f"{ast.unparse(given)}[1:]")],
+                    "All samples then share the weight.",
+                )
+
+
+@of(DataWhole)
+def unpacked_data(evidence: Evidence, finding: Finding, fact: DataWhole) -> Made:
+    """The inputs alone under the name of the data, before the step reads it."""
+    for line in running(evidence):
+        step = line.scope
+        if isinstance(step, ast.FunctionDef) and step.name == "train_step" and step.args.args[-1].arg == fact.name:
+            body = step.body[1:] if ast.get_docstring(step) is not None else step.body
+            text = f"{fact.name} = {fact.name}[0]"
+            yield (
+                f"Take the inputs out of {fact.name} at the beginning of train_step: {text}",
+                [line.before(body[0], text)],
+                f"fit passes ({', '.join(fact.parts)}).",
+            )
+
+
+@of(EmbeddedTwice)
+def embedded_once(evidence: Evidence, finding: Finding, fact: EmbeddedTwice) -> Made:
+    """The second embedding on the ids themselves."""
+    yield (
+        f"Remove {' and '.join((fact.first.name, *reversed(fact.between)))}: {fact.layer.name} embeds the ids itself",
+        [RemoveLayer(name) for name in (fact.first.name, *reversed(fact.between))],
+        "An embedding reads ids.",
+    )
+
+
+@of(NamesCrossed)
+def own_names(evidence: Evidence, finding: Finding, fact: NamesCrossed) -> Made:
+    """Each parameter under its own name."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        pairs = {(f"self.{name}", given): name for name, given in ((fact.one, fact.other), (fact.other, fact.one))}
+        kept = [
+            (item.value, pairs[ast.unparse(item.targets[0]), ast.unparse(item.value)])
+            for item in nodes(line.scope, ast.Assign)
+            if (ast.unparse(item.targets[0]), ast.unparse(item.value)) in pairs
+        ]
+        if len(kept) == 2:
+            yield (
+                f"Store {fact.one} as self.{fact.one} and {fact.other} as self.{fact.other}",
+                [line.edit(value, name) for value, name in kept],
+                "Each parameter then has its own name.",
+            )
+
+
+@of(LabelsRefused)
+def labels_cast(evidence: Evidence, finding: Finding, fact: LabelsRefused) -> Made:
+    """The labels in the dtype that the metric computes in."""
+    edits = [transform(path, "cast", dtype=fact.wanted) for path, spec in evidence.y if spec.dtype == fact.given]
+    if edits and fact.wanted.startswith("float"):
+        yield f"Cast the labels from {fact.given} to {fact.wanted}", edits, "Their values stay the same."

@@ -12,11 +12,11 @@ from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import VectorPredicate
 from ...trace.locations import Span
-from ..edits import Edit, Removed
+from ..edits import Edit
 from ..edits.expression import MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, lines_of, span_of
+from .line import Line, lines_of
 
 
 @of(ValueAsked, SymbolicQuestion)
@@ -94,7 +94,7 @@ def unasserted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """The program without an assertion about values: it computes nothing."""
     for line in lines_of(evidence) if fact.asked == "assert" else []:
         for item in [one for one in nodes(line.scope, ast.Assert) if _covers(one.test, line.raised.line)][:1]:
-            gone = Removed(line.raised.function, line.raised.file, span_of(item), line.source.of(item))
+            gone = line.removed(item)
             yield f"Remove the assertion at line {item.lineno}", [gone], "A compiled step has no values to check."
 
 
@@ -115,7 +115,7 @@ def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             elif (new := branches(branch, test, of=of)) is not None:
                 edits = [line.edit(branch, new, "keras.ops")]
             elif (then := _return_behind(line, branch)) is not None and (new := branches(branch, test, then, of)) is not None:
-                gone = Removed(line.raised.function, line.raised.file, span_of(then), line.source.of(then))
+                gone = line.removed(then)
                 edits = [line.edit(branch, new, "keras.ops"), gone]
             else:
                 continue

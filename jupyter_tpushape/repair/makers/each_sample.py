@@ -10,8 +10,7 @@ from ...flow import Fact, Finding
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.loss_silent import RowsLost
-from ...rules.facts.margins import DistanceOverBatch, MarginOfSums
+from ...rules.facts.loss_silent import DistanceOverBatch, MarginOfSums, RowsLost
 from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS

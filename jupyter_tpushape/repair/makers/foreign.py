@@ -20,7 +20,7 @@ from ...rules.facts.data import MappedValue
 from ...rules.facts.lines import UnknownArguments
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
-from ..edits import Edit, KerasOps, Statement
+from ..edits import Edit, KerasOps
 from ..edits.expression import MODULE
 from ..text import keras_ops
 from ..text.names import Names
@@ -133,7 +133,7 @@ def declared_batch(evidence: Evidence, finding: Finding, fact: UnknownArguments)
             edits: list[Edit] = [line.edit(call, f"{door}, {new}", module)]
             if adds:
                 add = ast.unparse(adds[0].value.func)
-                edits = [Statement("model", line.raised.file, span_of(adds[0]), f"{add}({door})", module), line.edit(call, new)]
+                edits = [line.before(adds[0], f"{add}({door})", module), line.edit(call, new)]
             yield (
                 f"Declare the batch in an Input: batch_shape={ast.unparse(shape.value)}",
                 edits,

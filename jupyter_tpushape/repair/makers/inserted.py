@@ -15,11 +15,11 @@ from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.reasons import AxisDropped
 from ...rules.facts.reasons_read import AxisInFront
 from ...rules.words import axes_of
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, failing, given, of, way_to
-from .line import Line, assigned_to, lines_of, listed, own_layer, short, span_of, whole_number
+from .line import Line, assigned_to, lines_of, listed, own_layer, short, whole_number
 
 
 @of(OperationRaised)
@@ -139,7 +139,7 @@ def restored_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -
         first = next((one for one in scope.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))), None)
         if not names or first is None:
             continue
-        edits: list[Edit] = [Statement(line.raised.function, line.raised.file, span_of(first), f"{names[-1]} = {names[-1]}[..., None]")]
+        edits: list[Edit] = [line.before(first, f"{names[-1]} = {names[-1]}[..., None]")]
         last = (len(before) - 1,)
         apart = [made for node, shape in line.shaped() if len(shape) == len(before) and shape != before
                  for made, axes in _insertions(line, node, shape) if axes != last]  # fmt: skip

@@ -13,7 +13,7 @@ from ...flow import Location, Node, Shape, Spec
 from ...flow.syntax import Function, assigned, called, computed
 from ...trace.locations import file_of
 from ...trace.raised import Raised
-from ..edits import Edit, Removed
+from ..edits import Edit, Removed, Statement
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
 from ..text.names import positions_of
@@ -136,8 +136,16 @@ class Line:
         """What an expression works on in place of it; a statement that would give a name to itself goes."""
         holder = parents(self.source.tree).get(node)
         if isinstance(holder, ast.Assign) and [ast.unparse(target) for target in holder.targets] == [ast.unparse(inner)]:
-            return Removed(self.raised.function, file=self.raised.file, span=span_of(holder), find=ast.unparse(holder))
+            return self.removed(holder)
         return self.edit(node, self.source.of(inner))
+
+    def before(self, node: ast.AST, text: str, module: str = "") -> Statement:
+        """A statement in front of the one that is given."""
+        return Statement("model", self.raised.file, span_of(node), text, module)
+
+    def removed(self, statement: ast.AST) -> Removed:
+        """Without a statement."""
+        return Removed("model", self.raised.file, span_of(statement), self.source.of(statement))
 
     def swap(self, one: ast.expr, other: ast.expr) -> list[Expression]:
         """Two expressions in each other's place."""
@@ -273,9 +281,9 @@ def factors(size: ast.expr) -> list[ast.expr]:
     return [size]
 
 
-def span_of(node: ast.expr | ast.stmt) -> list[int]:
+def span_of(node: ast.AST) -> list[int]:
     """Line, end line, column and end column."""
-    return [node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0]
+    return [getattr(node, name) or 0 for name in ("lineno", "end_lineno", "col_offset", "end_col_offset")]
 
 
 def short(node: ast.AST) -> str:

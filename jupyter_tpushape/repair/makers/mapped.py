@@ -13,13 +13,13 @@ from ...flow.syntax import Function, called
 from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
-from ..edits import Edit, Removed
+from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.names import Names
 from ..text.source import Source, enclosing, nodes, parents, words_of
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, reshaped, short, span_of
+from .line import Line, lines_at, lines_of, reshaped, short
 
 _PARTS = ("x", "y", "weight")
 _ONE_HOT = ("one_hot", "to_categorical")
@@ -132,7 +132,7 @@ def _moved(line: Line, call: ast.Call) -> list[Edit]:
     behind = line.edit(call, f"{IT}{_suffix(source, batch)}")
     rest = source.of(batch.func.value)
     if batch is made and rest == ast.unparse(start):
-        return [Removed(line.raised.function, file=line.raised.file, span=span_of(found[0]), find=ast.unparse(found[0])), behind]
+        return [line.removed(found[0]), behind]
     return [line.edit(batch, rest), behind]
 
 

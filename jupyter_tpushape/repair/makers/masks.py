@@ -11,10 +11,9 @@ from ...flow.syntax import called
 from ...rules.facts.layers import MaskAlone
 from ...rules.facts.masks import MaskApart, MaskInverted
 from ..edits.expression import IT
-from ..edits.statements import Statement
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of
-from .line import Line, lines_at, listed, span_of, whole_number
+from .line import Line, lines_at, listed, whole_number
 
 
 @of(MaskApart)
@@ -39,7 +38,7 @@ def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
             text = f"def compute_mask(self, {call.args.args[1].arg}, mask=None):\n{indent}    return {new or 'None'}\n"
             yield (
                 f"Add compute_mask to {node.op}, which returns {new or 'None'}",
-                [Statement("model", line.raised.file, span_of(call), text)],
+                [line.before(call, text)],
                 why,
             )
 

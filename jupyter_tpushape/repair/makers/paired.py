@@ -25,12 +25,11 @@ from ...rules.facts.mixing import (
     SamplesSummed,
 )
 from ...rules.mixing import above
-from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, given, of
-from .line import Line, calls_at, lines_at, lines_of, short, size_of, span_of, whole_number
+from .line import Line, calls_at, lines_at, lines_of, short, size_of, whole_number
 
 
 @of(SamplesSummed)
@@ -437,7 +436,7 @@ def unflattened(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                 continue
             if called(made) != "reshape" or ast.unparse(made.args[-1]).strip("[](),") == "-1":
                 before = ast.unparse(made.args[0])
-                removed = Removed("model", line.raised.file, span_of(statement), ast.unparse(statement))
+                removed = line.removed(statement)
                 yield (
                     f"Keep the shape of {names[0]}: remove the reshape at line {statement.lineno}",
                     [removed if before == names[0] else line.edit(made, before)],

@@ -17,14 +17,14 @@ from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BatchScanned, BranchesApart
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
-from ..edits import Edit, Removed, Seeded
+from ..edits import Edit, Seeded
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
-from .in_order import turned_back
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
+from .other_axes import turned_back
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
@@ -278,7 +278,7 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             text = line.source.of(call)
             new = text.replace(f"seed={line.source.of(seed)}", f"seed={_SEED}") if seed is not None else f"{text[:-1]}, seed={_SEED})"
             unread = [one for one in made if isinstance(one, ast.Assign)]
-            gone = [Removed(line.raised.function, line.raised.file, span_of(one), line.source.of(one)) for one in unread]
+            gone = [line.removed(one) for one in unread]
             for title, edits, why in _kept(line, call, new):
                 yield title, [*edits, *gone], why
             return
@@ -292,7 +292,7 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             uses = [one for one in nodes(line.owner(), ast.Attribute) if ast.unparse(one) == ast.unparse(held)]
             only = any(part.body == [key] for part in nodes(line.owner(), ast.FunctionDef))
             unread = [key] if len(uses) == 2 and not only else []
-            gone = [Removed(line.raised.function, line.raised.file, span_of(one), line.source.of(one)) for one in unread]
+            gone = [line.removed(one) for one in unread]
             for title, edits, why in _kept(line, call, new):
                 yield title, [*edits, *gone], why
             return
@@ -366,7 +366,7 @@ def _kept(line: Line, call: ast.Call, new: str) -> Made:
         yield title, [edit(statement, text, "keras")], why
     elif isinstance(statement, ast.If) and any(one is call for one in ast.walk(statement.test)):
         for text, rest in _chosen(statement, above, call, new, source.indent(statement)):
-            gone = [Removed(line.raised.function, line.raised.file, span_of(one), source.of(one)) for one in rest]
+            gone = [line.removed(one) for one in rest]
             yield title, [edit(statement, text), *gone], f"{why} Both values are computed, and a random number chooses."
     else:
         branch = next((one for one in nodes(statement, ast.IfExp) if any(item is call for item in ast.walk(one.test))), None)

@@ -11,12 +11,12 @@ from ...flow import Finding, Node, Shape, elements
 from ...flow.syntax import called
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
-from ...rules.facts.lines import LossCalled
+from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
 from ..text.source import method_of, nodes, words_of
-from .edits import Made, of
+from .edits import Made, of, transform
 from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
 from .operations import through
 from .turned import between
@@ -276,3 +276,19 @@ def _same_sizes(one: ast.Call, call: ast.Call, name: str) -> bool:
     first, second = words_of(one), words_of(call)
     same = len(first) == len(second) == 2 and ast.unparse(first[-1]) == ast.unparse(second[-1]) and bool(listed(first[-1]))
     return same and any(item.id == name for item in nodes(first[0], ast.Name))
+
+
+@of(SizeMissing)
+def one_feature(evidence: Evidence, finding: Finding, fact: SizeMissing) -> Made:
+    """A last axis of size 1 for the data, where it is the array, and that size for the one that is read."""
+    paths = [path for path, spec in evidence.x if spec.shape and spec.shape[1:] == fact.shape[1:]]
+    if fact.axis != len(fact.shape) or len(paths) != 1 or len(evidence.x) != 1:
+        return
+    for line in lines_of(evidence)[:1]:
+        for node in line.around(ast.Subscript):
+            if ast.unparse(node) == f"{fact.name}.shape[{fact.axis}]":
+                yield (
+                    f"Add a last axis of size 1 to the data, and use 1 for its size at line {node.lineno}",
+                    [transform(paths[0], "expand_dims", axis=fact.axis), line.edit(node, "1")],
+                    "Each value is then one feature.",
+                )

@@ -1,4 +1,4 @@
-"""Candidates for the number of rows where it is written down, or asked for before it is known."""
+"""Candidates for the number of rows where it is written down, asked for before it is known, or missing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
+from ...examine.row_steps import Array
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.entry import once_for_all
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import nodes, words_of
 from .edits import Made
 from .line import Line, lines_of, short
 from .numbers import where_of
+from .same_rows import line_in
 
 _ROWS_IN = frozenset(
     {"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "arange", "eye", "identity"}
@@ -111,3 +114,21 @@ def _counted(line: Line, node: ast.expr) -> str:
     read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
     own = [name for name in own if name in read]  # what nothing else reads need not be there
     return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
+
+
+def repeated(evidence: Evidence, finding: Finding) -> Made:
+    """One array for the whole data, such as the adjacency matrix of a graph, repeated for each sample."""
+    once = once_for_all(evidence)
+    arrays: tuple[Array, ...] = evidence.facts.get("arrays", ())
+    mine = [one for one in arrays if one.path in once]
+    rest = [one for one in arrays if one.path not in once]
+    if len(mine) != 1 or not rest or len({one.rows for one in rest}) != 1:
+        return
+    named = next((one for one in rest if one.path[0] == "x" and one.names and one.at.scope is mine[0].at.scope), None)
+    for line in line_in(evidence, mine[0].at.file, mine[0].node):
+        count = f"len({named.names[0]})" if named is not None else str(rest[0].rows)
+        yield (
+            f"Repeat the one array of {mine[0].rows} rows for each sample at line {mine[0].node.lineno}",
+            [line.edit(mine[0].node, f"{MODULE}.repeat({IT}[None], {count}, axis=0)", "numpy")],
+            "It has the shape that one sample of this input has.",
+        )

@@ -15,11 +15,10 @@ from ...flow import Finding
 from ...flow.paths import show
 from ...flow.syntax import loaded
 from ...trace.raised import Raised
-from ..edits import Removed, Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import NoPlace, Source, is_atom
 from .edits import Made
-from .line import Line, size_of, span_of
+from .line import Line, size_of
 
 
 def _arrays(evidence: Evidence) -> tuple[Array, ...]:
@@ -255,8 +254,8 @@ def appended_together(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Move the append to {other.root} next to that of {one.root}, line {mine[0].lineno}",
                     [
-                        Removed(line.raised.function, line.raised.file, span_of(moved[0]), text),
-                        Statement(line.raised.function, line.raised.file, span_of(mine[0]), text),
+                        line.removed(moved[0]),
+                        line.before(mine[0], text),
                     ],
                     f"{one.root} gets {one.rows} rows, because the loop does not always get as far as line {mine[0].lineno}.",
                 )

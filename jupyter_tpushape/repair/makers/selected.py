@@ -8,11 +8,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
-from ..edits import Edit, Removed
+from ..edits import Edit
 from ..edits.expression import MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
-from .line import Line, lines_of, short, span_of
+from .line import Line, lines_of, short
 
 # What computes each element, or each row, by itself: it gives the same for those that are selected later.
 _EACH = frozenset({
@@ -301,5 +301,5 @@ def _looped(line: Line, loop: ast.For) -> list[Edit]:
     body += [_with_rows(ast.unparse(one), rows) for one in loop.body[:-1]]
     body += [f"return {_with_rows(ast.unparse(kept.args[0]), rows)}"]
     text = f"def one_sample({head}):{deep}{deep.join(body)}{pad}{out} = {MODULE}.vectorized_map(one_sample, {_tensors(rows)})"
-    gone = Removed(line.raised.function, line.raised.file, span_of(starts[0]), source.of(starts[0]))
+    gone = line.removed(starts[0])
     return [line.edit(loop, text, "keras.ops"), line.edit(joins[0], out), gone]

@@ -8,9 +8,9 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, elements
 from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
-from ...rules.facts.distributed import StepRank
 from ...rules.facts.layers import WrongCount
 from ...rules.facts.loss import GridApart
+from ...rules.facts.other_axes import StepRank
 from ...rules.facts.reasons import Uneven
 from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed

@@ -1,4 +1,4 @@
-"""Candidates for slices that do not take a row apart as it is made: parts of another size, values that no part has."""
+"""Candidates for slices that do not take a row apart as it is made: parts of another size, values that no part has, and layers that are too narrow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
-from ...rules.facts.layers import WrongRank
+from ...rules.facts.layers import OperationRaised, WrongRank
+from ...rules.facts.reasons_read import EmptySlice, SliceEmpty
 from ...rules.words import SLICES
 from ...trace.axes import recurs
 from ..text.source import nodes
-from .edits import Made, created, of
-from .line import Line, lines_at, lines_of, listed, own_layer, short, size_of, whole_number
+from .edits import Made, configure, created, named, of
+from .line import Line, lines_at, lines_of, listed, own_layer, short, size_of, whole_number, written_in
 from .numbers import where_of
 
 
@@ -142,3 +143,19 @@ def feature_of_each(evidence: Evidence, finding: Finding, fact: WrongRank) -> Ma
                     [line.edit(item, new)],
                     f"{node.name} reads a sequence, and {ast.unparse(item)} is one step.",
                 )
+
+
+def as_wide(evidence: Evidence, finding: Finding) -> Made:
+    """The size that all slices need, as the end of the last one is written, else as a number."""
+    fact = finding.fact
+    gone = fact.slice if isinstance(fact, EmptySlice) else fact.reason if isinstance(fact, OperationRaised) else None
+    if not isinstance(gone, SliceEmpty) or not gone.argument:
+        return
+    node = named(evidence, gone.giver)
+    why = f"The slices reach up to {gone.stop}."
+    for line in lines_at(evidence, node.location)[:1] if node is not None and not gone.end.isdigit() else ():
+        assert node is not None
+        fits = [one for one in written_in(line, node, gone.argument) if line.number(one) in (None, gone.size)]
+        if len(fits) == 1:
+            yield f"Set {gone.argument}={gone.end} on {gone.giver}", [line.edit(fits[0], gone.end)], why
+    yield f"Set {gone.argument}={gone.stop} on {gone.giver}", [configure(gone.giver, **{gone.argument: gone.stop})], why

@@ -10,11 +10,11 @@ from ...flow.syntax import called
 from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
 from ...rules.facts.stateless import OptimizerBeside, StateDropped
-from ..edits import Edit, Removed
+from ..edits import Edit
 from ..edits.expression import MODULE
 from ..text.source import free_name, nodes, parents, statement_of
 from .edits import Made, of
-from .line import Line, lines_at, listed, span_of
+from .line import Line, lines_at, listed
 from .steps import groups
 
 
@@ -203,7 +203,7 @@ def _needless(line: Line, step: ast.FunctionDef, given: ast.expr) -> list[Edit]:
     read = [one for one in nodes(step, ast.Name) if one.id == given.id and isinstance(one.ctx, ast.Load)]
     if len(made) != 1 or len(read) != 1:
         return []
-    return [Removed(line.raised.function, line.raised.file, span_of(made[0]), line.source.of(made[0]))]
+    return [line.removed(made[0])]
 
 
 def _steps(evidence: Evidence, finding: Finding) -> list[tuple[Line, ast.FunctionDef]]:

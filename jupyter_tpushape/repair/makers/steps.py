@@ -13,11 +13,10 @@ from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
 from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateDropped, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
-from ..edits.statements import Statement
 from ..text.arguments import Change
 from ..text.source import Source, class_of, method_of, nodes
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, span_of
+from .line import Line, lines_at, lines_of
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -126,7 +125,7 @@ def updated_metrics(evidence: Evidence, finding: Finding) -> Made:
             text = f"self.compute_metrics({', '.join([x, y, predicted, *weight])})"
             yield (
                 f"Call {text} at the end of train_step",
-                [Statement("model", line.raised.file, span_of(ends[0]), text)],
+                [line.before(ends[0], text)],
                 "",
             )
 

@@ -1,17 +1,20 @@
-"""Candidates for tables that the program holds, and for parts that it joins: the size that the other operand has."""
+"""Candidates for tables that the program holds, and for parts that it joins or uses whole: the size that the other operand has."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 
+from ...examine.counted import counted
 from ...examine.evidence import Evidence
+from ...examine.unindexed import unindexed
 from ...flow import Finding, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import AdaptedApart, ScalarSum
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import ClassesSummed, Lengths
+from ...rules.facts.reasons_read import CountsSamples, Unindexed
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import nodes
@@ -258,3 +261,72 @@ def held_size(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(written[0], str(new))],
                     f"{ast.unparse(table.targets[0])} is combined with a tensor of this size.",
                 )
+
+
+@of(OperationRaised)
+def other_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The axis of the same tensor that has as many entries as the other operand needs."""
+    reason = fact.reason
+    if not isinstance(reason, CountsSamples):
+        return
+    for line in lines_of(evidence)[:1]:
+        for found in counted(line.raised, reason.batch, reason.wanted):
+            yield (
+                f"Use axis {found.axis} at line {found.node.lineno}: {found.new} instead of {ast.unparse(found.node)}",
+                [line.edit(found.node, found.new)],
+                "Axis 0 is the batch: its size changes from batch to batch.",
+            )
+            return
+
+
+@of(OperationRaised)
+def one_entry(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The entry that another line reads."""
+    reason = fact.reason
+    for line in lines_of(evidence)[:1] if isinstance(reason, Unindexed) else ():
+        for node, entry in unindexed(line.raised, lambda text: isinstance(reason, Unindexed) and text == reason.name):
+            new = entry.of(ast.unparse(node))
+            yield (
+                f"Use {new} instead of {ast.unparse(node)} at line {node.lineno}",
+                [line.edit(node, new)],
+                f"Line {entry.line} reads {entry.of(entry.array)} in the same way.",
+            )
+
+
+_WAVES = frozenset({"cos", "sin"})
+
+
+@of(OperationRaised)
+def each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Every second place where a table of cosines and sines has an angle for each value, and is multiplied by half of the values."""
+    if fact.operation != "Mul" or len(fact.shapes) != 2:
+        return
+    first, second = ((shape or (None,))[-1] for shape in fact.shapes)
+    if not first or not second or max(first, second) != 2 * min(first, second):
+        return
+    for line in lines_of(evidence)[:1]:
+        for call in _counts(line):
+            stop = call.args[-1]
+            rest = "".join(f", {word.arg}={line.source.of(word.value)}" for word in call.keywords)
+            new = f"{ast.unparse(call.func)}(0, {line.source.of(stop)}, 2{rest})"
+            yield (
+                f"Count in steps of 2 at line {call.lineno}: {new}",
+                [line.edit(call, new)],
+                "One angle turns a pair of values, so there are half as many angles as values.",
+            )
+
+
+def _counts(line: Line) -> list[ast.Call]:
+    """The counts from 0 on, one by one, in a function or a class of the file that computes cosines and sines."""
+    found: dict[int, ast.Call] = {}
+    for scope in nodes(line.source.tree, (ast.FunctionDef, ast.ClassDef)):
+        calls = list(nodes(scope, ast.Call))
+        if {called(one) for one in calls} >= _WAVES:
+            found.update((id(one), one) for one in calls if called(one) == "arange" and _from_zero(one))
+    return [*found.values()][:4]
+
+
+def _from_zero(call: ast.Call) -> bool:
+    start = call.args[0] if len(call.args) == 2 else None
+    zero = isinstance(start, ast.Constant) and start.value in (0, 0.0)
+    return (len(call.args) == 1 or zero) and all(word.arg == "dtype" for word in call.keywords)

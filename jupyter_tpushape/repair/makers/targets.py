@@ -1,13 +1,25 @@
-"""Candidates for the target of a reshape: as many values as arrive, as near to what is written as possible."""
+"""Candidates for the target of a reshape: as many values as arrive, as near to what is written as possible, and the axes that were meant."""
 
 from __future__ import annotations
 
+import ast
 import math
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
+from ...flow.observed import passes
+from ...flow.syntax import called
+from ...rules.facts.layers import WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
-from .edits import Fix, Made, configure, failing, given, insert, named, of, setting, upstream, way_to
+from ...rules.facts.mixing import Interleaved
+from ...rules.mixing import swapped_after
+from ...rules.regrouped import channels_ahead
+from ..edits import RemoveLayer
+from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
+from ..text.source import nodes
+from .edits import Fix, Made, configure, failing, flattened, given, insert, known, named, of, reshaped_before, setting, upstream, way_to
+from .line import calls_at, factors, lines_at, listed, short, written_in
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
@@ -106,3 +118,127 @@ def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
     """Which number of a target to work out from the others. An axis that is kept as it came holds what it held: steps stay steps."""
     others = [i for i in range(len(wanted)) if i not in kept] or list(range(len(wanted)))
     return sorted(others, key=lambda i: (wanted[i] == 1, i))
+
+
+_STRIDES = ("strides", "pool_size")
+
+
+@of(WrongCount)
+def divided(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The same division at each reshape of the function that uses these names."""
+    node, cause = evidence.failed, fact.cause
+    maker = named(evidence, cause.who) if cause is not None and cause.kind == "strided" else None
+    if node is None or cause is None or maker is None:
+        return
+    for line, other in zip(lines_at(evidence, node.location)[:1], lines_at(evidence, maker.location)[:1], strict=False):
+        strides = [found[0] for key in _STRIDES if len(found := written_in(other, maker, key)) == 1][:1]
+        targets = written_in(line, node, "target_shape")
+        stride, target = "".join(map(ast.unparse, strides)), targets[0] if len(targets) == 1 else None
+        sizes = [
+            part.id
+            for part, want, have in zip(listed(target), fact.target, fact.given, strict=False)
+            if isinstance(part, ast.Name) and want != have
+        ]
+        if not stride or not sizes:
+            continue
+        shapes = [argument(call, "target_shape", ["target_shape"]) for call in nodes(line.scope, ast.Call) if called(call) == node.op]
+        parts = [part for shape in shapes for part in listed(shape) if isinstance(part, ast.Name) and part.id in sizes]
+        at = sorted({part.lineno for part in parts})
+        yield (
+            f"Divide {' and '.join(dict.fromkeys(sizes))} by {stride} at {'line' if len(at) == 1 else 'lines'} {', '.join(map(str, at))}",
+            [line.edit(part, f"{part.id} // {stride}") for part in parts],
+            f"{maker.name} divides these sizes by {cause.stride}.",
+        )
+
+
+@of(Interleaved)
+def positions_first(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """The positions before the channels, without the Permute that exchanges them again; otherwise a transpose before the reshape."""
+    node = evidence.flow.node(finding.nodes[0])
+    after = swapped_after(evidence, node)
+    if not channels_ahead(fact.before[1:], fact.after[1:], after is not None):
+        return
+    positions = [n or 0 for n in reversed(fact.after[1:])]
+    if node.kind == "layer" and _plain(after):
+        yield (
+            f"Reshape to ({positions[0]}, {positions[1]}) in {node.name}, and remove {after.name if after is not None else ''}",
+            [configure(node.name, target_shape=tuple(positions)), RemoveLayer(after.name if after is not None else "")],
+            "The channels come last, so each position keeps its own.",
+        )
+    order = [len(fact.before) - 1, *range(1, len(fact.before) - 1)]
+    if node.kind == "layer":
+        yield (
+            f"Move the channels to the front before {node.name}: add Permute({tuple(order)})",
+            [insert(node.name, "Permute", dims=order)],
+            "Moves the values along with the axes.",
+        )
+        return
+    for line, call in calls_at(evidence, finding.location, "reshape"):
+        method = isinstance(call.func, ast.Attribute) and len(call.args) == 1
+        array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+        if array is not None:
+            yield (
+                f"Transpose {short(array)} to {(0, *order)} before the reshape at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({IT}, {(0, *order)})", line.module())],
+                "A reshape keeps the order in memory.",
+            )
+
+
+def _plain(node: Node | None) -> bool:
+    return node is not None and node.op == "Permute"
+
+
+_MODELS = ("Sequential", "Functional")
+
+
+@of(WrongRank)
+def as_multiplied(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """The axes whose sizes the width of the layer in front multiplies: ``Dense(7 * 7 * 64)`` holds maps of 7 × 7 and 64 channels."""
+    node, shape = failing(evidence)
+    if not shape or len(shape) != 2 or not known(shape[1:]):
+        return
+    maker = _wide(evidence, node)
+    for line in lines_at(evidence, maker.location)[:1] if maker is not None else ():
+        assert maker is not None
+        # Several layers may be made on one line.
+        widths = [one for one in written_in(line, maker, "units") if line.number(one) == shape[1]]
+        sizes = [line.number(part) or 0 for part in factors(widths[0])] if len(widths) == 1 else []
+        if len(sizes) != fact.wanted - 1 or len(sizes) < 2:
+            continue
+        if len(sizes) == 3 and sizes[1] == sizes[2] != sizes[0]:
+            sizes = [*sizes[1:], sizes[0]]  # 64 * 7 * 7: the channels come last
+        yield reshaped_before(node.name, "Restore the axes: add ", sizes, f"{maker.name} has {ast.unparse(widths[0])} units.")
+
+
+@of(WrongCount)
+def folded_first(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """Flatten before the first Dense layer, where each row of a sample has become as many values as the sample should have."""
+    node, shape = failing(evidence)
+    if not shape or not fact.per_sample or len(shape) < 3 or shape[-1] != elements(fact.target):
+        return
+    first: list[Node] = []
+    for above in upstream(evidence, node):
+        before = given(evidence, above)
+        if before is None or len(before) != len(shape) or before[1:-1] != shape[1:-1]:
+            break
+        if above.op == "Dense" or above.op in _MODELS:
+            # A model may have layers inside that want the axes: then the trial goes on with what comes after it.
+            first = [above, *first] if above.op in _MODELS or (first and first[0].op in _MODELS) else [above]
+        elif not passes(evidence.flow, above):
+            break
+    for one in first[:2]:
+        yield _folded(one)
+
+
+def _folded(first: Node) -> Fix:
+    return flattened(first.name, "Dense works on the last axis only: each sample then has the values that the target needs.")
+
+
+def _wide(evidence: Evidence, node: Node) -> Node | None:
+    """The Dense layer that made the last axis, with nothing in between that changes it."""
+    for above in upstream(evidence, node):
+        if above.op == "Dense":
+            return above
+        if not passes(evidence.flow, above):
+            break
+    return None

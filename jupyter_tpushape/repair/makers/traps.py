@@ -1,4 +1,4 @@
-"""Candidates for numbers that go wrong without an error on JAX: a finite slope, a way through for the gradient, a key for each step, and whole numbers as they are."""
+"""Candidates for numbers that go wrong without an error on JAX: a finite slope, a way through for the gradient, and keys of random numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
-from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
+from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps
 from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
@@ -207,3 +207,49 @@ def whole_numbers(evidence: Evidence, finding: Finding, fact: Rounded) -> Made:
                 [declaration(evidence, door, spec.shape[1:], "int32")],
                 "Keras casts only floats to the dtype in which a layer computes.",
             )
+
+
+@of(KeyReused)
+def derived(evidence: Evidence, finding: Finding, fact: KeyReused) -> Made:
+    """A separate key for the second draw."""
+    calls = [(line, line.node) for line in lines_at(evidence, finding.location) if isinstance(line.node, ast.Call)]
+    for line, call in sorted(calls, key=lambda pair: (pair[1].lineno, pair[1].col_offset), reverse=True):
+        key = line.keyword("key") or next(iter(call.args), None)
+        draws = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in ("jax.random", "random", "jr")
+        if draws and isinstance(call.func, ast.Attribute) and isinstance(key, (ast.Name, ast.Attribute)):
+            yield (
+                f"Use a separate key at {line.at}: fold_in({ast.unparse(key)}, 1)",
+                [line.edit(key, f"{ast.unparse(call.func.value)}.fold_in({IT}, 1)")],
+                "Each key gives its own numbers.",
+            )
+            return
+
+
+@of(NoiseShared)
+def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
+    """Noise of the shape of a tensor that the line which uses it reads, for a shape without the samples."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        draw = next((one for one in line.around(ast.Call) if called(one) in _NORMAL), None)
+        shape = _shape_of(draw) if draw is not None else None
+        if draw is None or shape is None:
+            continue
+        used = [
+            one for at in lines_at(evidence, fact.line)[:1] for part in at.around(ast.stmt, at.scope)[-1:] for one in nodes(part, ast.Name)
+        ]
+        known = {item.arg for item in getattr(getattr(line.scope, "args", None), "args", [])}
+        known |= {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < draw.lineno}
+        for name in dict.fromkeys(one.id for one in used if isinstance(one.ctx, ast.Load) and one.id in known):
+            yield (
+                f"Create the noise with the shape of {name} at {line.at}",
+                [line.edit(shape, f"{MODULE}.shape({name})", "keras.ops")],
+                "Each sample then has its own numbers.",
+            )
+
+
+_NORMAL = frozenset({"normal", "truncated_normal"})
+
+
+def _shape_of(draw: ast.Call) -> ast.expr | None:
+    """The argument of a draw that is its shape: behind the key in jax.random, in front in keras.random."""
+    place = 1 if ast.unparse(draw.func).startswith(("jax.", "jr.")) else 0
+    return next((word.value for word in draw.keywords if word.arg == "shape"), next(iter(draw.args[place : place + 1]), None))

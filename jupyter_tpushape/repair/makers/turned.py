@@ -14,11 +14,11 @@ from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
 from ...rules.moved import takes_block, turned_around
 from ...rules.regrouped import groups_apart
-from ..edits import Edit, Statement
+from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, of
-from .line import calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
+from .line import calls_at, calls_of, lines_at, lines_of, reshaped, short
 
 
 @of(OperationRaised)
@@ -162,7 +162,7 @@ def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
                 for then in dict.fromkeys(then for _, _, then in found):
                     alike = [name for name, _, behind in found if behind is then]
                     parts = ", ".join(f"{MODULE}.repeat({name}, {times}, axis={axis})" for name in alike)
-                    edits.append(Statement("model", line.raised.file, span_of(then), f"{', '.join(alike)} = {parts}", line.module()))
+                    edits.append(line.before(then, f"{', '.join(alike)} = {parts}", line.module()))
                 yield (
                     f"Repeat {' and '.join(names)} {times} times along axis {axis} after line {found[-1][1].lineno}",
                     edits,

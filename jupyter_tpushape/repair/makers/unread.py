@@ -1,20 +1,28 @@
-"""Candidates that use what the program makes and never reads: another result of a call, the map of another level, the length to predict."""
+"""Candidates that use what the program makes and never reads: a result, the map of another level, or a name in place of one that does not fit."""
 
 from __future__ import annotations
 
 import ast
+import difflib
+import itertools
+from collections.abc import Iterator
 
+from ...examine.dead_names import unread
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import called
+from ...flow.syntax import Function, called, makes_object
 from ...rules.facts.layers import LayerRaised
+from ...rules.facts.lines import KeyMissing
 from ...rules.facts.loss import GridApart
+from ...rules.facts.scores import NoWeights
+from ...rules.facts.training import ResultUnused
+from ..edits import Edit
 from ..edits.expression import IT
 from ..text.arguments import defaults_of
-from ..text.source import nodes
+from ..text.source import nodes, parents
 from .edits import Made, append, failing, of, received
 from .ends import ends_of
-from .line import Line, constants, lines_at, listed, short, size_of
+from .line import Line, assigned_to, constants, lines_at, lines_of, listed, running, short, size_of
 
 
 def other_result(evidence: Evidence, finding: Finding) -> Made:
@@ -112,3 +120,201 @@ def one_of_several(evidence: Evidence, finding: Finding, fact: LayerRaised) -> M
                 [line.edit(given, f"{IT}[{i}]")],
                 f"{short(given)} holds {len(givers)} tensors, and {node.name} takes one.",
             )
+
+
+_DEPTH = 2  # statements back from the line that raised
+_MOST_NAMES = 3  # candidates: others come after them
+
+
+def name_unread(evidence: Evidence, finding: Finding) -> Made:
+    """A tensor that nothing reads, in place of one of its rank and kind at the line that raised, or where its operands were made."""
+    yield from itertools.islice(_unread(evidence), _MOST_NAMES)
+
+
+@of(KeyMissing)
+def key_like_it(evidence: Evidence, finding: Finding, fact: KeyMissing) -> Made:
+    """The one key of the data that is spelled much like the one that it lacks."""
+    alike = difflib.get_close_matches(fact.key, fact.keys, n=2, cutoff=0.7)
+    for line in lines_of(evidence)[:1] if len(alike) == 1 else ():
+        for item in line.around(ast.Subscript):
+            if ast.unparse(item.value) == fact.name and isinstance(item.slice, ast.Constant) and item.slice.value == fact.key:
+                yield (
+                    f"Use the key {alike[0]!r} of {fact.name} at {line.at}",
+                    [line.edit(item.slice, f'"{alike[0]}"')],
+                    f"The data has no key {fact.key!r}.",
+                )
+                return
+
+
+def _unread(evidence: Evidence) -> Made:
+    # What a cell never reads, another one may.
+    for line in (line for line in running(evidence) if isinstance(line.scope, Function)):
+        shapes = line.shape_of_names()
+        arguments = _arguments(line.scope)
+        names = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
+        read = {item.id for item in names}
+        unread = [name for name in shapes if name.isidentifier() and not name.startswith("_") and name not in read]
+        for place in _places(line):
+            for name in unread:
+                mine, its = shapes.get(place.id, ()), shapes[name]
+                # Two arguments, or two that the function makes: what comes from outside is no twin of what is made here.
+                alike = len(mine) == len(its) and (place.id in arguments) == (name in arguments)
+                if alike and mine != its and line.specs[place.id].dtype == line.specs[name].dtype:
+                    yield (
+                        f"Use {name} instead of {place.id} at line {place.lineno}",
+                        [line.edit(place, name)],
+                        f"{name} is never used.",
+                    )
+
+
+@of(NoWeights)
+def predictions_unread(evidence: Evidence, finding: Finding, fact: NoWeights) -> Made:
+    """The predictions, where a loss reads its labels twice and the predictions never."""
+    lines = [line for node in evidence.flow.nodes if node.parent in finding.nodes for line in lines_at(evidence, node.called)[:1]]
+    for line in lines[:1]:
+        arguments = [one.arg for one in line.scope.args.args if one.arg != "self"] if isinstance(line.scope, Function) else []
+        loads = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
+        labels = [item for item in loads if arguments and item.id == arguments[0]]
+        if len(arguments) > 1 and len(labels) > 1 and not any(item.id == arguments[1] for item in loads):
+            for place in reversed(labels):
+                yield (
+                    f"Use {arguments[1]} instead of {arguments[0]} at line {place.lineno}",
+                    [line.edit(place, arguments[1])],
+                    f"{arguments[1]} is never used.",
+                )
+
+
+def _arguments(scope: ast.AST) -> set[str]:
+    if not isinstance(scope, Function):
+        return set()
+    return {item.arg for item in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)}
+
+
+def _places(line: Line) -> list[ast.Name]:
+    """The names that the expression reads, then those that its operands were made of."""
+    found: dict[ast.Name, None] = {}
+    given: list[ast.expr] = line.operands()
+    for _ in range(_DEPTH + 1):
+        names = [item for one in given for item in nodes(one, ast.Name)]
+        found.update(dict.fromkeys(names))
+        given = [made for item in names if (made := assigned_to(line, item)) is not item]
+    return [*found]
+
+
+_MOST = 4
+
+
+@of(ResultUnused)
+def use_result(evidence: Evidence, finding: Finding, fact: ResultUnused) -> Made:
+    """The result instead of what its layer was given, in the one statement that takes that next."""
+    for line in lines_at(evidence, fact.place)[:1]:
+        lost = unread(line.source.tree, fact.place.line)
+        value = getattr(lost.statement, "value", None) if lost is not None else None
+        if lost is None or not isinstance(value, ast.Call):
+            continue
+        names = _given(line, value, fact.name)
+        if fact.how == "dropped" and names:
+            yield from _kept(evidence, line, value, names[0])
+        elif fact.how == "repeated" and names:
+            yield from _chained(line, lost.statement, fact.name, names[0])
+        elif fact.how in ("overwritten", "unread"):
+            found = [(name, taken) for name in names if (taken := _taken(line, lost.statement, name, fact.by))]
+            for name, taken in found if len(found) == 1 else ():
+                yield (
+                    f"Use {fact.name} instead of {name} at line {taken[0].lineno}",
+                    [line.edit(one, fact.name) for one in taken],
+                    f"{fact.name} is computed from {name}, and nothing reads it.",
+                )
+
+
+def _kept(evidence: Evidence, line: Line, call: ast.Call, name: str) -> Made:
+    """A name for the result, and for those that are dropped beside it: one alone would leave the others."""
+    yield f"Keep the result as {name} at {line.at}", [line.edit(call, f"{name} = {IT}")], f"The lines below read {name} as it was before."
+    edits: list[Edit] = []
+    for one in evidence.facts.get("unused", ()):
+        for other in lines_at(evidence, one.place)[:1] if one.how == "dropped" else ():
+            lost = unread(other.source.tree, one.place.line)
+            value = getattr(lost.statement, "value", None) if lost is not None else None
+            names = _given(other, value, "") if isinstance(value, ast.Call) else []
+            edits += [other.edit(value, f"{names[0]} = {IT}")] if names and isinstance(value, ast.Call) else []
+    if 1 < len(edits) <= _MOST:
+        yield f"Keep the results of {len(edits)} calls that are dropped", edits, "The lines below read the names as they were before."
+
+
+def _given(line: Line, call: ast.Call, name: str) -> list[str]:
+    """The names of what a call is given, followed back to others than ``name`` itself."""
+    for _ in range(20):
+        names = [one.id for given in call.args for one in _operands(given)]
+        if name not in names:
+            return list(dict.fromkeys(names))
+        before = [
+            item
+            for item in nodes(line.scope, ast.Assign)
+            if item.lineno < call.lineno and [ast.unparse(one) for one in item.targets] == [name]
+        ]
+        if not before or not isinstance(before[-1].value, ast.Call):
+            return []
+        call = before[-1].value
+    return []
+
+
+def _operands(node: ast.expr) -> Iterator[ast.Name]:
+    """The names in an argument that are given to a layer: by themselves, in a list, or through another call."""
+    if isinstance(node, ast.Name):
+        yield node
+    for one in node.elts if isinstance(node, (ast.List, ast.Tuple)) else node.args if isinstance(node, ast.Call) else ():
+        yield from _operands(one)
+
+
+def _passed(call: ast.Call, name: str) -> list[ast.Name]:
+    """The arguments of a call that are this name, or items of a list that are."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    given += [item for one in given if isinstance(one, (ast.List, ast.Tuple)) for item in one.elts]
+    return [one for one in given if isinstance(one, ast.Name) and one.id == name]
+
+
+def _taken(line: Line, statement: ast.stmt, name: str, by: int) -> list[ast.Name]:
+    """Where the one statement below takes a name: as arguments of a call, or as what it returns; as long as the name stays what it is."""
+    last = statement.end_lineno or statement.lineno
+    loads = [one for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load) and one.lineno > last]
+    stores = [one.lineno for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Store) and one.lineno > last]
+    end = min([*stores, *([by] if by else [])], default=None)
+    loads = [one for one in loads if end is None or one.lineno <= end]
+    held = parents(line.source.tree)
+    places = {_statement(held, one) for one in loads}
+    if len(places) != 1:
+        return []
+    (place,) = places
+    if isinstance(place, ast.Return) and place.value in loads:
+        return [place.value]  # type: ignore[list-item]
+    calls = [call for call in nodes(place, ast.Call) if _passed(call, name) and not makes_object(call)] if place is not None else []
+    return _passed(calls[0], name) if len(calls) == 1 else []
+
+
+def _statement(held: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
+    found: ast.AST | None = node
+    while found is not None and not isinstance(found, ast.stmt):
+        found = held.get(found)
+    return found
+
+
+def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator[tuple[str, list[Edit], str]]:
+    """Each layer of a loop on the result of the one before; the first one on what all of them were given."""
+    held, loop = parents(line.source.tree), statement
+    while not isinstance(loop, ast.For):
+        if loop not in held or not isinstance(held[loop], ast.stmt):
+            return
+        loop = held[loop]  # type: ignore[assignment]
+    if any(isinstance(one, ast.Name) and one.id in (name, given) for one in ast.walk(loop.target)):
+        return
+    calls = [call for one in loop.body for call in nodes(one, ast.Call) if _passed(call, given)]
+    first = line.before(loop, f"{name} = {given}")
+    for call in calls if len(calls) == 1 else ():
+        yield (
+            f"Pass {name} instead of {given} in each iteration of the loop at line {loop.lineno}",
+            [first, *(line.edit(one, name) for one in _passed(call, given))],
+            "Each layer then gets the result of the one before.",
+        )
+
+
+__all__ = ["use_result"]

@@ -1,4 +1,4 @@
-"""Facts about the model's inputs: the declared shape and dtype against the data."""
+"""Facts about the model's inputs: the declared shape and dtype against the data, sizes that the data leaves unknown, and pipelines of several."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
+from ...flow import Fact, KeyPath, Location, Shape, Side, Sides, Who, elements, show_shape
 from ...flow.paths import show
-from ..words import listed, many, pair
+from ..words import count, listed, many, named, pair, placed
 
 Fault = Literal["text", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
 
@@ -292,3 +292,82 @@ class SwappedPair(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.declared)), Side(show_shape(self.x))
+
+
+class SizeUnknown(Fact, frozen=True):
+    """``layer``, or else the line ``text``, raises ``said`` where ``path`` has its declared ``shape``, and runs with that of a ``batch``.
+
+    ``same``: whether every batch that was drawn has this size.
+    """
+
+    layer: Who | None
+    text: str
+    path: str
+    shape: Shape
+    batch: Shape
+    same: bool
+    said: str
+
+    def message(self) -> str:
+        what = f"{named(self.layer)}{placed(self.layer)}" if self.layer is not None else f"`{self.text}`" if self.text else "The model"
+        return f"{what} needs a size that the data leaves unknown: {self.path} is declared as {show_shape(self.shape)}."
+
+    def why(self) -> str:
+        fixed = tuple(None if i == 0 else size for i, size in enumerate(self.batch))
+        set_it = (
+            f"Set the size in the pipeline, {show_shape(fixed)}" if self.same else "Pad all batches to one size, and set it in the pipeline"
+        )
+        return f"fit traces the step with the declared shape, not with that of a batch, {show_shape(self.batch)}. {set_it}. The error: {self.said}"
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.batch)), Side(show_shape(self.shape))
+
+
+class RankUnknown(Fact, frozen=True):
+    """``text`` takes all axes of size 1 out of a tensor of ``shape``, whose number of rows is unknown; ``line``: where it stands, if it is not what raised."""
+
+    text: str
+    shape: Shape
+    line: Location | None = None
+
+    def message(self) -> str:
+        return f"`{self.text}` removes every axis of size 1 from {show_shape(self.shape)}, so the rank of its result is unknown."
+
+    def why(self) -> str:
+        return "The number of rows is unknown there, and a batch of one row would lose its batch axis, too. Name the axis to remove."
+
+    def sides(self) -> Sides:
+        return Side("an axis"), Side("no axis")
+
+
+class ZippedApart(Fact, frozen=True):
+    """``zip`` pairs batches of one pipeline with single elements of another.
+
+    Attributes:
+        batched: which of the parts have ``batch`` rows in each element.
+        single: which of them have no batches.
+        drops: whether an incomplete last batch is left out.
+    """
+
+    batched: tuple[int, ...]
+    single: tuple[int, ...]
+    batch: int
+    drops: bool
+    shapes: tuple[Shape, ...]
+
+    def message(self) -> str:
+        return (
+            f"zip() combines batches of {count(self.batch, 'row')} with single elements: {_parts(self.batched)} batched, "
+            f"but {_parts(self.single)} not."
+        )
+
+    def why(self) -> str:
+        return f"zip() takes one element of each dataset: {', '.join(map(show_shape, self.shapes))}. Batch every part, or zip first and then batch."
+
+    def sides(self) -> Sides:
+        return Side(f"batches of {self.batch} in every part"), Side(", ".join(map(show_shape, self.shapes)))
+
+
+def _parts(indices: tuple[int, ...]) -> str:
+    named = " and ".join(str(index + 1) for index in indices)
+    return f"part {named} is" if len(indices) == 1 else f"parts {named} are"

@@ -205,3 +205,108 @@ class LossOrder(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")
+
+
+class MarginOfSums(Fact, frozen=True):
+    """``margin`` compares single numbers; the ``totals`` they come from add up all values of ``wholes``, those of every sample."""
+
+    totals: tuple[Who, ...]
+    wholes: tuple[Shape, ...]
+    margin: Who
+
+    def message(self) -> str:
+        return (
+            f"{self.totals[0].op}{placed(self.totals[0])} adds up {show_shape(self.wholes[0])} over all samples, "
+            f"so {self.margin.op}{placed(self.margin)} has one number for the whole batch."
+        )
+
+    def why(self) -> str:
+        return "A sum without an axis runs over every axis, the batch included. The margin must hold for each sample: sum over the inner axes, axis=-1."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.wholes[0][:1])), Side("()")
+
+
+class DistanceOverBatch(Fact, frozen=True):
+    """``total`` adds up the squares of ``whole`` along the batch, and ``root`` is taken of it: a distance that mixes the samples."""
+
+    total: Who
+    whole: Shape
+    root: Who
+
+    def message(self) -> str:
+        return f"{self.total.op}{placed(self.total)} adds up the squared differences {show_shape(self.whole)} over the batch: the distance mixes all samples."
+
+    def why(self) -> str:
+        return "The first axis is the batch. For one distance per sample, sum over the last axis: axis=-1."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.whole[:1])), Side(show_shape(self.whole[1:]))
+
+
+class WeightsAsOne(Fact, frozen=True):
+    """``product`` multiplies a value of ``shape`` by ``weights`` constants, and ``total`` adds the results up. ``channels``: of the predictions."""
+
+    loss: str
+    product: Who
+    total: Who
+    shape: Shape
+    weights: int
+    channels: int
+
+    def message(self) -> str:
+        return (
+            f"{self.loss} multiplies {show_shape(self.shape)} by {self.weights} constants{placed(self.product)} "
+            f"and {'adds up' if self.total.op.lower().endswith('sum') else 'averages'} the results: they act as one number."
+        )
+
+    def why(self) -> str:
+        reason = "Broadcasting repeats the single value for each of them, so every class has the same weight."
+        if self.channels == 1:
+            return f"{reason} The predictions have one channel: choose the weight of each value by its label, such as w1 * y_true + w0 * (1 - y_true)."
+        return f"{reason} Keep the axis of the classes until the weights are multiplied."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.weights} values on the last axis"), Side(show_shape(self.shape))
+
+
+class LabelsNotInputs(Fact, frozen=True):
+    """The outputs have the shape of the inputs, as those of an autoencoder, and the labels that ``loss`` compares them with are not inputs."""
+
+    loss: str
+    predictions: Shape
+    labels: Shape
+
+    def message(self) -> str:
+        return (
+            f"The model returns the shape of its input, as an autoencoder does, but {self.loss} compares predictions {show_shape(self.predictions)} "
+            f"with labels {show_shape(self.labels)}."
+        )
+
+    def why(self) -> str:
+        return "A model that reproduces its input has the input itself as its label: (x, x). A model for these labels needs another last layer."
+
+    def sides(self) -> Sides:
+        return pair(self.predictions, self.labels, names=False)
+
+
+class SameSteps(Fact, frozen=True):
+    """``loss`` compares predictions with the steps ``labels``, the slice ``cut`` of a sequence; the model embeds the same slice of it, ``fed``."""
+
+    loss: str
+    fed: Who
+    labels: Who
+    cut: str
+
+    def message(self) -> str:
+        without = "last" if self.cut == ":-1" else "first"
+        return f"{self.loss} compares the predictions with the steps that the model receives: both are the sequence without its {without} step."
+
+    def why(self) -> str:
+        return (
+            f"The model receives the slice{placed(self.fed)}, and the labels are the slice{placed(self.labels)}. Each position can copy its own input. "
+            "To predict the next step, use [:, :-1] as the input and [:, 1:] as the labels."
+        )
+
+    def sides(self) -> Sides:
+        return Side("the next step of each position"), Side("the same step")

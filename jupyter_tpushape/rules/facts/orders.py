@@ -1,8 +1,9 @@
-"""Facts about the order of rows."""
+"""Facts about data in another order than is meant: rows, steps, and axes that a reshape mixes."""
 
 from __future__ import annotations
 
-from ...flow import Fact, Side, Sides
+from ...flow import Fact, Side, Sides, Who
+from ..words import named, pair, placed
 
 
 class OrdersApart(Fact, frozen=True):
@@ -25,3 +26,42 @@ class OrdersApart(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("one order for all arrays"), Side("a different order for each array")
+
+
+class StepsMixed(Fact, frozen=True):
+    """``code``, at ``line``, reshapes samples of (``steps``, ``features``) to (``features``, ``steps``)."""
+
+    path: str
+    code: str
+    line: int
+    steps: int
+    features: int
+
+    def message(self) -> str:
+        before, after = f"({self.steps}, {self.features})", f"({self.features}, {self.steps})"
+        return f"Line {self.line}, `{self.code}`, reshapes each sample of {self.path} from {before} to {after}: it swaps axes without moving the values."
+
+    def why(self) -> str:
+        return "A reshape keeps the order in memory, so each row now has values of several steps and features. Use the windows as they are, or transpose them."
+
+    def sides(self) -> Sides:
+        return pair((self.steps, self.features), (self.features, self.steps), names=False)
+
+
+class StepsReversed(Fact, frozen=True):
+    """``merge`` joins sequences step by step, and ``layer`` gave the steps of one in reverse order."""
+
+    layer: Who
+    merge: Who
+
+    def message(self) -> str:
+        return f"{named(self.merge)}{placed(self.merge)} joins sequences in opposite orders: {named(self.layer)} returns its steps in reverse order."
+
+    def why(self) -> str:
+        return (
+            "With go_backwards=True, the first step of the result belongs to the last step of the input. Each step is joined with one from the other "
+            "end of the sequence, and no error is raised. Reverse the result along axis 1 before it is joined, or use Bidirectional."
+        )
+
+    def sides(self) -> Sides:
+        return Side("steps in the order of the input"), Side("steps in reverse order")

@@ -1,10 +1,10 @@
-"""Facts about values that are out of range: class indices, ids, and labels that are no probabilities."""
+"""Facts about values out of range: class indices, ids, labels that are no probabilities or that no output reaches, and values that are scaled twice."""
 
 from __future__ import annotations
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import count, named, placed
+from ..words import count, named, pair, placed
 
 
 class OutOfRange(Fact, frozen=True):
@@ -220,3 +220,80 @@ class IndexBeyond(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"0 to {self.size - 1}"), Side(str(self.index))
+
+
+class RowsAsIndices(Fact, frozen=True):
+    """One-hot ``labels`` are the indices of the lookup ``operation`` in a loss of the user's own."""
+
+    loss: str
+    labels: Shape
+    operation: Who
+
+    def message(self) -> str:
+        return f"The labels {show_shape(self.labels)} are one-hot vectors, but {self.operation.op}{placed(self.operation)} uses them as class indices."
+
+    def why(self) -> str:
+        return (
+            "A lookup returns one entry per number: for a one-hot vector, entry 1 once and entry 0 for every other class. "
+            "argmax over the last axis gives the class index."
+        )
+
+    def sides(self) -> Sides:
+        return pair(self.labels[:-1], self.labels, names=False)
+
+
+class OutOfReach(Fact, frozen=True):
+    """``layer`` ends in ``activation``, which returns ``low`` to ``high``, but the labels at ``path`` go from ``lowest`` to ``highest``.
+
+    ``outside``: the share of the observed labels that it cannot return. ``None``: no bound.
+    """
+
+    layer: Who
+    activation: str
+    low: float | None
+    high: float | None
+    path: KeyPath
+    lowest: float
+    highest: float
+    outside: float
+    loss: str
+
+    @property
+    def returned(self) -> str:
+        """The values that the activation returns."""
+        if self.high is None:
+            return f"no value below {self.low:g}"
+        return f"values from {self.low:g} to {self.high:g}"
+
+    def message(self) -> str:
+        seen = f"{show(self.path)} has values from {self.lowest:.3g} to {self.highest:.3g}"
+        return f"The {self.activation} of {named(self.layer)} returns {self.returned}, but {seen}."
+
+    def why(self) -> str:
+        share = f"{self.outside:.0%}" if self.outside >= 0.01 else "Less than 1%"
+        return f"No error is raised, but {self.loss} cannot become small: {share} of the observed labels are out of reach. Leave out the last activation, or scale the labels to its range."
+
+    def sides(self) -> Sides:
+        return Side(self.returned), Side(f"{self.lowest:.3g} to {self.highest:.3g}")
+
+
+class ScaledTwice(Fact, frozen=True):
+    """``layer`` divides values by ``divisor`` that lie between ``lowest`` and ``highest`` already: those of ``path``, or of the layer ``before``."""
+
+    layer: Who
+    divisor: float
+    offset: float
+    lowest: float
+    highest: float
+    path: KeyPath = ()
+    before: Who | None = None
+
+    def message(self) -> str:
+        given = f"the values of {show(self.path)}" if self.before is None else f"those of {named(self.before)}{placed(self.before)}"
+        return f"{named(self.layer)} divides by {self.divisor:g}, but {given} are scaled already: {self.lowest:.3g} to {self.highest:.3g}."
+
+    def why(self) -> str:
+        return "It is made for pixels from 0 to 255. What is left of values that were scaled before is almost constant, so the model learns little from it. Scale once."
+
+    def sides(self) -> Sides:
+        return Side("values up to 255"), Side(f"{self.lowest:.3g} to {self.highest:.3g}")

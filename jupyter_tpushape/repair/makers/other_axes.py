@@ -1,22 +1,25 @@
-"""Candidates where an operation runs along the samples in place of the steps, or makes one number of all of them."""
+"""Candidates for operations along another axis than is meant: over samples for steps, rows that were merged, and vectors against a table."""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Shape, Who
 from ...flow.syntax import called
-from ...rules.facts.in_order import SamplesInOrder, SharedByAll
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.other_axes import RowsAgainstColumns, RowsTakenApart, SamplesInOrder, SharedByAll, VectorTransposed, WeightsAcross
 from ...rules.facts.reasons import NoAxis
-from ..edits import Edit, Statement
-from ..edits.expression import IT
+from ...rules.facts.reasons_read import DimsDropped
+from ..edits import Edit
+from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import nodes
-from .edits import Made, of
-from .line import Line, assigned_to, lines_at, lines_of, span_of, whole_number
+from .edits import Made, of, setting
+from .line import Line, assigned_to, calls_at, lines_at, lines_of, reshaped, short, whole_number
 
 
 @of(SamplesInOrder)
@@ -74,7 +77,7 @@ def turned_back(line: Line, call: ast.Call, module: str) -> Iterator[Edit]:
             result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
             if isinstance(result, ast.Name) and result.id != "_":
                 text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
-                yield Statement("model", line.raised.file, span_of(then), text)
+                yield line.before(then, text)
 
 
 @of(SharedByAll)
@@ -114,3 +117,103 @@ def not_flattened(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.more(call, axis)],
                     "Without an axis, it flattens the tensor, the samples included.",
                 )
+
+
+@of(WeightsAcross)
+def along_sum(evidence: Evidence, finding: Finding, fact: WeightsAcross) -> Made:
+    """The softmax along the axis that the product sums over."""
+    new = -1 if fact.over == len(fact.shape) - 1 else fact.over
+    why = "The weights of each query then sum to 1 over the keys."
+    node = evidence.flow.node(finding.nodes[0])
+    if node.kind == "layer":
+        yield setting(node, "axis", new, "", why)
+        return
+    for line, call in calls_at(evidence, finding.location, "softmax"):
+        axis = argument(call, "axis", ["x", "axis"])
+        if axis is None or whole_number(axis) is not None:
+            title = f"Apply softmax along axis {new} at {line.at}"
+            yield title, [line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")], why
+
+
+@of(RowsTakenApart)
+def in_their_order(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> Made:
+    """Rows taken apart as they were merged, and their axes then put in the order that the program goes on with."""
+    axes = _as_merged(fact)
+    for line in lines_at(evidence, finding.location) if axes else ():
+        given, sizes = reshaped(line)
+        call = line.node
+        if given is None or not isinstance(call, ast.Call) or len(sizes) != len(fact.after) or len(call.args) + len(call.keywords) > 2:
+            continue
+        written = [line.source.of(sizes[axis]) for axis in axes]
+        back = tuple(axes.index(axis) for axis in range(len(axes)))
+        shape = f"({', '.join(written)})"
+        yield (
+            f"Split the rows of {short(given)} at {line.at} as they were merged: reshape to {shape}, then transpose",
+            [line.edit(call, f"{MODULE}.transpose({MODULE}.reshape({line.source.of(given)}, {shape}), {back})", line.module())],
+            "Each row then stays with its sample.",
+        )
+
+
+def _as_merged(fact: RowsTakenApart) -> list[int]:
+    """The axes of the result in the order of the rows; empty where the sizes in front of the samples cannot be told."""
+    shape: Shape = fact.after
+    rest = [axis for axis in range(len(shape)) if axis != fact.axis]
+    places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]
+    return [*rest[: places[0]], fact.axis, *rest[places[0] :]] if places else []
+
+
+_REDUCTIONS = ("reduce_", "sum", "mean", "max", "min", "amax", "amin", "prod", "logsumexp")
+
+
+@of(OperationRaised)
+def last_axis_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The last axis of the samples' rows kept with size 1, where one row for all of them is added."""
+    if isinstance(fact.reason, DimsDropped):
+        yield from _kept(evidence, fact.reason.maker)
+
+
+@of(RowsAgainstColumns)
+def axis_kept(evidence: Evidence, finding: Finding, fact: RowsAgainstColumns) -> Made:
+    """The reduced axis kept with size 1."""
+    yield from _kept(evidence, fact.reduced)
+
+
+def _kept(evidence: Evidence, reduced: Who) -> Made:
+    for line in lines_at(evidence, reduced.called)[:1]:
+        for call in line.around(ast.Call):
+            if called(call).startswith(_REDUCTIONS) and not any(word.arg in ("keepdims", None) for word in call.keywords):
+                yield (
+                    f"Set keepdims=True on {ast.unparse(call.func)} at line {call.lineno}",
+                    [line.more(call, "keepdims=True")],
+                    "Each row is then combined with its own value.",
+                )
+
+
+@of(VectorTransposed)
+def in_pairs(evidence: Evidence, finding: Finding, fact: VectorTransposed) -> Made:
+    """An axis behind one of the two, and an axis in front of the other one."""
+    for line in lines_at(evidence, fact.node.called)[:1]:
+        for call in line.around(ast.Call):
+            of_name = next((ast.unparse(one) for one in call.args if called(call) in ("transpose", "t")), "")
+            if not of_name:
+                continue
+            beside = [
+                one
+                for node in line.around((ast.Call, ast.BinOp, ast.Compare))
+                for one in _operands(node)
+                if call in _operands(node) and one is not call and ast.unparse(one) == of_name
+            ]
+            for other in beside[:1]:
+                yield (
+                    f"Compare all pairs at line {call.lineno}: {of_name}[:, None] with {of_name}[None, :]",
+                    [line.edit(other, f"{IT}[:, None]"), line.edit(call, f"{of_name}[None, :]")],
+                    "Each value is then compared with every other one.",
+                )
+
+
+def _operands(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Call):
+        return list(node.args)
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []

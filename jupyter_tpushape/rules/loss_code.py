@@ -1,0 +1,180 @@
+"""What the code of a loss does with labels and predictions: labels as indices, margins of sums over the batch, and both in each other's place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Edge, Finding, Node, Who
+from .compared import as_it_came, ends, kind_of, observed_labels
+from .facts.loss_silent import DistanceOverBatch, LossOrder, MarginOfSums
+from .facts.ranges import RowsAsIndices
+from .mixing import SUMMED, carried, of_a_loss
+from .registry import check, rule
+from .upstream import ancestors
+
+_LOOKUPS = ("gather", "take", "embeddinglookup")
+
+
+def rows_as_indices(evidence: Evidence, loss: Node, labels: Edge | None) -> RowsAsIndices | None:
+    """What a loss or metric looks up at each zero and one of labels that are one-hot vectors, judged by the observed values."""
+    stats = observed_labels(evidence, labels) if labels is not None else None
+    if labels is None or stats is None or not stats.one_hot:
+        return None
+    for op in evidence.flow.nodes:
+        if op.parent == loss.id and any(word in op.op.lower() for word in _LOOKUPS):
+            starts = [as_it_came(evidence, edge) for edge in evidence.flow.into(op.id)]
+            if any(edge.source == labels.source and edge.spec == labels.spec for edge in starts):
+                return RowsAsIndices(loss.name, labels.spec.shape or (), Who.of(op))
+    return None
+
+
+@check(order=41)
+def looked_up(evidence: Evidence) -> Iterator[Finding]:
+    """Losses and metrics that run although they look up entries 0 and 1 instead of the entry of each class."""
+    if evidence.where:
+        return
+    for loss in evidence.flow.nodes:
+        if loss.kind in ("loss", "metric"):
+            labels, _ = ends(evidence, loss)
+            fact = rows_as_indices(evidence, loss, labels)
+            if fact is not None and labels is not None:
+                yield Finding.of("one-hot-labels", "silent", fact, (loss.id,), (labels.id,), fact.operation.called)
+
+
+_MARGINS = ("Maximum", "Relu", "Softplus")
+_MEANS = ("Mean", "ReduceMean")
+_SUMS = ("Sum", "ReduceSum")
+# By a small number, so that the root has a gradient.
+_RAISED = ("AddV2", "Add", "Maximum", "Max")
+_SQUARES = frozenset({"Square", "SquaredDifference", "Pow", "IntegerPow", "Mul", "Multiply"})
+_DIFFERENCES = frozenset({"Sub", "Subtract", "SquaredDifference"})
+
+
+@check(order=41)
+def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
+    """A margin of single numbers that are sums over everything, of which a mean is taken: it was to have one value for each sample."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        made, given = next(iter(evidence.flow.out_of(node.id)), None), evidence.flow.into(node.id)
+        if node.op not in _MARGINS or made is None or made.spec.shape != () or evidence.flow.node(made.target).op not in _MEANS:
+            continue
+        found = {whole.target: whole for edge in given for whole in _sums(evidence, edge)}
+        sums = [found[one.id] for one in evidence.flow.nodes if one.id in found]
+        if len(sums) > 1:
+            totals = [evidence.flow.node(edge.target) for edge in sums]
+            fact = MarginOfSums(tuple(map(Who.of, totals)), tuple(edge.spec.shape or () for edge in sums), Who.of(node))
+            nodes, place = (*(one.id for one in totals), node.id), totals[0].called or node.called
+            yield Finding.of(SUMMED.id, "silent", fact, nodes, tuple(edge.id for edge in sums), place)
+
+
+def _sums(evidence: Evidence, edge: Edge) -> Iterator[Edge]:
+    """What the sums over everything that a single number is computed from add up, where that has a row for each sample."""
+    pending, seen = [edge], set()
+    while pending:
+        one = pending.pop()
+        node: Node = evidence.flow.node(one.source)
+        if one.spec.shape != () or node.id in seen or node.kind != "op":
+            continue
+        seen.add(node.id)
+        given = evidence.flow.into(node.id)
+        whole = given[0] if len(given) == 1 and node.op in _SUMS else None
+        if whole is not None and len(whole.spec.shape or ()) > 1 and (carried(evidence, whole) or {}).get(0) == 1:
+            yield whole
+        else:
+            pending += given
+
+
+@check(order=41)
+def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
+    """Roots of squared differences that are summed over the samples alone, in a loss: one distance for each value, not for each sample."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        if node.op != "Sqrt" or not of_a_loss(evidence, node):
+            continue
+        total = _before(evidence, _before(evidence, node, _RAISED) or node, _SUMS)
+        whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
+        shape = (whole.spec.shape or ()) if whole is not None else ()
+        made = next(iter(evidence.flow.out_of(total.id)), None) if total is not None else None
+        if total is None or whole is None or made is None or len(shape) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
+            continue
+        square = evidence.flow.node(whole.source)
+        differs = square.op in _DIFFERENCES or _before(evidence, square, _DIFFERENCES) is not None
+        if square.op in _SQUARES and differs and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
+            fact = DistanceOverBatch(Who.of(total), shape, Who.of(node))
+            yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (whole.id,), total.called or node.called)
+
+
+def _before(evidence: Evidence, node: Node, ops: Collection[str]) -> Node | None:
+    """The operation of these kinds whose result a node works on."""
+    found = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
+    return next((one for one in found if one.op in ops), None)
+
+
+_STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1, activation="sigmoid"); self.of = keras.losses.BinaryCrossentropy()
+    def call(self, x):
+        return self.dense(x)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            p = self(x, training=True)
+            loss = self.of(%s)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {"loss": loss}
+def build():
+    m = Net(); m.compile("sgd"); return m
+def data():
+    return np.ones((8, 4), "float32"), np.ones((8, 1), "float32")
+"""
+ORDER = rule(
+    "loss-arguments", "Labels and predictions are exchanged", severity="silent",
+    source="keras.losses.Loss.__call__(y_true, y_pred): a crossentropy takes the logarithm of its second argument",
+    fails=_STEP % "p, y", passes=_STEP % "y, p",
+    doc="""Reported for a crossentropy of Keras that the program calls itself, if its first argument comes from layers with weights and its second one from the
+data alone, or from constants such as `tf.ones_like(predictions)`. A loss that is the same both ways, such as the mean squared error, is not reported.""",
+)  # fmt: skip
+
+
+# A layer that a trace has built shows no weights.
+_WEIGHTED = frozenset({"dense", "convolution", "recurrent", "embedding", "attention"})
+
+
+@check(order=42)
+def loss_order(evidence: Evidence) -> Iterator[Finding]:
+    """Crossentropies whose labels were computed by trained layers, and whose predictions were not."""
+    losses = evidence.losses() if not evidence.where else []
+    exchanged = [found for node in losses for found in _exchanged(evidence, node)]
+    for at, (node, labels, predictions, giver) in enumerate(exchanged):
+        if node.called is not None and any(one.called == node.called for one, *_ in exchanged[:at]):
+            continue
+        # A loss whose labels come from no node was called while the layers around it were built.
+        beside = [one for one in losses if one.called == node.called and ends(evidence, one)[0] is not None]
+        same = [one for one, *_ in exchanged if one.called == node.called]
+        fact = LossOrder(
+            node.name, Who.of(giver), labels.spec.shape or (), predictions is None, len(same) if len(same) == len(beside) else 0
+        )
+        yield Finding.of(ORDER.id, "silent", fact, (node.id,), (labels.id,), node.called)
+
+
+def _exchanged(evidence: Evidence, node: Node) -> Iterator[tuple[Node, Edge, Edge | None, Node]]:
+    labels, predictions = ends(evidence, node)
+    if labels is None or kind_of(node) not in ("binary", "categorical", "sparse"):
+        return
+    # Numbers of the program's own, such as ones of the shape of the predictions, come from no node.
+    given = predictions is None or (not _learned(evidence, predictions) and _given(evidence, predictions))
+    if given and _learned(evidence, labels):
+        yield node, labels, predictions, evidence.flow.node(labels.source)
+
+
+def _learned(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a layer upstream has weights to train."""
+    start = evidence.flow.node(edge.source)
+    above = (start, *ancestors(evidence, start.id))
+    return any(node.kind == "layer" and (node.family in _WEIGHTED or any(one.trainable for one in node.weights)) for node in above)
+
+
+def _given(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a tensor is of the data."""
+    start = evidence.flow.node(edge.source)
+    return any(node.kind in ("input", "stage") for node in (start, *ancestors(evidence, start.id)))
