@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, elements
+from ...flow import Finding, Shape, elements
 from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
@@ -224,6 +224,15 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not _multiplies(line):
         return
+    for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+        if are_classes(line, node, shape) and its[:-1] == shape:
+            count = f"{other.id}.shape[-1]" if isinstance(other, ast.Name) else its[-1]
+            yield (
+                f"Convert {short(node)} to one-hot vectors at {line.at}",
+                [line.edit(node, f"{MODULE}.one_hot({IT}, {count})", line.module())],
+                f"The labels are class indices, and {short(other)} has one value for each class.",
+            )
+            return
     arguments = [one.arg for one in line.scope.args.args if one.arg != "self"][:2]
     read = {item.id for item in nodes(line.node, ast.Name)} if line.node is not None else set()
     if len(arguments) != 2 or not read >= {*arguments} or any(name not in line.specs for name in arguments):
@@ -240,6 +249,14 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
         [Statement("model", line.raised.file, span_of(body[0]), text, module)],
         f"The labels are class indices, and {predicted} has one value for each class.",
     )
+
+
+def are_classes(line: Line, node: ast.expr, shape: Shape) -> bool:
+    """Whether a product multiplies class indices, which are no quantities: labels as they are, in a step of the program's own or a loss."""
+    stats = [one for one in (getattr(line.evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    spec, y = line.spec(node), line.evidence.y
+    labels = isinstance(node, ast.Name) and len(y) == len(stats) == 1 and spec is not None and spec.dtype.startswith(("int", "uint"))
+    return labels and _multiplies(line) and stats[0].integer and (stats[0].maximum or 0) > 1 and shape[1:] == (y[0][1].shape or (0,))[1:]
 
 
 def _multiplies(line: Line) -> bool:

@@ -13,6 +13,7 @@ from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents
+from .classes import are_classes
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
 from .written import summed_axes
@@ -79,6 +80,8 @@ def _axes(line: Line, turn: bool) -> Made:
                 [line.edit(one, f"{IT}[{between}]") for one in (node, *alike)],
                 f"The other operand has rank {most}.",
             )
+        if are_classes(line, node, shape):
+            continue  # the number of a class is no factor
         if len(shape) == 1 and any(columns_read(line, other) for other, row in operands if len(row) == most == 2):
             continue  # columns of several meanings are not all compared with one value
         if 0 < len(shape) == most - 1:
