@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, elements
+from ...flow import Finding, elements
 from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
@@ -15,7 +15,7 @@ from ...rules.facts.lines import LossCalled
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import LabelScale, OutOfRange
-from ...rules.facts.reasons import PerClass
+from ...rules.facts.reasons import ClassIndices, PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
 from ..edits import Loss
@@ -224,8 +224,9 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not _multiplies(line):
         return
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
     for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
-        if are_classes(line, node, shape) and its[:-1] == shape:
+        if isinstance(reason, ClassIndices) and (shape, its) == (reason.labels, reason.values):
             count = f"{other.id}.shape[-1]" if isinstance(other, ast.Name) else its[-1]
             yield (
                 f"Convert {short(node)} to one-hot vectors at {line.at}",
@@ -249,14 +250,6 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
         [Statement("model", line.raised.file, span_of(body[0]), text, module)],
         f"The labels are class indices, and {predicted} has one value for each class.",
     )
-
-
-def are_classes(line: Line, node: ast.expr, shape: Shape) -> bool:
-    """Whether a product multiplies class indices, which are no quantities: labels as they are, in a step of the program's own or a loss."""
-    stats = [one for one in (getattr(line.evidence.sample, "label_stats", None) or {}).values() if one is not None]
-    spec, y = line.spec(node), line.evidence.y
-    labels = isinstance(node, ast.Name) and len(y) == len(stats) == 1 and spec is not None and spec.dtype.startswith(("int", "uint"))
-    return labels and _multiplies(line) and stats[0].integer and (stats[0].maximum or 0) > 1 and shape[1:] == (y[0][1].shape or (0,))[1:]
 
 
 def _multiplies(line: Line) -> bool:

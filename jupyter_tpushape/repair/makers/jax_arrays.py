@@ -237,9 +237,8 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
     """The written axis of the argument that differs: the one of its axes that has the size of the others, else None."""
-    for line in lines_of(evidence):
-        outer = line.node
-        call = assigned_to(line, outer.func) if isinstance(outer, ast.Call) else None
+    for line, outer in ((at, one) for at in lines_of(evidence) for one in nodes(at.scope, ast.Call)):
+        call = assigned_to(line, outer.func)
         axes = listed(argument(call, "in_axes", ["fun", "in_axes"])) if isinstance(call, ast.Call) and called(call) == "vmap" else []
         function = call.args[0] if isinstance(call, ast.Call) and call.args else None
         known = [function] if isinstance(function, ast.Lambda) else nodes(line.source.tree, ast.FunctionDef)
@@ -248,21 +247,21 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
             None,
         )
         names = [one.arg for one in made.args.args if one.arg != "self"] if made is not None and function is not None else []
-        if not isinstance(outer, ast.Call) or not len(names) == len(axes) == len(outer.args):
+        if not len(names) == len(axes) == len(outer.args) or not {name for *_, name in fact.axes} <= {"", *names}:
             continue
         sizes = {name: size for size, _, name in fact.axes}
         wrong = [name for name in names if name in sizes] if "" in sizes else names if len(names) == 2 else []
         for name in wrong:
-            at = names.index(name)
-            shape = line.shape(outer.args[at]) or ()
+            place = names.index(name)
+            shape = line.shape(outer.args[place]) or ()
             fit = [axis for axis, size in enumerate(shape) if size in {n for other, n in sizes.items() if other != name}]
             new = fit[0] if len(fit) == 1 else None
             if new is not None or len(names) > 2:
                 yield (
-                    f"Map over axis {new} of {name} at line {axes[at].lineno}"
+                    f"Map over axis {new} of {name} at line {axes[place].lineno}"
                     if fit
-                    else f"Pass {name} as a whole each time at line {axes[at].lineno}",
-                    [line.edit(axes[at], str(new))],
+                    else f"Pass {name} as a whole each time at line {axes[place].lineno}",
+                    [line.edit(axes[place], str(new))],
                     "It has the size of the other mapped axes." if fit else "The other arguments are mapped over their axes.",
                 )
 

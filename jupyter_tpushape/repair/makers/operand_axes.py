@@ -8,12 +8,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Who, show_shape
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
-from ...rules.facts.reasons import AxisDropped, SamplesReduced
+from ...rules.facts.reasons import AxisDropped, ClassIndices, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents
-from .classes import are_classes
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
 from .written import summed_axes
@@ -27,7 +26,7 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
-    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, CountsSamples)):
+    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, ClassIndices, CountsSamples)):
         return  # which axis is missing is known, or none is: the size is wrong
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
@@ -80,8 +79,6 @@ def _axes(line: Line, turn: bool) -> Made:
                 [line.edit(one, f"{IT}[{between}]") for one in (node, *alike)],
                 f"The other operand has rank {most}.",
             )
-        if are_classes(line, node, shape):
-            continue  # the number of a class is no factor
         if len(shape) == 1 and any(columns_read(line, other) for other, row in operands if len(row) == most == 2):
             continue  # columns of several meanings are not all compared with one value
         if 0 < len(shape) == most - 1:
