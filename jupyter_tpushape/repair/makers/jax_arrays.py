@@ -96,8 +96,9 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
 
 
 def _handed(node: ast.AST | None) -> set[str]:
-    """The names that a call is given."""
-    return {ast.unparse(item) for item in words_of(node)} if isinstance(node, ast.Call) else set()
+    """The names that a call is given, also where a part of its result is taken."""
+    call = node.value if isinstance(node, ast.Subscript) else node
+    return {ast.unparse(item) for item in words_of(call)} if isinstance(call, ast.Call) else set()
 
 
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
@@ -237,7 +238,7 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
     """The written axis of the argument that differs: the one of its axes that has the size of the others, else None."""
-    for line, outer in ((at, one) for at in lines_of(evidence) for one in nodes(at.scope, ast.Call)):
+    for line, outer in ((at, one) for at in lines_of(evidence) for one in nodes(at.source.tree, ast.Call)):
         call = assigned_to(line, outer.func)
         axes = listed(argument(call, "in_axes", ["fun", "in_axes"])) if isinstance(call, ast.Call) and called(call) == "vmap" else []
         function = call.args[0] if isinstance(call, ast.Call) and call.args else None
@@ -247,7 +248,11 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
             None,
         )
         names = [one.arg for one in made.args.args if one.arg != "self"] if made is not None and function is not None else []
-        if not len(names) == len(axes) == len(outer.args) or not {name for *_, name in fact.axes} <= {"", *names}:
+        if (
+            not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
+            or not len(names) == len(axes) == len(outer.args)
+            or not {name for *_, name in fact.axes} <= {"", *names}
+        ):
             continue
         sizes = {name: size for size, _, name in fact.axes}
         wrong = [name for name in names if name in sizes] if "" in sizes else names if len(names) == 2 else []

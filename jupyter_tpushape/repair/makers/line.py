@@ -257,6 +257,8 @@ def names_of(line: Line, owner: Node | None, size: int | None) -> list[str]:
     """The attributes of the class around the line that hold a size, as the arguments of the layer tell."""
     set_to = defaults(line) | (owner.config if owner is not None else {})
     stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
+    fixed = ((ast.unparse(item.targets[0]), size_of(item.value)) for item in nodes(line.owner(), ast.Assign))
+    set_to |= {name.removeprefix("self."): value for name, value in fixed if value is not None and name.startswith("self.")}
     return [f"self.{key}" for key, value in set_to.items() if type(value) is int and value == size and f"self.{key}" in stored]
 
 
