@@ -199,10 +199,15 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     )
 
 
+_CASTS = ("cast", "astype", "convertelementtype", "convert_element_type")
+
+
 def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int) -> bool:
     """Whether the labels as they are, indices of several classes, are multiplied with what has a place for each class."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
-    whole = labels.spec.dtype.startswith(("int", "uint")) and len(evidence.y) == len(stats) == 1
+    edges = evidence.flow.into(labels.giver.id)[:1] if labels.giver is not None and labels.giver.op.lower() in _CASTS else []
+    dtypes = (labels.spec.dtype, *(edge.spec.dtype for edge in edges))
+    whole = any(dtype.startswith(("int", "uint")) for dtype in dtypes) and len(evidence.y) == len(stats) == 1
     alike = whole and (labels.spec.shape or (0,))[1:] == (evidence.y[0][1].shape or (0, 0))[1:]
     return node.op.lower().startswith("mul") and alike and stats[0].integer and 1 < (stats[0].maximum or 0) < most
 

@@ -154,6 +154,7 @@ FIXED = {
     "one time for each picture": (NOISE.replace("ONES", "1, 1"), "(ops.shape(x)[0], 1, 1, 1)"),
     "indices of classes": (CLASSES.replace("LABELS", "y"), "one_hot(y, logp.shape[-1]) * logp"),
 }
+FIXED["indices of classes after a cast"] = (CLASSES.replace("LABELS", "y.astype(jnp.float32)"), "one_hot(y, logp.shape[-1]) * logp")
 CORRECT = {
     "cross attention": CROSS.replace("LETTERS", "bkhd"),
     "an adapter": LORA.replace("COLUMNS", "self.base.units"),

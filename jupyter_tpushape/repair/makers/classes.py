@@ -228,9 +228,13 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
         if isinstance(reason, ClassIndices) and (shape, its) == (reason.labels, reason.values):
             count = f"{other.id}.shape[-1]" if isinstance(other, ast.Name) else its[-1]
+            # The indices as they were before a cast.
+            cast = node if isinstance(node, ast.Call) and called(node) in ("cast", "astype") else None
+            held = cast.func.value if cast is not None and len(cast.args) == 1 and isinstance(cast.func, ast.Attribute) else None
+            whole = short(node) if cast is None else line.source.of(held or cast.args[0])
             yield (
-                f"Convert {short(node)} to one-hot vectors at {line.at}",
-                [line.edit(node, f"{MODULE}.one_hot({IT}, {count})", line.module())],
+                f"Convert {whole} to one-hot vectors at {line.at}",
+                [line.edit(node, f"{MODULE}.one_hot({IT if cast is None else whole}, {count})", line.module())],
                 f"The labels are class indices, and {short(other)} has one value for each class.",
             )
             return
