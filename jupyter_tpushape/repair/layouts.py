@@ -78,7 +78,10 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
         kept = tuple(axis for axis in fact.axes if axis)
-        if any(path == fact.path for path, _ in held.given) and len(kept) == len(fact.shape) and not held.mesh.undivided(fact.shape, kept):
+        # All that the key matches has as many axes as the layout names: the others are not there.
+        alike = all(len(one[1]) == len(kept) for one in held.variables if old in held.fits(one[0]))
+        given = any(path == fact.path for path, _ in held.given)
+        if (given or alike) and len(kept) == len(fact.shape) and not held.mesh.undivided(fact.shape, kept):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(kept)}", old, Entry(fact.key, kept))]
         elif not any(fact.axes[len(short) :]) and not any(
             held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])
@@ -120,7 +123,7 @@ def narrowed(held: Laid, entry: Entry) -> str:
     # The end of the key may stand for names like the last one.
     shorter = re.sub(r"(\.\*|/)?\w+$", "", stem)
     for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"{shorter}/{last}", f"{shorter}.*/{last}", f"(?=.*/{last}$){entry.key}"):
-        if {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
+        if good and {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
             return key
     return ""
 

@@ -22,6 +22,7 @@ from ..rules.facts.loss import GridApart
 from ..rules.facts.loss_silent import Crosswise
 from ..rules.facts.reasons import WholeOnly
 from .candidates import Candidate
+from .edits import LayerConfig
 from .edits.expression import Expression
 from .makers.line import constants, span_of
 from .text.program import Text
@@ -68,6 +69,41 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
         if trial.holds and not _cuts_data(seen, trial):
             held.append((round(abs(math.log(made / value)), 6), _with(number, made, finding.fact), trial))
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
+
+
+def written(seen: Examined, held: list[tuple[Candidate, Trial]], attempt: Try) -> Iterator[tuple[Candidate, Trial]]:
+    """The number of the text that a layer got as its argument, such as one of a table or of a call of the program's own function, where a layer
+    could be changed only by itself. No other layer and no data may change with it."""
+    for candidate, _ in held:
+        edit = candidate.edits[0]
+        config = edit.detail.get("config") if edit.kind == LayerConfig.kind and len(candidate.edits) == 1 else None
+        node = next((one for one in seen.evidence.flow.nodes if one.name == edit.target), None)
+        if node is None or not isinstance(config, dict) or len(config) != 1:
+            continue
+        (key, size), place = next(iter(config.items())), getattr(seen.program.model, "func", seen.program.model)
+        old = node.config.get(key)
+        try:
+            source, _ = Text(seen).definition(place)
+        except NoPlace:
+            return
+        above = parents(source.tree)
+        same = [one for one in nodes(source.tree, ast.Constant) if type(one.value) is int and one.value == old]
+        for number in [one for one in same if not isinstance(above[one], ast.Subscript)][:4] if type(size) is int else ():
+            changed = Candidate(
+                f"Use {size} instead of {old} at line {number.lineno}: {key} of {node.name}",
+                _with((source, getattr(place, "__name__", ""), number), size, None).edits,
+                candidate.reason,
+            )
+            trial = attempt(changed)
+            if trial.holds and trial.seen is not None and trial.seen.evidence.x == seen.evidence.x:
+                lost = _arguments(seen, key) - _arguments(trial.seen, key)
+                if lost == Counter([(node.op, old)]):
+                    yield changed, trial
+
+
+def _arguments(seen: Examined, key: str) -> Counter[tuple[str, object]]:
+    """What the layers of a program have for an argument."""
+    return Counter((node.op, node.config[key]) for node in seen.evidence.flow.nodes if node.kind == "layer" and key in node.config)
 
 
 def _cuts_data(seen: Examined, trial: Trial) -> bool:

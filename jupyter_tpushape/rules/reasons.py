@@ -16,6 +16,7 @@ from .emptied import emptied
 from .facts.reasons import (
     AxisDropped,
     ClassesSummed,
+    ClassIndices,
     Column,
     Columns,
     Exchanged,
@@ -144,6 +145,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return WholeOnly(number, shape[k])
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
+            if long[:-1] == short and product_of_classes(evidence, node, mine if short is shape else its, long[-1] or 0):
+                return ClassIndices(short, long)
             # What has one value for each of the same positions, such as a mask, needs none of them flattened. Numbers that the code draws or
             # fills in for the sizes that it reads are no such values.
             drawn = (mine if short is shape else its).giver is None and len(short) == 2 and len(long) > 3
@@ -194,6 +197,19 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
     )
+
+
+_CASTS = ("cast", "astype", "convertelementtype", "convert_element_type")
+
+
+def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int) -> bool:
+    """Whether the labels as they are, indices of several classes, are multiplied with what has a place for each class."""
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    edges = evidence.flow.into(labels.giver.id)[:1] if labels.giver is not None and labels.giver.op.lower() in _CASTS else []
+    dtypes = (labels.spec.dtype, *(edge.spec.dtype for edge in edges))
+    whole = any(dtype.startswith(("int", "uint")) for dtype in dtypes) and len(evidence.y) == len(stats) == 1
+    alike = whole and (labels.spec.shape or (0,))[1:] == (evidence.y[0][1].shape or (0, 0))[1:]
+    return node.op.lower().startswith("mul") and alike and stats[0].integer and 1 < (stats[0].maximum or 0) < most
 
 
 def _rows_wanted(evidence: Evidence) -> RowsWanted | None:

@@ -90,3 +90,14 @@ def test_a_mesh_of_another_size_than_the_slice_is_told(tmp_path):
     exec(compile(text, str(path), "exec"), scope)
     report = tpushape.trace(scope["build"], scope["data"], tpu="v5e-4")
     assert "(2, 4)" in report.findings[0].message and not report.ok
+
+
+def test_a_layout_with_more_axes_than_all_that_its_key_matches_loses_the_others(tmp_path):
+    finding = finding_of(tmp_path, 'layout[".*conv.*bias"] = (None, "model")', "layout-rank")
+    assert finding.fixes[0].verified and '+    layout[".*conv.*bias"] = ("model",)' in finding.fixes[0].patch
+    assert len(finding.fixes) == 1
+
+
+def test_a_key_of_kernels_and_biases_is_narrowed_to_variables_that_exist(tmp_path):
+    finding = finding_of(tmp_path, 'layout[".*head.*"] = (None, "model")', "layout-rank")
+    assert finding.fixes[0].verified and "/kernel" in finding.fixes[0].patch

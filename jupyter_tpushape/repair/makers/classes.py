@@ -14,7 +14,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
-from ...rules.facts.reasons import PerClass
+from ...rules.facts.reasons import ClassIndices, PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
 from ..edits import Loss
@@ -222,6 +222,20 @@ def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not _multiplies(line):
         return
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+        if isinstance(reason, ClassIndices) and (shape, its) == (reason.labels, reason.values):
+            count = f"{other.id}.shape[-1]" if isinstance(other, ast.Name) else its[-1]
+            # The indices as they were before a cast.
+            cast = node if isinstance(node, ast.Call) and called(node) in ("cast", "astype") else None
+            held = cast.func.value if cast is not None and len(cast.args) == 1 and isinstance(cast.func, ast.Attribute) else None
+            whole = short(node) if cast is None else line.source.of(held or cast.args[0])
+            yield (
+                f"Convert {whole} to one-hot vectors at {line.at}",
+                [line.edit(node, f"{MODULE}.one_hot({IT if cast is None else whole}, {count})", line.module())],
+                f"The labels are class indices, and {short(other)} has one value for each class.",
+            )
+            return
     arguments = [one.arg for one in line.scope.args.args if one.arg != "self"][:2]
     read = {item.id for item in nodes(line.node, ast.Name)} if line.node is not None else set()
     if len(arguments) != 2 or not read >= {*arguments} or any(name not in line.specs for name in arguments):

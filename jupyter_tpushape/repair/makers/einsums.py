@@ -35,7 +35,11 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         said = [
             new
             for i in range(len(terms))
-            for new in (*_other_letter(terms, shapes, i), *_without_batch(terms, shapes, i), *_with_batch(terms, shapes, i, parts[2]))
+            for new in (
+                *_other_letter(terms, shapes, i, parts[2]),
+                *_without_batch(terms, shapes, i),
+                *_with_batch(terms, shapes, i, parts[2]),
+            )
         ]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
@@ -72,7 +76,7 @@ def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made
             )
 
 
-def _other_letter(terms: list[str], shapes: list[Shape | None], i: int) -> Iterator[tuple[int, str, str]]:
+def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
     """An operand's letters with one exchanged for that of the only axis of its size elsewhere, where all other letters agree."""
     term, shape, known = terms[i], shapes[i], _known(terms, shapes, i)
     if shape is None or len(shape) != len(term):
@@ -81,7 +85,9 @@ def _other_letter(terms: list[str], shapes: list[Shape | None], i: int) -> Itera
     others = [letter for letter, size in known.items() if letter not in term and size == shape[off[0]] and size] if len(off) == 1 else []
     # The letter that goes is one of a longer operand: what has fewer axes leaves one of them out.
     longer = any(term[off[0]] in one and len(one) > len(term) for j, one in enumerate(terms) if j != i) if off else False
-    if len(others) == 1 and longer:
+    # So does the new one, if no other operand and not the result has it: it would be summed over alone.
+    alone = len(others) == 1 and sum(others[0] in one for one in [*terms, gives]) == 1
+    if len(others) == 1 and (longer or alone):
         new = term.replace(term[off[0]], others[0])
         yield i, new, f"The axis of size {shape[off[0]]} is {others[0]} in the other operand."
 

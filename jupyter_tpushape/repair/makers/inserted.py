@@ -41,6 +41,31 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 @of(OperationRaised)
+def one_axis_more(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One axis of size 1 more where the values of each sample are created or get theirs, if they have too few: all that is computed of them has it then."""
+    for line in lines_of(evidence)[:1]:
+        for (_, shape), (_, other) in itertools.permutations(line.shaped(), 2):
+            if not 1 < len(shape) < len(other) or any(size != 1 for size in shape[1:]):
+                continue
+            known = line.shape_of_names()
+            for made in (item.value for item in nodes(line.scope, ast.Assign) if known.get(ast.unparse(item.targets[0])) == shape):
+                sizes = [one for one in listed_in(made) if len(one.elts) == len(shape) and all(whole_number(n) == 1 for n in one.elts[1:])]
+                if len(sizes) == 1:
+                    ones = ["1"] * (len(other) - 1)
+                    yield (
+                        f"Create {short(made)} with {len(other)} axes at line {made.lineno}: {show_shape((shape[0], *(1 for _ in ones)))}",
+                        [line.edit(sizes[0], f"({', '.join([ast.unparse(sizes[0].elts[0]), *ones])})")],
+                        "Each sample has one value, which then applies to all of its axes.",
+                    )
+
+
+def listed_in(made: ast.expr) -> list[ast.Tuple | ast.List]:
+    """The tuples and lists among the arguments of a call."""
+    given = [*made.args, *(one.value for one in made.keywords)] if isinstance(made, ast.Call) else []
+    return [one for one in given if isinstance(one, (ast.Tuple, ast.List))]
+
+
+@of(OperationRaised)
 def behind_samples(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The axis of size 1 that a line put in front of the samples, behind them instead."""
     reason = fact.reason

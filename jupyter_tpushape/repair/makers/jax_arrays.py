@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.stateless import GradientOfOther
 from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
 from .edits import Made, of
-from .line import Line, assigned_to, calls_at, calls_of, lines_of, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_of, listed, names_of, own_layer, short
 from .selected import compared_around
 
 
@@ -64,18 +65,28 @@ _OF_TENSORS = {"array": "stack", "asarray": "stack", "concat": "concatenate"}
 
 @of(CarryApart)
 def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
-    """A loop's first state with the rows of the batch."""
-    if fact.after[1:] != fact.before:
-        return
+    """A loop's first state with the rows of the batch, or with the one size that a step returns instead of its own."""
+    owner = own_layer(evidence)
     for line in lines_of(evidence):
         for item in nodes(line.scope, ast.Assign):
-            new = item.value
-            shape = new.args[0] if isinstance(new, ast.Call) and called(new) in ("zeros", "ones", "full") and new.args else None
+            made = item.value
+            shape = made.args[0] if isinstance(made, ast.Call) and called(made) in ("zeros", "ones", "full") and made.args else None
             starts = len(item.targets) == 1 and ast.unparse(item.targets[0]) in _handed(line.node)
             rows = next(
                 (name for name, spec in line.specs.items() if name.isidentifier() and spec.shape and spec.shape[0] == fact.after[0]), ""
             )
-            if starts and isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) == len(fact.before) and rows:
+            sizes = listed(shape) if starts else []
+            off = [i for i, (a, b) in enumerate(zip(fact.before, fact.after, strict=False)) if a != b]
+            if len(sizes) == len(fact.before) == len(fact.after) and len(off) == 1:
+                size = fact.after[off[0]]
+                names = names_of(line, owner, size)
+                new = f"{rows}.shape[0]" if off == [0] and rows else names[0] if len(names) == 1 else str(size)
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with size {new} at axis {off[0]}, at line {sizes[0].lineno}",
+                    [line.edit(sizes[off[0]], new)],
+                    f"A step returns {show_shape(fact.after)}.",
+                )
+            if fact.after[1:] == fact.before and isinstance(shape, (ast.Tuple, ast.List)) and len(sizes) == len(fact.before) and rows:
                 parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, shape.elts)])
                 yield (
                     f"Create {ast.unparse(item.targets[0])} with as many rows as {rows}: ({parts})",
@@ -85,8 +96,9 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
 
 
 def _handed(node: ast.AST | None) -> set[str]:
-    """The names that a call is given."""
-    return {ast.unparse(item) for item in words_of(node)} if isinstance(node, ast.Call) else set()
+    """The names that a call is given, also where a part of its result is taken."""
+    call = node.value if isinstance(node, ast.Subscript) else node
+    return {ast.unparse(item) for item in words_of(call)} if isinstance(call, ast.Call) else set()
 
 
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
@@ -186,6 +198,7 @@ def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
 def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     """``in_axes`` with None for what is the same in each turn."""
     yield from _same_in_each(evidence, fact)
+    yield from _other_axes(evidence, fact)
     # The batch is what is mapped: an axis of unknown size, else the rows of the data.
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     axes = [axis if size is None or size in rows else None for size, axis, _ in fact.axes]
@@ -220,6 +233,41 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
                     f"Pass {apart.copy().pop()} as a whole each time: in_axes={axes} at line {call.lineno}",
                     [line.edit(function, f"{IT}, in_axes={axes}")],
                     "The other arguments are mapped over their first axis.",
+                )
+
+
+def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
+    """The written axis of the argument that differs: the one of its axes that has the size of the others, else None."""
+    for line, outer in ((at, one) for at in lines_of(evidence) for one in nodes(at.source.tree, ast.Call)):
+        call = assigned_to(line, outer.func)
+        axes = listed(argument(call, "in_axes", ["fun", "in_axes"])) if isinstance(call, ast.Call) and called(call) == "vmap" else []
+        function = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        known = [function] if isinstance(function, ast.Lambda) else nodes(line.source.tree, ast.FunctionDef)
+        made = next(
+            (one for one in known if isinstance(one, ast.Lambda) or one.name == getattr(function, "attr", getattr(function, "id", None))),
+            None,
+        )
+        names = [one.arg for one in made.args.args if one.arg != "self"] if made is not None and function is not None else []
+        if (
+            not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
+            or not len(names) == len(axes) == len(outer.args)
+            or not {name for *_, name in fact.axes} <= {"", *names}
+        ):
+            continue
+        sizes = {name: size for size, _, name in fact.axes}
+        wrong = [name for name in names if name in sizes] if "" in sizes else names if len(names) == 2 else []
+        for name in wrong:
+            place = names.index(name)
+            shape = line.shape(outer.args[place]) or ()
+            fit = [axis for axis, size in enumerate(shape) if size in {n for other, n in sizes.items() if other != name}]
+            new = fit[0] if len(fit) == 1 else None
+            if new is not None or len(names) > 2:
+                yield (
+                    f"Map over axis {new} of {name} at line {axes[place].lineno}"
+                    if fit
+                    else f"Pass {name} as a whole each time at line {axes[place].lineno}",
+                    [line.edit(axes[place], str(new))],
+                    "It has the size of the other mapped axes." if fit else "The other arguments are mapped over their axes.",
                 )
 
 

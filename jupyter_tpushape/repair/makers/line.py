@@ -261,6 +261,15 @@ def defaults(line: Line) -> dict[str, Any]:
     return {name: value.value for name, value in defaults_of(init.args) if isinstance(value, ast.Constant)}
 
 
+def names_of(line: Line, owner: Node | None, size: int | None) -> list[str]:
+    """The attributes of the class around the line that hold a size, as the arguments of the layer tell."""
+    set_to = defaults(line) | (owner.config if owner is not None else {})
+    stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
+    fixed = ((ast.unparse(item.targets[0]), size_of(item.value)) for item in nodes(line.owner(), ast.Assign))
+    set_to |= {name.removeprefix("self."): value for name, value in fixed if value is not None and name.startswith("self.")}
+    return [f"self.{key}" for key, value in set_to.items() if type(value) is int and value == size and f"self.{key}" in stored]
+
+
 def makers_of(line: Line, node: Node) -> list[ast.Call]:
     """The calls on the line where a layer was made that can have made it."""
     made = node.location

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Who, show_shape
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
-from ...rules.facts.reasons import AxisDropped, SamplesReduced
+from ...rules.facts.reasons import AxisDropped, ClassIndices, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -26,7 +26,7 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
-    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, CountsSamples)):
+    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, ClassIndices, CountsSamples)):
         return  # which axis is missing is known, or none is: the size is wrong
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None

@@ -15,7 +15,7 @@ from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, lines_of, names_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -50,11 +50,9 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         shapes = _shapes_of_weights(line)
-        stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
-        set_to = defaults(line) | (owner.config if owner is not None else {})
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
             old, new = shape[-1], its[-1]
-            named = [f"self.{key}" for key, value in set_to.items() if type(value) is int and value == new and f"self.{key}" in stored]
+            named = names_of(line, owner, new) or _units_of(evidence, assigned_to(line, other), new)
             weight = _ends_in(line, node, shapes)
             if old == new or None in (old, new) or 1 in (old, new) or weight is None or len(named) != 1:
                 continue
@@ -65,6 +63,13 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.edit(last, named[0])],
                     f"The product then has the width of {short(other)}.",
                 )
+
+
+def _units_of(evidence: Evidence, call: ast.expr, size: int | None) -> list[str]:
+    """The units of the layer that an attribute holds and that is called there, if they are that size."""
+    held = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+    layers = [node for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("units") == size]
+    return [f"{held}.units"] if held.startswith("self.") and layers else []
 
 
 @of(OperationRaised)

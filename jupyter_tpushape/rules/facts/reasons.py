@@ -148,6 +148,19 @@ class PerClass(Reason, frozen=True):
         )
 
 
+class ClassIndices(Reason, frozen=True):
+    """A product multiplies ``labels`` that are class indices with ``values`` that have one for each class."""
+
+    labels: Shape
+    values: Shape
+
+    def words(self) -> str:
+        return (
+            f"The labels {show_shape(self.labels)} are class indices, and {show_shape(self.values)} has one value for each class. "
+            "The number of a class is no factor: convert the labels to one-hot vectors."
+        )
+
+
 class PickedOverBatch(Reason, frozen=True):
     """``operation`` picks an index along the batch axis of ``whole``, which leaves one for each of its columns."""
 
