@@ -9,6 +9,8 @@ from ..flow import Edge, Finding, Location, Node, Who
 from ..trace.axes import recurs
 from .compared import as_it_came
 from .facts.masks import MaskInverted
+from .facts.mixing import HeadsAttended
+from .mixing import INTERLEAVED
 from .registry import check, rule
 from .words import ATTENTIONS
 
@@ -86,3 +88,44 @@ def _looked_up(evidence: Evidence, edge: Edge) -> bool:
     ids = as_it_came(evidence, edge).source
     tables = [node for node in evidence.flow.nodes if node.op == "Embedding"]
     return any(as_it_came(evidence, one).source == ids for node in tables for one in evidence.flow.into(node.id) if one.label != "mask")
+
+
+@check(order=43)
+def heads_attended(evidence: Evidence) -> Iterator[Finding]:
+    """Products of queries and keys that a reshape splits into heads, and that no transpose follows."""
+    told = set()
+    for node in evidence.flow.nodes if not evidence.where else ():
+        scores = next(iter(evidence.flow.into(node.id)), None) if node.op.lower() == "softmax" and node.status == "ok" else None
+        product = alike(evidence, scores) if scores is not None else node
+        pair = evidence.flow.into(product.id)
+        shapes = {edge.spec.shape or () for edge in pair}
+        if len(pair) != 2 or len(shapes) != 1 or not all(split_heads(evidence, edge) for edge in pair):
+            continue
+        shape = shapes.pop()
+        if scores is not None and scores.spec.shape == (*shape[:3], shape[2]) and product.called not in told:
+            told.add(product.called)
+            yield Finding.of(
+                INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id), (scores.id,), product.called
+            )
+
+
+def alike(evidence: Evidence, edge: Edge) -> Node:
+    """What made a tensor, but for scales and masks that keep its shape."""
+    node = evidence.flow.node(edge.source)
+    for _ in range(6):
+        before = [one for one in evidence.flow.into(node.id) if one.spec.shape == edge.spec.shape]
+        if node.op.lower() in ("reshape", "transpose") or not before or node.weights:
+            break
+        node = evidence.flow.node(before[0].source)
+    return node
+
+
+def split_heads(evidence: Evidence, edge: Edge) -> Node | None:
+    """The reshape that split the features of each step, as a layer made them, into heads."""
+    maker, shape = alike(evidence, edge), edge.spec.shape or ()
+    given = next(iter(evidence.flow.into(maker.id)), None)
+    whole = given.spec.shape or () if given is not None and maker.op.lower() == "reshape" else ()
+    inner = [n for n in shape[1:] if n is not None and n > 1]
+    if given is None or len(whole) != 3 or len(inner) != 3 or whole[1] != shape[1]:
+        return None
+    return maker if shape[1] != shape[2] and evidence.flow.node(given.source).weights else None

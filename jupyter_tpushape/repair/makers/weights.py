@@ -49,7 +49,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     """
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        shapes = _shapes_of_weights(line)
+        shapes = shapes_of_weights(line)
         stored = {ast.unparse(item) for item in nodes(line.owner(), ast.Attribute) if isinstance(item.ctx, ast.Store)}
         set_to = defaults(line) | (owner.config if owner is not None else {})
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
@@ -72,7 +72,7 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     """The rows of a weight as the name says that is the width of another weight of the class, where that is what the product brings."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        weights, product = _shapes_of_weights(line), _factors(line.node)
+        weights, product = shapes_of_weights(line), _factors(line.node)
         set_to = {f"self.{key}": value for key, value in (defaults(line) | owner.config).items() if type(value) is int} if owner else {}
         line.numbers = set_to | line.numbers
         sizes = weights.get(ast.unparse(product[1]).removesuffix(".value"), []) if product is not None else []
@@ -80,7 +80,9 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
         if len(fact.shapes) != 2 or not shapes or product is None:
             continue
         old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
-        columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes}
+        # The weight itself says what its names are; in a cell, no layer does.
+        set_to |= {ast.unparse(size): n for size, n in zip(sizes, shapes[-1], strict=True) if n is not None}
+        columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes or not isinstance(one[-1], ast.Constant)}
         named = [name for name in columns if set_to.get(name) == new != old]
         # Else as the function writes that size: 2 * self.units.
         written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if line.number(item) == new != old}
@@ -120,7 +122,7 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 )
 
 
-def _shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
+def shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
     """The sizes of the weights that the class creates, by the attribute that holds each."""
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
     shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]
