@@ -28,7 +28,7 @@ from .makers.line import lines_of
 from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
-from .solved import solved
+from .solved import put_in_text, solved
 from .text.source import NoPlace, Source
 from .trial import Trial, attempt, first, rebuild
 
@@ -131,6 +131,8 @@ class Search:
         if not held:
             found = solved(self.seen, finding, lambda candidate: self._try(first(self.seen), candidate), self.left // 2)
             held = [pair for pair in found if not self._asks(finding, *pair)]
+        if held and held[0][1].proof == "live":
+            held[0] = put_in_text(self.seen, *held[0], lambda candidate: self._try(first(self.seen), candidate))
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])

@@ -70,6 +70,33 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     return [(candidate, trial) for _, candidate, trial in sorted(held, key=lambda one: one[0])]
 
 
+def put_in_text(seen: Examined, candidate: Candidate, trial: Trial, attempt: Try) -> tuple[Candidate, Trial]:
+    """A setting of one layer that works on the live model, as the one number of the text that it is: in a list or dict that layers are made from."""
+    changed = [edit.value.detail.get("config") or {} for edit in trial.edits if edit.value.kind == "layer-config"]
+    node = next((one for one in seen.evidence.flow.nodes if one.name == trial.edits[0].value.target), None)
+    if trial.proof != "live" or len(trial.edits) != 1 or node is None or len(changed) != 1 or len(changed[0]) != 1:
+        return candidate, trial
+    (key, new), *_ = changed[0].items()
+    old = node.config.get(key)
+    function = getattr(seen.program.model, "func", seen.program.model)
+    held = []
+    try:
+        source, _ = Text(seen).definition(function)
+        written = [
+            item for item in nodes(source.tree, ast.Constant) if type(item.value) is type(old) is type(new) is int and item.value == old
+        ]
+        above = parents(source.tree)
+        for item in [one for one in written if isinstance(above[one], (ast.Dict, ast.List, ast.Tuple, ast.keyword))][:4]:
+            edit = Expression(function.__name__, file=source.file, span=span_of(item), find=ast.unparse(item), replace=str(new))
+            one = Candidate(f"Use {new} instead of {old} at line {item.lineno}: {key} of {node.name}", (edit.value,), candidate.reason)
+            made = attempt(one)
+            if made.holds and made.texts:
+                held.append((one, made))
+    except NoPlace:
+        pass
+    return held[0] if len(held) == 1 else (candidate, trial)
+
+
 def _cuts_data(seen: Examined, trial: Trial) -> bool:
     """Whether the number also says how long the program's sequences are, so that each has fewer steps with it."""
     after = {path: spec.shape or () for path, spec in (trial.seen.evidence.x if trial.seen is not None else ())}
