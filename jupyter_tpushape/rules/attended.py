@@ -98,10 +98,9 @@ def heads_attended(evidence: Evidence) -> Iterator[Finding]:
         scores = next(iter(evidence.flow.into(node.id)), None) if node.op.lower() == "softmax" and node.status == "ok" else None
         product = alike(evidence, scores) if scores is not None else node
         pair = evidence.flow.into(product.id)
-        shapes = {edge.spec.shape or () for edge in pair}
-        if len(pair) != 2 or len(shapes) != 1 or not all(split_heads(evidence, edge) for edge in pair):
+        if len(pair) != 2 or not all(split_heads(evidence, edge) for edge in pair):
             continue
-        shape = shapes.pop()
+        shape = pair[0].spec.shape or ()
         if scores is not None and scores.spec.shape == (*shape[:3], shape[2]) and product.called not in told:
             told.add(product.called)
             yield Finding.of(
@@ -123,6 +122,9 @@ def alike(evidence: Evidence, edge: Edge) -> Node:
 def split_heads(evidence: Evidence, edge: Edge) -> Node | None:
     """The reshape that split the features of each step, as a layer made them, into heads."""
     maker, shape = alike(evidence, edge), edge.spec.shape or ()
+    turned = evidence.flow.into(maker.id)[:1] if maker.op.lower() == "transpose" else []
+    if turned and turned[0].spec.shape == (*shape[:2], *shape[:1:-1]):  # of each matrix, for the product
+        return split_heads(evidence, turned[0])
     given = next(iter(evidence.flow.into(maker.id)), None)
     whole = given.spec.shape or () if given is not None and maker.op.lower() == "reshape" else ()
     inner = [n for n in shape[1:] if n is not None and n > 1]

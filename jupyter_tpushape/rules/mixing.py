@@ -303,7 +303,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
             if 0 in grown:
                 if node.kind == "output":
                     yield _merged(evidence, edge, source, node)
-            elif grown or node.kind == "output":
+            elif (grown or node.kind == "output") and not _many_draws(evidence, source):
                 yield _lost(evidence, edge, source, node, grown)
 
 
@@ -315,6 +315,16 @@ def _maker(evidence: Evidence, start: Node) -> Node:
             if grown is not None and grown.get(0) == 1:
                 return node
     return start
+
+
+def _many_draws(evidence: Evidence, source: Node) -> bool:
+    """Whether several draws of noise for each sample were combined with the samples: (draws, batch, features)."""
+    maker = _maker(evidence, source)
+    for node in [maker, *(evidence.flow.node(edge.source) for edge in evidence.flow.into(maker.id))]:
+        edges, made = evidence.flow.into(node.id), next(iter(evidence.flow.out_of(node.id)), None)
+        if node.op in PAIRING and len(edges) == 1 and made is not None and (made.spec.shape or ())[1:] == edges[0].spec.shape:
+            return set(carried(evidence, made) or {}) == {1}
+    return False
 
 
 def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, float]) -> Finding:

@@ -29,7 +29,9 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)
         if node.op not in _NORMS or ordered or axis or edge is None or set(carried(evidence, edge) or {}) != {0} or name in told:
             continue
-        if node.op == "Sum" and flow.node(edge.source).op not in ("Square", "Abs"):
+        made = flow.node(edge.source)
+        squared = made.op in ("Square", "Abs") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
+        if node.op == "Sum" and not squared:
             continue
         others = {at for one, given, at, _ in along if (one, given) == (name, edge_id)}
         product = _compares(evidence, node) if others == {0} else None

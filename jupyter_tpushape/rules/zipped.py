@@ -63,14 +63,16 @@ def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stag
 def part_shuffled(evidence: Evidence) -> PartShuffled | None:
     """The fact for inputs and labels, each from slices of an array, of which one is shuffled before they are paired."""
     stages, last = _last_zip(evidence, _KEEPS | _BATCHES)
-    shuffled = []
+    shuffled, sources = [], set()
     for name in last.inputs if last is not None else ():
         part, ops = stages.get(name), list[str]()
         while part is not None and part.op in _KEEPS | _BATCHES and len(part.inputs) == 1:
             ops.append(part.op)
             part = stages.get(part.inputs[0])
-        if part is None or part.op not in ("tensor_slices", "range"):
+        # What has labels of its own is mixed with other samples, such as with its own shuffled ones.
+        if part is None or part.op not in ("tensor_slices", "range") or isinstance(part.spec, tuple) or part.name in sources:
             return None
+        sources.add(part.name)
         shuffled.append("shuffle" in ops)
     return PartShuffled(shuffled.index(True)) if sorted(shuffled) == [False, True] else None
 

@@ -70,7 +70,7 @@ def batched_parts(evidence: Evidence, finding: Finding, fact: ZippedApart) -> Ma
 @of(PartShuffled)
 def shuffled_pairs(evidence: Evidence, finding: Finding, fact: PartShuffled) -> Made:
     """The order of the pairs, in place of that of one part."""
-    yield "Shuffle after zip(), and not one of its parts", [ShuffledPairs("data")], "Each sample then keeps its label."
+    yield "Move shuffle() after zip(): one order for all parts", [ShuffledPairs("data")], "Each sample then keeps its label."
 
 
 def batch_once(evidence: Evidence, finding: Finding) -> Made:

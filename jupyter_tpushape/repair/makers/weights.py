@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Collection
 
 from ...examine.evidence import Evidence
@@ -15,7 +16,7 @@ from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, defaults, lines_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, factors, lines_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -81,8 +82,13 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
             continue
         old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
         # The weight itself says what its names are; in a cell, no layer does.
-        set_to |= {ast.unparse(size): n for size, n in zip(sizes, shapes[-1], strict=True) if n is not None}
-        columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes or not isinstance(one[-1], ast.Constant)}
+        for size, n in zip(sizes, shapes[-1], strict=True):
+            times = [size_of(part) or 0 for part in factors(size)]
+            names = [ast.unparse(part) for part, times_ in zip(factors(size), times, strict=True) if not times_]
+            count = math.prod(filter(None, times))
+            if n is not None and len(names) == 1 and n % count == 0:
+                set_to[names[0]] = n // count
+        columns = {ast.unparse(part) for one in weights.values() for part in factors(one[-1]) if not isinstance(part, ast.Constant)}
         named = [name for name in columns if set_to.get(name) == new != old]
         # Else as the function writes that size: 2 * self.units.
         written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if line.number(item) == new != old}
