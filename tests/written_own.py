@@ -200,18 +200,6 @@ def data():
         ("    return tf.data.Dataset.zip((features, targets)).batch(batch)",
          "    return tf.data.Dataset.zip((features, targets)).shuffle(len(x)).batch(batch)"),
     ))),
-    "labels shuffled in zip": ("shuffled-apart", Own("""
-def build():
-    m = keras.Sequential([L.Dense(8, activation="relu"), L.Dense(1)]); m.compile("adam", "mse"); return m
-def data():
-    r = np.random.default_rng(0); x = r.random((64, 5)).astype("float32"); y = x.sum(1, keepdims=True)
-    xs = tf.data.Dataset.from_tensor_slices(x)
-    ys = tf.data.Dataset.from_tensor_slices(y)
-    return tf.data.Dataset.zip((xs, ys.shuffle(100, seed=1))).batch(8)
-""", (
-        ("    return tf.data.Dataset.zip((xs, ys.shuffle(100, seed=1))).batch(8)",
-         "    return tf.data.Dataset.zip((xs, ys)).shuffle(100, seed=1).batch(8)"),
-    ))),
     "one score of each step by tensordot": ("one-unit-softmax", Own("""
 class AttentivePool(L.Layer):
     def __init__(self, hidden, **kw):
@@ -377,5 +365,27 @@ def data():
 """, (
         ('BLOCKS = [{"filters": 16, "kernel": 3}, {"filters": 24, "kernel": 5}, {"filters": 16, "kernel": 3}]',
          'BLOCKS = [{"filters": 16, "kernel": 3}, {"filters": 16, "kernel": 5}, {"filters": 16, "kernel": 3}]'),
+    ))),
+    "windows in smaller batches": ("data-raises", Own("""
+WIN = 12
+
+def windows(series, batch):
+    ds = tf.data.Dataset.from_tensor_slices(series)
+    ds = ds.window(WIN + 1, shift=1, drop_remainder=True)
+    ds = ds.flat_map(lambda w: w.batch(WIN))
+    ds = ds.map(lambda w: (w[:-1], w[-1:, 0]))
+    return ds.batch(batch).prefetch(1)
+
+def build():
+    model = keras.Sequential([keras.Input((WIN, 2)), L.LSTM(16), L.Dense(1)])
+    model.compile(loss=keras.losses.Huber(), optimizer="sgd")
+    return model
+
+def data():
+    t = np.arange(120, dtype="float32")
+    return windows(np.stack([np.sin(t / 5), np.cos(t / 7)], axis=1), 16)
+""", (
+        ("    ds = ds.flat_map(lambda w: w.batch(WIN))",
+         "    ds = ds.flat_map(lambda w: w.batch(WIN + 1))"),
     ))),
 }  # fmt: skip
