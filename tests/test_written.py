@@ -21,6 +21,7 @@ from written_meant import MEANT
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_outputs import OUTPUTS
+from written_own import OWN_CODE
 from written_pairs import PAIRS
 from written_parts import PARTS
 from written_posted import POSTED
@@ -82,6 +83,7 @@ PROGRAMS = {
     **COUNTED,
     **CONTRACTS,
     **TABLES,
+    **OWN_CODE,
 }
 
 

@@ -207,7 +207,7 @@ class Search:
                 for candidate in candidates(trial.seen.evidence, fault)[:6]:
                     if self.left <= 0:
                         return []
-                    if _again(trial, candidate):
+                    if _again(trial, candidate) or _made_up(trial, candidate):
                         continue
                     again = self._try(trial, candidate)
                     both = Candidate(
@@ -352,6 +352,11 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
         or (trained and _trained(value) and value.detail.get("position") == "after")
         for value in candidate.edits
     )
+
+
+def _made_up(trial: Trial, candidate: Candidate) -> bool:
+    """Whether a trained layer is to make up for several edits of the user's own code: what it would repair, they broke."""
+    return sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits))
 
 
 def _trained(value: Value) -> bool:

@@ -204,6 +204,11 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
         written = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in kinds]
     read = {node.id for node in nodes(scope, ast.Name)}
     named = [node for key, node in constants(source.tree) if key in read]
+    # The numbers of a list or dict of settings.
+    kept = [
+        item.value for item in getattr(source.tree, "body", ()) if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) in read
+    ]
+    named += [node for value in kept if isinstance(value, (ast.Dict, ast.List, ast.Tuple)) for node in nodes(value, ast.Constant)]
     functions = {item.name for item in nodes(source.tree, (ast.FunctionDef, ast.ClassDef))}
     own = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in functions]
     made = _of_layers(seen, source, above) if isinstance(finding.fact, OperationRaised) else []

@@ -2,6 +2,7 @@
 
 from ..examine.evidence import Evidence
 from . import (
+    attended,
     calls,
     classless,
     compilers,
@@ -69,6 +70,7 @@ __all__ = [
     "RULES",
     "Evidence",
     "Rule",
+    "attended",
     "calls",
     "classless",
     "compilers",

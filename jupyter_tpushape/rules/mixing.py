@@ -57,7 +57,7 @@ INTERLEAVED = rule(
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
 in the same way. A reshape from (batch, steps, features) to (batch, heads, steps, features per head), or back, mixes steps and heads in the same way.
 So does one that joins rows and columns with the rows and columns of blocks that follow both, and one from (batch, rows, columns, channels) to
-(batch, channels, positions). Other reshapes that split or merge axes are not
+(batch, channels, positions). A split into (batch, steps, heads, features) that no transpose follows is reported if attention then compares the heads of a step. Other reshapes that split or merge axes are not
 reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
 positions and ends inside another sample.""",
 )  # fmt: skip
@@ -69,7 +69,7 @@ SUMMED = rule(
 In a loss, the root of squared differences that are summed over the batch is also reported.
 Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. A single
 number is reported if it is a product of two tensors and is added to each sample. Means and other statistics of a batch are not reported, nor are divisions by a sum in a
-loss: they are often intended. On JAX, a norm over the samples is reported if a product then compares every sample with every other.""",
+loss: they are often intended. A norm over the samples is reported if a product then compares every sample with every other.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
@@ -95,6 +95,10 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if node.kind != "op":
             continue
         edges = evidence.flow.into(node.id)
+        drawn = _drawn(evidence, node, edges)
+        if drawn is not None:
+            shapes = (edges[0].spec.shape or (), drawn)
+            yield Finding.of(PAIRWISE.id, "silent", EveryPair(Who.of(node), *shapes), (node.id,), (edges[0].id,), node.called)
         if len(edges) != 2 or not edges[0].spec.shape or not edges[1].spec.shape:
             continue
         a, b = edges[0].spec.shape, edges[1].spec.shape
@@ -113,6 +117,18 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if place not in seen or node.called is None:
             seen.add(place)
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
+    """The shape of an operand that comes from no other node, such as noise, if it has the batch on an axis before those of the samples."""
+    made = next(iter(evidence.flow.out_of(node.id)), None)
+    given = edges[0].spec.shape or () if len(edges) == 1 else ()
+    after = made.spec.shape or () if made is not None else ()
+    if node.op not in PAIRING or made is None or not given or len(after) <= len(given) or carried(evidence, edges[0]) != {0: 1.0}:
+        return None
+    gap = len(after) - len(given)
+    grown = set(carried(evidence, made) or {})
+    return (*after[:gap], *[1] * len(given)) if grown == {0, gap} and after[gap:] == given else None
 
 
 def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
@@ -287,7 +303,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
             if 0 in grown:
                 if node.kind == "output":
                     yield _merged(evidence, edge, source, node)
-            elif grown or node.kind == "output":
+            elif (grown or node.kind == "output") and not _many_draws(evidence, source):
                 yield _lost(evidence, edge, source, node, grown)
 
 
@@ -299,6 +315,16 @@ def _maker(evidence: Evidence, start: Node) -> Node:
             if grown is not None and grown.get(0) == 1:
                 return node
     return start
+
+
+def _many_draws(evidence: Evidence, source: Node) -> bool:
+    """Whether several draws of noise for each sample were combined with the samples: (draws, batch, features)."""
+    maker = _maker(evidence, source)
+    for node in [maker, *(evidence.flow.node(edge.source) for edge in evidence.flow.into(maker.id))]:
+        edges, made = evidence.flow.into(node.id), next(iter(evidence.flow.out_of(node.id)), None)
+        if node.op in PAIRING and len(edges) == 1 and made is not None and (made.spec.shape or ())[1:] == edges[0].spec.shape:
+            return set(carried(evidence, made) or {}) == {1}
+    return False
 
 
 def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, float]) -> Finding:

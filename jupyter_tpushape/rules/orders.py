@@ -22,7 +22,8 @@ SHUFFLED = rule(
     fails=_MODEL + "    np.random.shuffle(x)\n    return x, y\n",
     passes=_MODEL + "    order = np.random.permutation(len(x))\n    return x[order], y[order]\n",
     doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. Two orders are not reported if the file seeds
-random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples.""",
+random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples. Datasets that `zip` pairs
+are reported if one of the two is shuffled before.""",
 )  # fmt: skip
 
 

@@ -10,28 +10,46 @@ from .facts.mixing import NormedOverBatch
 from .mixing import SUMMED, carried
 from .registry import check
 
-_NORMS = ("Norm", "Normalize", "L2Normalize")
+_NORMS = ("Norm", "Normalize", "L2Normalize", "EuclideanNorm", "Sum")
 _DIVISIONS = ("RealDiv", "DivNoNan")
-_PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "Dot")
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Dot")
 # What a norm goes through on its way to the division, and what is divided on its way to the product.
-_ON = ("Maximum", "AddV2", "Add", "Transpose", "Swapaxes", "Cast", "Mul", "RealDiv", "T", "Stack", "Concat")
+_ON = (
+    "Maximum", "AddV2", "Add", "Transpose", "Swapaxes", "Cast", "Mul", "RealDiv", "T", "Stack", "Concat", "ConcatV2", "Pack", "Sqrt", "Rsqrt", "Pow",
+)  # fmt: skip
 
 
-@check(order=42, backend="jax")
+@check(order=42)
 def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
     """Norms over the samples whose quotients a product then compares, every sample with every other."""
     flow, told = evidence.flow, set()
-    for name, edge_id, axis, ordered in evidence.facts.get("along") or () if not evidence.where else ():
+    along = evidence.facts.get("along") or _squared(evidence)
+    for name, edge_id, axis, ordered in along if not evidence.where else ():
         node = flow.node(name)
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)
         if node.op not in _NORMS or ordered or axis or edge is None or set(carried(evidence, edge) or {}) != {0} or name in told:
             continue
-        others = {at for one, given, at, _ in evidence.facts["along"] if (one, given) == (name, edge_id)}
+        made = flow.node(edge.source)
+        squared = made.op in ("Square", "Abs") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
+        if node.op == "Sum" and not squared:
+            continue
+        others = {at for one, given, at, _ in along if (one, given) == (name, edge_id)}
         product = _compares(evidence, node) if others == {0} else None
         if product is not None:
             told.add(name)
             fact = NormedOverBatch(Who.of(node), edge.spec.shape or (), Who.of(product))
             yield Finding.of(SUMMED.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
+    """The axes of norms that are written in operations, where no backend says them."""
+    found = []
+    for node in evidence.flow.nodes:
+        held = node.config.get("operand1")
+        axes = [axis for axis in (held if isinstance(held, (list, tuple)) else [held]) if isinstance(axis, int)]
+        for edge in evidence.flow.into(node.id)[:1] if node.op in _NORMS else ():
+            found += [(node.id, edge.id, axis % max(len(edge.spec.shape or ()), 1), False) for axis in axes]
+    return found
 
 
 def _compares(evidence: Evidence, start: Node) -> Node | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who
+from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..trace.axes import RECURRENT
 from .balanced import softmax_axis
 from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
@@ -256,8 +256,8 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             shape = edge.spec.shape or ()
             axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
             maker = evidence.flow.node(edge.source)
-            # An activation or a scale between them keeps the shape.
-            while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
+            # An activation or a scale between them keeps the shape, and tensordot multiplies rows.
+            while not maker.weights and _as_many(evidence.flow.into(maker.id), shape):
                 maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
             stacked = maker.op.lower() in ("pack", "stack") and {len(one.spec.shape or ()) for one in evidence.flow.into(maker.id)} == {2}
             if stacked:
@@ -272,6 +272,12 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             ):
                 fact = ScoresOfOne(Who.of(node), Who.of(maker), shape, 0 if stacked else 1)
                 yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
+
+
+def _as_many(given: list[Edge], shape: Shape) -> bool:
+    """Whether a node is given one tensor with the same values, one in each of its rows."""
+    its = given[0].spec.shape or () if len(given) == 1 else ()
+    return its == shape or (its[-1:] == (1,) == shape[-1:] and elements(its) == elements(shape) is not None)
 
 
 def _one_value(node: Node) -> bool:

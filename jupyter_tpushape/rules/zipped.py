@@ -8,7 +8,8 @@ from ..examine.evidence import Evidence
 from ..flow import Finding
 from ..flow.paths import flatten
 from ..sources.values import Stage
-from .facts.entry import ZippedApart
+from .facts.entry import PartShuffled, ZippedApart
+from .orders import SHUFFLED
 from .registry import check, rule
 
 _MODEL = """
@@ -30,11 +31,8 @@ _KEEPS = frozenset({"map", "prefetch", "cache", "shuffle", "repeat", "take", "sk
 
 def zipped_apart(evidence: Evidence) -> ZippedApart | None:
     """The fact for the last ``zip`` of the pipeline, where single elements of a part do not have the size of a batch by themselves."""
-    stages = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
-    last = next(reversed(stages.values()), None)
-    while last is not None and last.op in _KEEPS and len(last.inputs) == 1:
-        last = stages.get(last.inputs[0])
-    if last is None or last.op != "zip":
+    stages, last = _last_zip(evidence, _KEEPS)
+    if last is None:
         return None
     parts = [stages[name] for name in last.inputs if name in stages]
     found = [_batch_of(stages, part) for part in parts]
@@ -51,6 +49,32 @@ def zipped_apart(evidence: Evidence) -> ZippedApart | None:
         return None
     drops = all(stage.detail.get("drop_remainder") for stage in found if isinstance(stage, Stage))
     return ZippedApart(batched, single, size, drops, tuple(leaves[0].shape for leaves in specs))
+
+
+def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stage], Stage | None]:
+    """The stages, and the ``zip`` that the pipeline ends in but for some."""
+    stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
+    last = next(reversed(stages.values()), None)
+    while last is not None and last.op in keeps and len(last.inputs) == 1:
+        last = stages.get(last.inputs[0])
+    return stages, last if last is not None and last.op == "zip" else None
+
+
+def part_shuffled(evidence: Evidence) -> PartShuffled | None:
+    """The fact for inputs and labels, each from slices of an array, of which one is shuffled before they are paired."""
+    stages, last = _last_zip(evidence, _KEEPS | _BATCHES)
+    shuffled, sources = [], set()
+    for name in last.inputs if last is not None else ():
+        part, ops = stages.get(name), list[str]()
+        while part is not None and part.op in _KEEPS | _BATCHES and len(part.inputs) == 1:
+            ops.append(part.op)
+            part = stages.get(part.inputs[0])
+        # What has labels of its own is mixed with other samples, such as with its own shuffled ones.
+        if part is None or part.op not in ("tensor_slices", "range") or isinstance(part.spec, tuple) or part.name in sources:
+            return None
+        sources.add(part.name)
+        shuffled.append("shuffle" in ops)
+    return PartShuffled(shuffled.index(True)) if sorted(shuffled) == [False, True] else None
 
 
 def _batch_of(stages: dict[str, Stage], part: Stage) -> Stage | bool | None:
@@ -71,3 +95,11 @@ def zipped(evidence: Evidence) -> Iterator[Finding]:
     fact = zipped_apart(evidence)
     if fact is not None and evidence.where:
         yield Finding.of(ZIPPED.id, "error", fact)
+
+
+@check(order=2)
+def zipped_in_orders(evidence: Evidence) -> Iterator[Finding]:
+    """Pairs of inputs and labels of which one is shuffled alone; a step of the model's own may pair them on purpose."""
+    fact = part_shuffled(evidence) if evidence.y and "train_step" not in (evidence.facts.get("overrides") or ()) else None
+    if fact is not None:
+        yield Finding.of(SHUFFLED.id, "silent", fact)

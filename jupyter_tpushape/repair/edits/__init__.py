@@ -27,7 +27,7 @@ from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import UnwrapLayer, WrapLayer
 from .yielded_arrays import YieldArrays
-from .zipped import BatchedParts
+from .zipped import BatchedParts, ShuffledPairs
 
 __all__ = [
     "AddBatch",
@@ -71,6 +71,7 @@ __all__ = [
     "SetFirst",
     "ShardedOnce",
     "ShareRows",
+    "ShuffledPairs",
     "StateVariables",
     "Statement",
     "Transform",

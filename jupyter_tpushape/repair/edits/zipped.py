@@ -1,4 +1,4 @@
-"""Batches for the parts of a zipped pipeline that have none."""
+"""Stages of a zipped pipeline: batches for the parts that have none, and one order for all parts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ class BatchedParts(DataCode):
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         for place in (scope, source.tree):
-            calls = [
-                call for call in nodes(place, ast.Call) if called(call) == "zip" and isinstance(call.func, ast.Attribute) and call.args
-            ]
+            calls = _stages(place, "zip")
             if len(calls) != 1:
                 continue
             first = calls[0].args[0]
@@ -49,3 +47,33 @@ class BatchedParts(DataCode):
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# for the parts of the zipped dataset that are not batched:"
         yield f"+ds = ds{self._stage}"
+
+
+def _stages(place: ast.AST, name: str) -> list[ast.Call]:
+    return [call for call in nodes(place, ast.Call) if called(call) == name and isinstance(call.func, ast.Attribute) and call.args]
+
+
+@kind
+@dataclass(frozen=True)
+class ShuffledPairs(DataCode):
+    """The one ``shuffle`` in the code of the data behind its one ``zip``, in place of at one of the parts."""
+
+    op = "shuffled-pairs"
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        for place in (scope, *nodes(source.tree, ast.FunctionDef)):
+            pairs, orders = _stages(place, "zip"), _stages(place, "shuffle")
+            if len(pairs) == len(orders) == 1 and isinstance(orders[0].func, ast.Attribute):
+                stage = source.text[source.end(orders[0].func.value) : source.end(orders[0])]
+                if orders[0] in nodes(pairs[0], ast.Call):
+                    return [source.change(pairs[0], source.of(pairs[0]).replace(stage, "", 1) + stage)]
+                if pairs[0] not in nodes(orders[0], ast.Call):
+                    return [
+                        source.change(orders[0], source.of(orders[0].func.value)),
+                        source.change(pairs[0], source.of(pairs[0]) + stage),
+                    ]
+        return []
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# after zip(), and not at one of its parts:"
+        yield "+ds = ds.shuffle(...)"

@@ -9,11 +9,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, show_shape
 from ...flow.paths import flatten, show
 from ...flow.syntax import called
-from ...rules.facts.entry import ZippedApart
+from ...rules.facts.entry import PartShuffled, ZippedApart
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
 from ...rules.words import count
-from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
+from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, ShuffledPairs, data_code
 from ..text.source import nodes
 from .edits import Made, of, shapes_set, transform
 from .entry import declaration
@@ -65,6 +65,12 @@ def batched_parts(evidence: Evidence, finding: Finding, fact: ZippedApart) -> Ma
         [BatchedParts("data", list(fact.single), fact.batch, fact.drops)],
         "Each batch is then paired with a batch of the same samples.",
     )
+
+
+@of(PartShuffled)
+def shuffled_pairs(evidence: Evidence, finding: Finding, fact: PartShuffled) -> Made:
+    """The order of the pairs, in place of that of one part."""
+    yield "Move shuffle() after zip(): one order for all parts", [ShuffledPairs("data")], "Each sample then keeps its label."
 
 
 def batch_once(evidence: Evidence, finding: Finding) -> Made:

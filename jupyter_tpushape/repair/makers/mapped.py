@@ -247,6 +247,24 @@ def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
             )
 
 
+@of(DataRaised)
+def whole_windows(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+    """Each window in one batch, where a function makes smaller batches of it, and a rest."""
+    for stage in getattr(evidence.sample, "stages", ()):
+        for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():
+            sizes = {
+                ast.unparse(call.args[0]): call for call in nodes(line.source.tree, ast.Call) if called(call) == "window" and call.args
+            }
+            for made in [item.body for item in nodes(line.source.tree, ast.Lambda) if len(sizes) == 1]:
+                (size,) = sizes
+                if isinstance(made, ast.Call) and called(made) == "batch" and made.args and ast.unparse(made.args[0]) != size:
+                    yield (
+                        f"Batch each window as a whole at line {made.lineno}: batch({size})",
+                        [line.edit(made.args[0], size)],
+                        "Each window is then one element.",
+                    )
+
+
 @of(WindowsAsDatasets)
 def batched_windows(evidence: Evidence, finding: Finding, fact: WindowsAsDatasets) -> Made:
     """Each window batched to one tensor, right behind ``window``."""

@@ -15,6 +15,7 @@ from ..text.arguments import argument
 from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, assigned_to, calls_of, columns_read, lines_at, lines_of, listed, own_layer, short, whole_number
+from .weights import shapes_of_weights
 from .written import summed_axes
 
 # -- axes ----------------------------------------------------------------------------------------------
@@ -267,7 +268,9 @@ def _turned(line: Line) -> Made:
     # Axes that the program has just written in this order are meant so.
     made = assigned_to(line, one)
     ordered = isinstance(made, ast.Call) and called(made) == "reshape"
-    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named and not ordered:
+    # The rows of a weight that are read off a shape are at fault themselves.
+    its_own = any(isinstance(sizes[0], ast.Subscript) for name, sizes in shapes_of_weights(line).items() if name == ast.unparse(two))
+    if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named and not ordered and not its_own:
         yield (
             f"Transpose {short(one)} in the product at {line.at}",
             [

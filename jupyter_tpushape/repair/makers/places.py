@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.attended import split_heads
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
-from ...rules.facts.mixing import Interleaved
+from ...rules.facts.mixing import HeadsAttended, Interleaved
 from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BatchScanned, BranchesApart
 from ...rules.mixing import heads_apart
@@ -49,6 +50,30 @@ def heads(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
         else:
             continue
         yield f"Transpose steps and heads at line {call.lineno}", [edit], "The features of each step stay together."
+
+
+@of(HeadsAttended)
+def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Made:
+    """A transpose of steps and heads behind each reshape that splits them, and before the one that joins them."""
+    flow = evidence.flow
+    soft, made = flow.node(finding.nodes[1]), [*flow.into(finding.nodes[0])]
+    while soft.op.lower() not in ("batchmatmulv2", "matmul", "einsum") and len(readers := flow.out_of(soft.id)) == 1:
+        soft = flow.node(readers[0].target)
+    joins = [flow.node(edge.target) for edge in flow.out_of(soft.id)]
+    splits = [node for edge in (*made, *flow.into(soft.id)) if (node := split_heads(evidence, edge)) is not None]
+    order, edits = "(0, 2, 1, 3)", {}
+    for node, joined in [*((node, False) for node in splits), *((node, True) for node in joins if node.op.lower() == "reshape")]:
+        for line, call in calls_at(evidence, node.called, "reshape"):
+            given, _ = reshaped(line)
+            target = given if joined else call
+            if target is not None:
+                edits[node.called] = line.edit(target, f"{MODULE}.transpose({IT}, {order})", line.module())
+    if len(splits) == 3 and len(joins) == 1 and joins[0].called in edits:
+        yield (
+            "Move the heads before the steps where they are split, and back where they are joined",
+            [*edits.values()],
+            "The scores are then of the steps, for each head.",
+        )
 
 
 def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:

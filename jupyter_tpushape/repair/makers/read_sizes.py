@@ -15,6 +15,7 @@ from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
+from ..text.arguments import argument
 from ..text.source import method_of, nodes, words_of
 from .edits import Made, of, transform
 from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
@@ -64,12 +65,24 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                     for node in nodes(build, ast.Subscript)
                     if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)
                 ]
+            alike = [
+                size
+                for item in nodes(build, ast.Assign)
+                for size in listed(argument(item.value, "shape", ["shape"]) if isinstance(item.value, ast.Call) else None)[:1]
+                if len(read) == 1 and ast.unparse(size) == ast.unparse(read[0])
+            ]
             if len(read) == 1:
                 other = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[{at}]"
                 yield (
                     f"Use {'the last axis' if at == -1 else f'axis {at}'} in {owner.op}.build: {other} instead of {ast.unparse(read[0])}",
                     [line.edit(read[0], other)],
                     f"The weight then has one value per {'feature' if at == -1 else 'step'}: {new}.",
+                )
+            if len(alike) > 1:
+                yield (
+                    f"Use {other} instead of {ast.unparse(read[0])} for the {len(alike)} weights that {owner.op}.build creates with it",
+                    [line.edit(size, other) for size in alike],
+                    f"Each weight then has one value per {'feature' if at == -1 else 'step'}: {new}.",
                 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Collection
 
 from ...examine.evidence import Evidence
@@ -15,7 +16,7 @@ from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, defaults, lines_of, names_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, factors, lines_of, names_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -49,7 +50,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     """
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        shapes = _shapes_of_weights(line)
+        shapes = shapes_of_weights(line)
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
             old, new = shape[-1], its[-1]
             named = names_of(line, owner, new) or _units_of(evidence, assigned_to(line, other), new)
@@ -77,7 +78,7 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     """The rows of a weight as the name says that is the width of another weight of the class, where that is what the product brings."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        weights, product = _shapes_of_weights(line), _factors(line.node)
+        weights, product = shapes_of_weights(line), _factors(line.node)
         set_to = {f"self.{key}": value for key, value in (defaults(line) | owner.config).items() if type(value) is int} if owner else {}
         line.numbers = set_to | line.numbers
         sizes = weights.get(ast.unparse(product[1]).removesuffix(".value"), []) if product is not None else []
@@ -85,7 +86,14 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
         if len(fact.shapes) != 2 or not shapes or product is None:
             continue
         old, new = shapes[-1][-2], (fact.shapes[0] or (None,))[-1]
-        columns = {ast.unparse(one[-1]) for one in weights.values() if one is not sizes}
+        # The weight itself says what its names are; in a cell, no layer does.
+        for size, n in zip(sizes, shapes[-1], strict=True):
+            times = [size_of(part) or 0 for part in factors(size)]
+            names = [ast.unparse(part) for part, times_ in zip(factors(size), times, strict=True) if not times_]
+            count = math.prod(filter(None, times))
+            if n is not None and len(names) == 1 and n % count == 0:
+                set_to[names[0]] = n // count
+        columns = {ast.unparse(part) for one in weights.values() for part in factors(one[-1]) if not isinstance(part, ast.Constant)}
         named = [name for name in columns if set_to.get(name) == new != old]
         # Else as the function writes that size: 2 * self.units.
         written = {ast.unparse(item) for item in nodes(line.scope, ast.BinOp) if line.number(item) == new != old}
@@ -125,7 +133,7 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 )
 
 
-def _shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
+def shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
     """The sizes of the weights that the class creates, by the attribute that holds each."""
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
     shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]

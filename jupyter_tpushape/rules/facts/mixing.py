@@ -302,6 +302,22 @@ class Interleaved(Fact, frozen=True):
         return pair(self.before, self.after, names=False)
 
 
+class HeadsAttended(Fact, frozen=True):
+    """A product of queries and keys of ``shape``, (batch, steps, heads, features): its scores are of heads, and not of steps."""
+
+    product: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{self.product.op}{placed(self.product)} compares the heads of each step of {show_shape(self.shape)}, so no step attends to another."
+
+    def why(self) -> str:
+        return "A product of matrices multiplies the last two axes. After the reshape to (batch, steps, heads, features), move the heads before the steps."
+
+    def sides(self) -> Sides:
+        return Side("(batch, heads, steps, features)"), Side(show_shape(self.shape))
+
+
 class Straddling(Fact, frozen=True):
     """A reshape into blocks of ``block`` values, which is neither a divisor nor a multiple of the row size ``width``, or of all values of a ``sample``."""
 
