@@ -40,7 +40,24 @@ class Last(keras.Model):
         return self.out(tf.reshape(state, (tf.shape(x)[0], 6)))
 """
 
+_STACKED = """
+class Columns(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = L.Dense(8), L.Dense(8)
+        self.columns = self.add_weight(shape=(2, 8), name="columns")
+        self.out = L.Dense(1)
+    def call(self, x):
+        parts = tf.stack([self.one(x), self.other(x)])
+        return self.out(tf.reduce_mean(parts + self.columns, axis=1))
+"""
+
 TABLES = {
+    "columns stacked before the batch": ("op-shapes", Own(model_of("""
+model = Columns()
+""", f"{rows(8, 5)}, {rows(8, 1)}", head=_STACKED), ((
+        "        parts = tf.stack([self.one(x), self.other(x)])", "        parts = tf.stack([self.one(x), self.other(x)], axis=1)",
+    ),))),
     "a vector for each position, as wide as the tokens": ("merge-shapes", Own(model_of("""
 i = keras.Input((5, 4))
 x = L.Dense(8)(i)

@@ -351,6 +351,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "op-shapes": (
         sequences.counted_by_reshape,
+        expressions.stacked,
         known_sizes.segments_of_other,
         inserted.other_branch,
         joined.exchange_query,

@@ -35,6 +35,7 @@ from .facts.reasons import (
     Reversed,
     RowsWanted,
     ScanRows,
+    StackedAhead,
     SumsOverBatch,
     Uneven,
     Unsplit,
@@ -44,7 +45,7 @@ from .facts.reasons import (
 from .moved import turned_around
 from .reasons_read import dims_dropped, multiples, read, samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by, steps_of
-from .words import PAIRING, SLICES, placed
+from .words import PAIRING, SLICES, STACKS, placed
 
 _PARTS = ("reshape", *SLICES)
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
@@ -171,6 +172,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             and (other_rows := _vectors(evidence, shape[0], number))
         ):
             return PairOfVectors(shape[0], number, other_rows)
+        ahead = _stacked_ahead(evidence, mine) if k == 1 else None
+        if ahead is not None:
+            return ahead
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None and not own else None
@@ -239,6 +243,17 @@ def _turned(evidence: Evidence) -> Reversed | None:
         given = turned_around(item)
         if given is not None and len(shape := shapes.get(ast.unparse(given)) or ()) > 2:
             return Reversed(ast.unparse(given), ast.unparse(item), shape)
+    return None
+
+
+def _stacked_ahead(evidence: Evidence, given: Given) -> StackedAhead | None:
+    """The stack that an operand with its batch on axis 1 comes from."""
+    above = [given.giver, *ancestors(evidence, given.giver.id, 2)] if given.giver is not None else []
+    for node in above:
+        parts, shape = [edge.spec.shape or () for edge in evidence.flow.into(node.id)], given.spec.shape or ()
+        # As many as the axis before the batch is long, each with the rows of the batch.
+        if node.op in STACKS and len(parts) == shape[0] and all(part[:1] in (shape[1:2], (None,)) for part in parts):
+            return StackedAhead(Who.of(node), len(parts), given.spec.shape or ())
     return None
 
 

@@ -16,7 +16,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LogicalOperand, LogicalProduct
 from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mixing import BatchLost, EveryPair
-from ...rules.facts.reasons import Columns
+from ...rules.facts.reasons import Columns, StackedAhead
 from ...rules.words import STACKS
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
@@ -180,14 +180,17 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
     """Predictions of several steps stacked behind the batch axis, and not in front of it."""
     # An operation of another backend may bear another name: what lost the batch is known by its line.
     lost = [finding.location] if isinstance(finding.fact, BatchLost) else []
+    told = getattr(finding.fact, "reason", None)
+    lost += [told.stack.called] if isinstance(told, StackedAhead) else []
     packed = [node.called for node in map(evidence.flow.node, finding.nodes) if node.op in STACKS]
     for line in (line for place in dict.fromkeys([*lost, *packed]) for line in lines_at(evidence, place)):
         call = line.node
-        if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
+        axis = line.keyword("axis")
+        if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and (axis is None or line.number(axis) == 0):
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1")],
-                "The time steps of each sample stay together.",
+                [line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1")],
+                "The values of each sample then stay together.",
             )
 
 

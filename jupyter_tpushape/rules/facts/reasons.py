@@ -92,6 +92,20 @@ class WrittenRows(Reason, frozen=True):
         return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor instead."
 
 
+class StackedAhead(Reason, frozen=True):
+    """``stack`` puts its ``parts`` tensors in a new axis before the batch axis of ``shape``."""
+
+    stack: Who
+    parts: int
+    shape: Shape
+
+    def words(self) -> str:
+        return (
+            f"{self.stack.name} puts the axis of its {self.parts} tensors before the batch axis, which is axis 1 of {show_shape(self.shape)}. "
+            "Stack along axis 1 instead."
+        )
+
+
 class AxisDropped(Reason, frozen=True):
     """Keras removed the last axis of ``predictions`` before it called a custom loss or metric, whose line compares them with another rank."""
 
