@@ -138,7 +138,8 @@ class WrongCount(Fact, frozen=True):
         """The values of a block, where the target divides the last axis into blocks that are larger than it; else 0."""
         at, last = len(self.given) - 1, (self.given or (0,))[-1] or 0
         block = elements(self.target[at:-1]) or 0
-        return block if self.target[-1:] == (0,) and self.target[:at] == self.given[:at] and block > last else 0
+        alike = all(a in (-1, b) for a, b in zip(self.target[:at], self.given[:at], strict=False))
+        return block if self.target[-1:] == (0,) and alike and block > last else 0
 
     def _asked(self) -> str:
         if -1 in self.target:
