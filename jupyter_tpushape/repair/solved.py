@@ -75,8 +75,10 @@ def written(seen: Examined, held: list[tuple[Candidate, Trial]], attempt: Try) -
     """The number of the text that a layer got as its argument, such as one of a table or of a call of the program's own function, where a layer
     could be changed only by itself. No other layer and no data may change with it."""
     for candidate, _ in held:
+        if len(candidate.edits) != 1 or candidate.edits[0].kind != LayerConfig.kind:
+            continue
         edit = candidate.edits[0]
-        config = edit.detail.get("config") if edit.kind == LayerConfig.kind and len(candidate.edits) == 1 else None
+        config = edit.detail.get("config")
         node = next((one for one in seen.evidence.flow.nodes if one.name == edit.target), None)
         if node is None or not isinstance(config, dict) or len(config) != 1:
             continue

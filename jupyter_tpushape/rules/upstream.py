@@ -39,8 +39,8 @@ def whole_steps(evidence: Evidence, node: Node) -> tuple[Node, ...]:
 
 def steps_of(evidence: Evidence, node: Node, target: Shape, rows: Shape) -> Who | None:
     """The recurrent layer that returns as many steps as there are values for each of the target's."""
-    count = rows[0] if node.kind == "layer" else rows[1] if len(rows) > 1 else None
-    if not count or count < 2 or min(n or 0 for n in target) < 1 or elements(rows) != count * (elements(target) or 0):
+    count = next(iter(rows[0 if node.kind == "layer" else 1 :]), None)
+    if not count or count < 2 or min((n or 0 for n in target), default=0) < 1 or elements(rows) != count * (elements(target) or 0):
         return None
     for item in ancestors(evidence, node.id, 2):
         both = item.op == "Bidirectional" and any(len(edge.spec.shape or ()) == 3 for edge in evidence.flow.out_of(item.id))
