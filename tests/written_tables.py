@@ -51,6 +51,27 @@ class Columns(keras.Model):
         parts = tf.stack([self.one(x), self.other(x)])
         return self.out(tf.reduce_mean(parts + self.columns, axis=1))
 """
+_UPSCALED = """
+class Upscaled(L.Layer):
+    def call(self, x):
+        _, height, width, depth = x.shape
+        x = tf.reshape(x, (-1, height, width, 2, 2, depth // 4))
+        x = tf.transpose(x, (0, 1, 3, 2, 4, 5))
+        return tf.reshape(x, (-1, height * 2, width * 2, depth // 4))
+"""
+_FED = """
+NOISE, CLASSES = 6, 3
+WIDE, OTHER = NOISE, CLASSES
+class Fed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.Sequential([
+            keras.Input((WIDE,)),
+            L.Dense(4),
+        ])
+    def call(self, x):
+        return self.inner(tf.concat([x, tf.one_hot(tf.zeros(tf.shape(x)[0], "int32"), CLASSES)], axis=-1))
+"""
 
 TABLES = {
     "columns stacked before the batch": ("op-shapes", Own(model_of("""
@@ -80,4 +101,29 @@ model = Last()
     "an inner layer without a config, created for a size": ("op-shapes", Own(model_of("""
 model = keras.Sequential([keras.Input((4,)), Block(9, 6)])
 """, f"{rows(8, 4)}, {rows(8, 3)}", head=_LINEAR), (("    model = keras.Sequential([keras.Input((4,)), Block(9, 6)])", "    model = keras.Sequential([keras.Input((4,)), Block(4, 6)])"),))),
+    "padding before own code that doubles the map": ("output-size", Own(model_of("""
+i = keras.Input((12, 12, 1))
+x = L.Conv2D(8, 5)(i)
+x = L.Conv2D(4, 3)(x)
+model = keras.Model(i, Upscaled()(x))
+""", f"{rows(8, 12, 12, 1)}, {rows(8, 24, 24, 1)}", head=_UPSCALED), (
+        ("    x = L.Conv2D(8, 5)(i)", '    x = L.Conv2D(8, 5, padding="same")(i)'),
+        ("    x = L.Conv2D(4, 3)(x)", '    x = L.Conv2D(4, 3, padding="same")(x)'),
+    ))),
+    "channels fewer than a block has values": ("reshape-size", Own(model_of("""
+i = keras.Input((6, 6, 1))
+x = L.Conv2D(2, 3, padding="same")(i)
+model = keras.Model(i, Upscaled()(x))
+""", f"{rows(8, 6, 6, 1)}, {rows(8, 12, 12, 1)}", head=_UPSCALED), ((
+        '    x = L.Conv2D(2, 3, padding="same")(i)', '    x = L.Conv2D(4, 3, padding="same")(i)',
+    ),))),
+    "a model's own input, behind names that are given together": ("layer-axis", Own(model_of("""
+model = Fed()
+""", f"{rows(8, 6)}, {rows(8, 4)}", head=_FED), (("            keras.Input((WIDE,)),", "            keras.Input((WIDE + 3,)),"),))),
+    "a map that stays as high as wide": ("reshape-size", Own(model_of("""
+i = keras.Input((10,))
+x = L.Dense(7 * 7 * 4)(i)
+x = L.Reshape((8, 8, 4))(x)
+model = keras.Model(i, L.Dense(2)(L.Flatten()(x)))
+""", f"{rows(8, 10)}, {rows(8, 2)}"), (("    x = L.Reshape((8, 8, 4))(x)", "    x = L.Reshape((7, 7, 4))(x)"),))),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ..graph import axes, cause, written
 from .compared import ends, kind_of, sizes_met
 from .facts.lines import LossCalled
 from .facts.loss import GridApart
-from .upstream import ancestors
+from .upstream import ancestors, size_behind
 
 
 def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> GridApart | None:
@@ -31,6 +31,10 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     axis, head = off[0], evidence.flow.node(predictions.source)
     sizes = evidence.origins.of(predictions)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
+    if why is None and len(sizes) == len(p):
+        before, times = size_behind(evidence, predictions, axis)
+        behind = cause(before, (y[axis] or 0) // times) if times > 1 and (y[axis] or 0) % times == 0 else None
+        why = behind if behind is not None and behind.kind == "unpadded" else None
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
     have, want = p[axis] or 1, y[axis] or 1

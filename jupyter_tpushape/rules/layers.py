@@ -251,6 +251,13 @@ def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
     return found[0] if found else None
 
 
+def _giver(evidence: Evidence, edge: Edge) -> Node:
+    """What gives a tensor, but for the cast with which a model takes it in."""
+    node = evidence.flow.node(edge.source)
+    taken = evidence.flow.into(node.id) if node.op == "Cast" else []
+    return evidence.flow.node(taken[0].source) if len(taken) == 1 else node
+
+
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     said = hear(node.failure, HeardWidth)
     wanted = said.wanted if said is not None else None
@@ -271,7 +278,7 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     cause = resized(last[0], wanted) if last else None
     cause = cause or (_other_door(evidence, node, before) if before is not None else None)
     # A model that is called on a tensor of another one, or of a training step.
-    first = node.parent and edges and all(evidence.flow.node(edge.source).parent != node.parent for edge in edges)
+    first = node.parent and edges and all(_giver(evidence, edge).parent != node.parent for edge in edges)
     within = evidence.flow.node(node.parent) if first else None
     named = within.name if within is not None and within.op in ("Sequential", "Functional") else ""
     who = Who.of(before) if before is not None else None

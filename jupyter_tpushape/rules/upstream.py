@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Flow, Node, Shape, Who, elements
 from ..flow.observed import around
+from ..graph import Opaque, Size, chain, value
 from ..trace.axes import RECURRENT, recurs
 from .facts.loss import Through
 from .saved_models import LAYERS as SAVED_MODELS
@@ -46,6 +47,18 @@ def steps_of(evidence: Evidence, node: Node, target: Shape, rows: Shape) -> Who 
         if both or (recurs(item) and item.config.get("return_sequences")):
             return Who.of(item)
     return None
+
+
+def size_behind(evidence: Evidence, edge: Edge, axis: int) -> tuple[Size, int]:
+    """The size of an axis where its origin is known last, before code of the program's own, and how many times larger the code makes it."""
+    have, size = (edge.spec.shape or ())[axis] or 0, evidence.origins.of(edge)[axis]
+    for node in ancestors(evidence, edge.source, 3) if isinstance(size, Opaque) else ():
+        before = next(iter(evidence.flow.out_of(node.id)), None)
+        sizes = evidence.origins.of(before) if before is not None else ()
+        small = (value(sizes[axis]) or 0) if axis < len(sizes) and chain(sizes[axis]) else 0
+        if small:
+            return (sizes[axis], have // small) if have % small == 0 else (size, 1)
+    return size, 1
 
 
 def _sizes(given: object) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
-from ...graph import Cause, Spread, chain, padded, unpadded, value, without_padding
+from ...graph import Cause, Slid, Spread, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
+from ...rules.upstream import size_behind
 from ..text.arguments import argument
 from .edits import (
     Made,
@@ -117,15 +118,19 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
         return
     _, predictions = ends_of(evidence, finding)
     found: dict[str, None] = {}
-    for size in evidence.origins.of(predictions)[1:-1] if predictions is not None else ():
-        steps = chain(size)
+    strides = False
+    for axis in range(1, len(finding.fact.predictions) - 1) if predictions is not None else ():
+        steps = chain(size_behind(evidence, predictions, axis)[0]) if predictions is not None else []
         found.update(dict.fromkeys(steps[i].who for i in without_padding(steps)))
+        strides = strides or any(isinstance(step, (Slid, Spread)) and step.stride > 1 for step in steps)
     names = [*found]
     if len(names) > 1:
         yield (
-            f"Keep the sizes even in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
+            f"Keep the {'sizes even' if strides else 'spatial size'} in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
-            "Each stride then halves the size that a later layer doubles.",
+            "Each stride then halves the size that a later layer doubles."
+            if strides
+            else "Each layer then returns a map as large as it receives.",
         )
 
 

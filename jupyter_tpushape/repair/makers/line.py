@@ -109,9 +109,12 @@ class Line:
         name = ast.unparse(node)
         if name in self.numbers:
             return self.numbers[name]
-        held = [item.value for item in self.source.tree.body if isinstance(item, ast.Assign) and isinstance(item.value, ast.BinOp)
-                and any(ast.unparse(target) == name for target in item.targets)]  # fmt: skip
-        return self.number(held[-1]) if held else size_of(dict(constants(self.source.tree)).get(name))
+        known = dict(constants(self.source.tree))
+        body = [item for item in self.source.tree.body if isinstance(item, ast.Assign)]
+        held = [made for item in body for target, made in assigned(item) if ast.unparse(target) == name]
+        if held and isinstance(held[-1], ast.BinOp):
+            return self.number(held[-1])
+        return size_of(known.get(ast.unparse(held[-1]) if held and isinstance(held[-1], ast.Name) else name))
 
     def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(

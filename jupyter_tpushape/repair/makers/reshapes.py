@@ -182,7 +182,9 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
 def width_for_blocks(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
     """The written width of the layer whose channels a reshape splits into blocks, all other axes staying as they are."""
     edge = next(iter(evidence.failed_inputs()), None)
-    if not fact.block or edge is None or not edge.spec.shape:
+    channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == len(fact.given)}
+    block = fact.block or fact.emptied * (channels.pop() or 1 if len(channels) == 1 else 1)
+    if not block or edge is None or not edge.spec.shape:
         return
     ways = way_to(evidence, evidence.flow.node(edge.source))
     maker = next(
@@ -190,7 +192,7 @@ def width_for_blocks(evidence: Evidence, finding: Finding, fact: WrongCount) -> 
     )
     for key in ("filters", "units"):
         if maker is not None and maker.config.get(key) == edge.spec.shape[-1]:
-            yield setting(maker, key, fact.block, "", f"The reshape splits the last axis into blocks of {fact.block} values.")
+            yield setting(maker, key, block, "", f"The reshape splits the last axis into blocks of {fact.block or fact.emptied} values.")
 
 
 @of(WrongCount)

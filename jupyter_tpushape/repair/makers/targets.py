@@ -47,6 +47,14 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     made = [_with_axis(node, wanted, axis, size) for axis in _axes_to_change(wanted, kept)]
     # A target that is as high as wide was meant so.
     square = len(wanted) == 3 and wanted[0] == wanted[1]
+    side = math.isqrt(size // wanted[2]) if square and wanted[2] > 0 else 0
+    if side > 1 and side**2 * wanted[2] == size:
+        whole = [side, side, wanted[2]]
+        yield (
+            f"Reshape to {tuple(whole)}, which has {size:,} values",
+            [configure(node.name, target_shape=whole)],
+            "The map stays as high as wide.",
+        )
     made = [(fix, target) for fix, target in made if target]
     apart = [fix for fix, target in made if square and target[0] != target[1]]
     yield from (fix for fix, _ in made if fix not in apart)

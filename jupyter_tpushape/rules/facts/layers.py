@@ -133,6 +133,14 @@ class WrongCount(Fact, frozen=True):
     cause: Cause | None = None
     steps: Who | None = None
 
+    @property
+    def emptied(self) -> int:
+        """The values of a block, where the target divides the last axis into blocks that are larger than it; else 0."""
+        at, last = len(self.given) - 1, (self.given or (0,))[-1] or 0
+        block = elements(self.target[at:-1]) or 0
+        alike = all(a in (-1, b) for a, b in zip(self.target[:at], self.given[:at], strict=False))
+        return block if self.target[-1:] == (0,) and alike and block > last else 0
+
     def _asked(self) -> str:
         if -1 in self.target:
             return f"a multiple of {abs(elements(self.target) or 0):,} values"
@@ -153,6 +161,9 @@ class WrongCount(Fact, frozen=True):
             return cuts[0].words()
         if self.steps is not None:
             return no_room(self.steps, self.given, self.target)
+        if self.emptied:
+            block = " × ".join(map(str, self.target[len(self.given) - 1 : -1]))
+            return f"The last axis has {self.given[-1]} values, fewer than a block of {block} = {self.emptied}, so the division leaves 0 of them."
         if 0 in self.target:
             return (
                 f"The 0 comes from a division that rounds down: {show_shape(self.given)} is too small to be divided. "
