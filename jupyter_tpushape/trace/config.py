@@ -79,7 +79,8 @@ def _told(obj: Any) -> dict[str, Any]:
         return config_of(obj)
     except Exception:
         held = getattr(obj, "__dict__", {})
-        names = getattr(getattr(type(obj).__init__, "__code__", None), "co_varnames", ())
+        code = getattr(type(obj).__init__, "__code__", None)
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
         return {name: held[name] for name in names if type(held.get(name)) is int}
 
 

@@ -117,10 +117,12 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(cause, Cause) or cause.kind != "unpadded" or not cause.more or not isinstance(finding.fact, GridApart):
         return
     _, predictions = ends_of(evidence, finding)
+    if predictions is None:
+        return
     found: dict[str, None] = {}
     strides = False
-    for axis in range(1, len(finding.fact.predictions) - 1) if predictions is not None else ():
-        steps = chain(size_behind(evidence, predictions, axis)[0]) if predictions is not None else []
+    for axis in range(1, len(finding.fact.predictions) - 1):
+        steps = chain(size_behind(evidence, predictions, axis)[0])
         found.update(dict.fromkeys(steps[i].who for i in without_padding(steps)))
         strides = strides or any(isinstance(step, (Slid, Spread)) and step.stride > 1 for step in steps)
     names = [*found]

@@ -61,9 +61,9 @@ def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
     """The last step alone, where a reshape has room for one."""
     told = finding.fact if isinstance(finding.fact, WrongCount) else getattr(finding.fact, "reason", None)
     steps = told.steps if isinstance(told, (WrongCount, Uneven)) else None
-    for node in evidence.flow.nodes if steps is not None else ():
-        if steps is not None and node.name == steps.name:
-            yield last_step_of(node, "The reshape then has as many values as its target.")
+    node = next((node for node in evidence.flow.nodes if steps is not None and node.name == steps.name), None)
+    if node is not None:
+        yield last_step_of(node, "The reshape then has as many values as its target.")
 
 
 def decoded(evidence: Evidence, finding: Finding) -> Made:
