@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from broken import HEAD, load
+from written_own import OWN_CODE
 
 import jupyter_tpushape as tpushape
 
@@ -165,65 +166,7 @@ def build():
 def data():
     return tf.data.Dataset.from_tensor_slices(np.random.default_rng(0).random((48, 6)).astype("float32")).batch(16, drop_remainder=True)
 """,
-    "one number a row": """
-FEATURES, NOISE = 24, 6
-
-def make_generator():
-    return keras.Sequential([keras.Input((NOISE,)), L.Dense(32, activation="relu"), L.Dense(FEATURES)])
-
-def make_critic():
-    return keras.Sequential([keras.Input((FEATURES,)), L.Dense(32, activation="relu"), L.Dense(1)])
-
-class Wgan(keras.Model):
-    def __init__(self, weight=10.0):
-        super().__init__()
-        self.generator = make_generator()
-        self.critic = make_critic()
-        self.weight = weight
-
-    def compile(self, g_opt, c_opt):
-        super().compile()
-        self.g_opt, self.c_opt = g_opt, c_opt
-
-    def call(self, z):
-        return self.generator(z)
-
-    def penalty(self, real, fake):
-        size = tf.shape(real)[0]
-        alpha = tf.random.uniform([size, 1])
-        mixed = real + alpha * (fake - real)
-        with tf.GradientTape() as inner:
-            inner.watch(mixed)
-            score = self.score(mixed)
-        grads = inner.gradient(score, mixed)
-        norm = tf.sqrt(tf.reduce_sum(tf.square(grads), axis=-1) + 1e-8)
-        return tf.reduce_mean((norm - 1.0) ** 2)
-
-    def score(self, x):
-        for layer in self.critic.layers:
-            x = layer(x)
-        return x
-
-    def train_step(self, real):
-        z = tf.random.normal([tf.shape(real)[0], NOISE])
-        with tf.GradientTape() as tape:
-            fake = self.generator(z, training=True)
-            loss = tf.reduce_mean(self.score(fake)) - tf.reduce_mean(self.score(real)) + self.weight * self.penalty(real, fake)
-        self.c_opt.apply_gradients(zip(tape.gradient(loss, self.critic.trainable_variables), self.critic.trainable_variables))
-        with tf.GradientTape() as tape:
-            g_loss = -tf.reduce_mean(self.critic(self.generator(z, training=True)))
-        self.g_opt.apply_gradients(zip(tape.gradient(g_loss, self.generator.trainable_variables), self.generator.trainable_variables))
-        return {"c": loss, "g": g_loss}
-
-def build():
-    model = Wgan()
-    model.compile(keras.optimizers.Adam(1e-4), keras.optimizers.Adam(1e-4))
-    return model
-
-def data():
-    x = np.random.default_rng(0).normal(size=(64, FEATURES)).astype("float32")
-    return tf.data.Dataset.from_tensor_slices(x).batch(16, drop_remainder=True)
-""",
+    "one number a row": OWN_CODE["noise with an axis more than a row"][1].source.replace("[size, 1, 1, 1]", "[size, 1]"),
 }  # fmt: skip
 
 
