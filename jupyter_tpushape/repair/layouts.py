@@ -79,7 +79,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         key = narrowed(held, old)
         kept = tuple(axis for axis in fact.axes if axis)
         # All that the key matches has as many axes as the layout names: the others are not there.
-        alike = all(len(one[1]) == len(kept) for one in held.variables if old in held.fits(one[0]))
+        alike = {len(one[1]) for one in held.variables if old in held.fits(one[0])} == {len(kept)}
         given = any(path == fact.path for path, _ in held.given)
         if (given or alike) and len(kept) == len(fact.shape) and not held.mesh.undivided(fact.shape, kept):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(kept)}", old, Entry(fact.key, kept))]
