@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    environment: "jsdom",
+    environment: "happy-dom",
     include: ["src/**/*.test.ts", "tests/ts/**/*.test.ts"],
     passWithNoTests: false,
     testTimeout: 60_000,

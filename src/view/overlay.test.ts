@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { FlowDoc } from "./doc";
 import { drawBox } from "./draw";
@@ -117,7 +117,7 @@ test("the legend turns to a measure with its largest nodes, and back", () => {
 
 test("the table is sorted by a click, and copied whole as Markdown", async () => {
   const copied: string[] = [];
-  Object.assign(navigator, { clipboard: { writeText: (text: string) => Promise.resolve(void copied.push(text)) } });
+  vi.spyOn(navigator.clipboard, "writeText").mockImplementation((text) => Promise.resolve(void copied.push(text)));
   const said: string[] = [];
   const pane = layerTable(made(), { goTo: () => undefined, say: (words) => said.push(words) });
   const names = (): (string | null)[] => [...pane.querySelectorAll("tbody tr")].map((row) => row.firstElementChild!.textContent);
