@@ -1,6 +1,6 @@
 """Examines a program: model and data in, flow and evidence out."""
 
-from .breaks import error_line
+from ..trace.raised import error_line
 from .look import assemble_recorded, examine, on_own_mesh
 from .program import HANDED, BadProgram, Examined, Program, shape_of
 from .sampling import is_builder

@@ -14,7 +14,7 @@ from ..trace.doors import Door, Feeds, accepted
 from ..trace.framework import Framework
 from ..trace.inside import look_before, look_inside
 from ..trace.locations import location
-from ..trace.raised import frames_of, raised_at
+from ..trace.raised import error_line, raised_at
 from ..trace.ran import Leaf, Run, leaves
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
@@ -285,9 +285,3 @@ def data_failed(seen: Examined, error: BaseException) -> None:
         declare(seen.evidence, adapter.doors(seen.model) if adapter.is_model(seen.model) else None, seen.recorder)
     not_reached(assembler, seen, [])
     seen.evidence.flow = assembler.flow
-
-
-def error_line(error: BaseException) -> Location | None:
-    """The innermost line of the user's own source that an exception went through, also in a function that TensorFlow has converted."""
-    found = next(((place[0], place[1]) for _, place in frames_of(error)), None)
-    return location(found)

@@ -26,7 +26,7 @@ from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back, look_back_at_compile
 from ..trace.locations import Place, defined, location
 from ..trace.patience import ENDS, TimeUp, limited, patience
-from ..trace.raised import raised_at, raised_by, unwritten
+from ..trace.raised import error_line, raised_at, raised_by, unwritten
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -38,7 +38,6 @@ from .breaks import (
     assemble_broken,
     data_failed,
     entry_failed,
-    error_line,
     given_to,
     tracked,
     with_growth,

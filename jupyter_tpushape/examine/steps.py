@@ -15,9 +15,10 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
+from ..trace.raised import error_line
 from ..trace.reach import BadStep, Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import along, anew, beyond, data_failed, error_line, given_to, redrawn, scaled, tracked, with_growth
+from .breaks import along, anew, beyond, data_failed, given_to, redrawn, scaled, tracked, with_growth
 from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of

@@ -16,6 +16,7 @@ from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
 from ..flow.paths import flatten, show
 from ..trace.assemble import failure
 from ..trace.locations import location
+from ..trace.raised import error_line
 from .arrays import refused
 from .entry import matched, stacked_inputs
 from .facts.data import (
@@ -93,7 +94,7 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         said, where = node.failure.said, node.location
         nodes: tuple[str, ...] = (node.id,)
     elif error is not None:
-        said, where, nodes = failure(error, "data").said, None, ()
+        said, where, nodes = failure(error, "data").said, error_line(error), ()
     else:
         return
     reshape = hear(said, HeardReshape)

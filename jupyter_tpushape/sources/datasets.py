@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -275,12 +276,15 @@ def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
     keras = sys.modules.get("keras")
     if framework != "keras" or keras is None or keras.backend.backend() != "tensorflow" or not isinstance(element, tuple):
         return
-    name = next((name for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), None)
-    if name is not None:
-        sample.problems.append(
-            Problem("parts-list", f"{what} {name} as a list, which Keras 3 cannot pass to tf.data: use a tuple, ((a, b), y)",
-                    "tuples", "list")
-        )  # fmt: skip
+    name, part = next(((name, part) for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), ("", []))
+    if name:
+        numbers = bool(part) and all(isinstance(one, (Number, np.generic)) for one in part)
+        said = (
+            f"as a list of {len(part)} numbers, which Keras reads as separate scalars: convert it to an array, np.array({name})"
+            if numbers
+            else "as a list, which Keras 3 cannot pass to tf.data: use a tuple, ((a, b), y)"
+        )
+        sample.problems.append(Problem("parts-list", f"{what} {name} {said}", "an array" if numbers else "tuples", "list"))
 
 
 def _dtype(value: Any) -> str:

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ..flow import Spec, syntax
+from ..flow import Location, Spec, syntax
 from ..flow.text import words
 from .framework import Framework
-from .locations import Place, Span, is_user_file, own_file
+from .locations import Place, Span, is_user_file, location, own_file
 from .whose import written_by_the_user
 from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
 
@@ -291,3 +291,9 @@ class _Values:
             return vars(owner).get(node.attr) if isinstance(owner, ModuleType) else None
         found = self.of(node)
         return None if found is _MISSING else found
+
+
+def error_line(error: BaseException) -> Location | None:
+    """The innermost line of the user's own source that an exception went through, also in a function that TensorFlow has converted."""
+    found = next(((place[0], place[1]) for _, place in frames_of(error)), None)
+    return location(found)
