@@ -61,7 +61,7 @@ def _rows(evidence: Evidence) -> Ideas:
     ):
         yield (
             "Keep the batch axis where the data is created: x[:1] instead of x[0], or x[None]",
-            "Not tried: x is a single sample, but there are labels for more samples.",
+            "Not tried: x has no batch axis, but the labels have one.",
         )
     else:
         yield (

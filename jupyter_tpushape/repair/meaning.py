@@ -6,6 +6,7 @@ is unknown is offered as an idea, with a question to the user.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,6 +46,23 @@ def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -
     flat = next((edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
         yield f"May every position have the same value? {flat.layer_class} takes the positions away, and one value is then broadcast over them."
+
+
+def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A layer behind outputs that are joined, some of which have the values of a label together."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Dense" or edit.position != "after":
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target and item.op == "Concatenate"), None)
+    parts = (
+        [(before.flow.node(edge.source).name, (edge.spec.shape or (0,))[-1] or 0) for edge in before.flow.into(node.id)]
+        if node is not None
+        else []
+    )
+    for count in range(1, len(parts)) if len(parts) > 2 else ():
+        for some in itertools.combinations(parts, count):
+            if sum(size for _, size in some) == edit.config.get("units"):
+                yield f"Which values does a label have? {' and '.join(name for name, _ in some)} have {edit.config['units']} already, and {edit.target} joins more to them."
+                return
 
 
 def _broadcasts(flow: Flow) -> int:
@@ -266,4 +284,5 @@ _CHECKS: tuple[Check, ...] = (
     _unlike_lengths,
     _other_scale,
     _left_out,
+    _parts_of_label,
 )

@@ -247,4 +247,6 @@ def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     head = evidence.flow.node(predictions.source)
     shares = head.op == "Softmax" or head.config.get("activation") == "softmax"
     low, high = stats.minimum or 0, stats.maximum or 0
+    if high == 1 and p[-1] > 2 and any(kind_of(one) == "binary" for one in evidence.losses()):
+        return False  # one of two classes, as the loss says
     return bool(low >= 0 and 1 < p[-1] > high and (shares or (high > 1 and labels.spec.dtype.startswith(("int", "uint")))))

@@ -51,11 +51,15 @@ def yield_arrays(evidence: Evidence, finding: Finding) -> Made:
     shapes = {getattr(leaf, "concrete", None) for leaf in sample.x} if isinstance(sample.x, list) else set()
     labels = {leaf.concrete[0] for _, leaf in sample.leaves("y") if leaf.concrete} if not isinstance(sample.y, list) else counts
     whole = len(shapes) == 1 and len(declared) == 1 and declared[0] is not None and len(next(iter(shapes)) or ()) == len(declared[0]) - 1
-    if whole and len(counts) == 1 and labels == counts and min(counts) > 1:
+    # A list of numbers is one array as well, with one for each sample.
+    scalars = [part for part in parts if isinstance(part, list) and {getattr(leaf, "concrete", None) for leaf in part} == {()}]
+    rows = {leaf.concrete[0] for _, leaf in sample.leaves("x") if leaf.concrete} if not isinstance(sample.x, list) else set()
+    single = bool(scalars) and len(scalars) == sum(isinstance(part, list) for part in parts) and rows == counts
+    if (whole and len(counts) == 1 and labels == counts and min(counts) > 1) or single:
         yield (
             f"Convert the lists of samples in {sample.stages[0].function} to arrays: np.array",
             [YieldArrays("data", sample.stages[0].function, [i for i, part in enumerate(parts) if isinstance(part, list)])],
-            f"Each list holds the {min(counts)} samples of a batch; Keras reads a list as several inputs.",
+            f"Each list holds the {min(counts)} {'numbers' if single else 'samples'} of a batch; Keras reads a list as several {'labels' if single else 'inputs'}.",
         )
 
 
@@ -69,6 +73,20 @@ def rows_inside(evidence: Evidence, finding: Finding) -> Made:
                 f"Squeeze the first axis of {show(path)} (size 1)",
                 [transform(path, "squeeze", axis=0)],
                 f"Its second axis has {rows} entries, one for each sample.",
+            )
+
+
+def batch_of_one(evidence: Evidence, finding: Finding) -> Made:
+    """One sample without its batch axis, beside a label that has one."""
+    counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
+    declared = [spec.shape for _, spec in evidence.declared or []]
+    leaves = [*evidence.sample.leaves("x")] if evidence.sample is not None and 1 in counts[1:] else []
+    for path, leaf in leaves if len(leaves) == len(declared) == 1 and counts[0] > 1 else ():
+        if leaf.shape is not None and len(leaf.shape) == len(declared[0] or ()) - 1:
+            yield (
+                f"Add a batch axis to {show(path)}: {show(path)}[None]",
+                [transform(path, "expand_dims", axis=0)],
+                "There is one label, so all the values are one sample.",
             )
 
 

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
 from ...flow.syntax import called
+from ...rules.compared import kind_of
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
+from ...rules.facts.loss import WrongUnits
 from ..edits import Statement
 from ..edits.expression import MODULE, Expression
 from ..text.arguments import argument, defaults_of
 from ..text.source import method_of, nodes, parents, words_of
 from .edits import Fix, Made, of, samples_alone
+from .ends import loss_node
 from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, short
 
 
@@ -92,26 +95,51 @@ def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
 @of(WrongRank)
 def without_top(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
     """A whole model of keras.applications without its classifier, where what follows wants the maps in front of it."""
+    for line, call, maker in _applications(evidence, finding) if len(fact.shape or ()) == 2 and fact.wanted > 2 else ():
+        top = argument(call, "include_top", [*maker.parameters])
+        if top is None or top not in call.args:
+            yield (
+                f"Create {called(call)} without its classifier: include_top=False",
+                [line.edit(call, _recalled(call, "include_top=False"), choice="include_top")],
+                "Its last map then reaches the layers that are added to it.",
+            )
+
+
+@of(WrongUnits)
+def as_many_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
+    """A whole model of keras.applications with as many classes as a label has values."""
+    loss = loss_node(evidence, finding)
+    activation = {"binary": "sigmoid", "categorical": "softmax"}.get(kind_of(loss) if loss is not None else "")
+    logits = loss is not None and bool(loss.config.get("from_logits"))
+    for line, call, maker in _applications(evidence, finding):
+        classes = argument(call, "classes", [*maker.parameters])
+        written = line.number(classes) if classes is not None else maker.parameters["classes"].default
+        if written == fact.predictions[-1] and (classes is None or classes not in call.args):
+            words = [f"classes={fact.labels[-1]}"]
+            if "classifier_activation" in maker.parameters:
+                words.append(f"classifier_activation={None if logits else activation!r}")
+            yield (
+                f"Create {called(call)} with {', '.join(words)}",
+                [line.edit(call, _recalled(call, *words), choice="classes")],
+                f"Its classifier has {written} classes by default." if classes is None else "A label has as many values.",
+            )
+
+
+def _applications(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, ast.Call, inspect.Signature]]:
+    """The calls that create a whole model of keras.applications, and what each takes."""
     package = getattr(sys.modules.get(evidence.framework), "applications", None)
-    if package is None or len(fact.shape or ()) != 2 or fact.wanted < 3:
-        return
     for line in lines_at(evidence, finding.location)[:1]:
         for call in nodes(line.source.tree, ast.Call):
             maker = getattr(package, called(call), None)
-            if not inspect.isfunction(maker) or "include_top" not in inspect.signature(maker).parameters:
-                continue
-            order = [*inspect.signature(maker).parameters]
-            top = argument(call, "include_top", order)
-            kept = [word for word in call.keywords if word.arg not in ("classes", "classifier_activation", "include_top")]
-            if top is not None and top in call.args:
-                continue
-            words = [f"{word.arg}={ast.unparse(word.value)}" for word in kept if word.arg]
-            new = f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *words, 'include_top=False'])})"
-            yield (
-                f"Create {called(call)} without its classifier: include_top=False",
-                [line.edit(call, new, choice="include_top")],
-                "Its last map then reaches the layers that are added to it.",
-            )
+            if inspect.isfunction(maker) and "include_top" in inspect.signature(maker).parameters:
+                yield line, call, inspect.signature(maker)
+
+
+def _recalled(call: ast.Call, *words: str) -> str:
+    """The call with other settings of its classifier."""
+    kept = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg not in (None, "classes", "classifier_activation")]
+    kept = [word for word in kept if not word.startswith("include_top=") or "include_top=False" not in words]
+    return f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *kept, *words])})"
 
 
 @of(OperationRaised)

@@ -87,6 +87,29 @@ def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -
 
 
 @of(States)
+def unused_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """As many other states, by a name that nothing uses: those of the encoder's other level."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.called or node.location) if node is not None and not fact.cell else ():
+        states = line.keyword("initial_state")
+        read = [item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)]
+        for made in nodes(line.scope, ast.Assign) if states is not None else ():
+            for target, value in assigned(made):
+                if (
+                    states is not None
+                    and isinstance(target, ast.Name)
+                    and target.id not in read
+                    and made.lineno < states.lineno
+                    and len(listed(value)) == len(fact.keeps)
+                ):
+                    yield (
+                        f"Pass {target.id} as the initial state at {line.at}",
+                        [line.edit(states, target.id)],
+                        f"Nothing else uses {target.id}.",
+                    )
+
+
+@of(States)
 def states_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """The states of one cell for each of several cells with as many."""
     node, each = evidence.failed, len(fact.given)

@@ -8,7 +8,7 @@ import math
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
 from ...flow.observed import passes
-from ...flow.syntax import called
+from ...flow.syntax import assigned, called
 from ...rules.facts.layers import WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
 from ...rules.facts.mixing import Interleaved
@@ -65,6 +65,34 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     if giver is not None and all(n > 0 for n in wanted):
         yield setting(giver, "units", math.prod(wanted), ", the size of the target shape", "Adds weights.")
     yield from apart
+
+
+@of(WrongCount)
+def grid_of_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """As many positions as the map has, where they are written and the rest of the target has the values of one position."""
+    node, shape = failing(evidence)
+    target, rank = list(node.config.get("target_shape") or ()), len(shape or ()) - 2
+    wanted = [*(shape or ())[1:-1], *target[rank:]]
+    if rank < 1 or not shape or len(target) <= rank or math.prod(target[rank:]) != shape[-1] or None in wanted:
+        return
+    for line in lines_at(evidence, node.location)[:1]:
+        targets, places = written_in(line, node, "target_shape"), {}
+        for part, size, had in zip(listed(targets[0]) if len(targets) == 1 else (), wanted, target, strict=False):
+            held = [
+                value
+                for item in nodes(line.source.tree, ast.Assign)
+                for name, value in assigned(item)
+                if ast.unparse(name) == ast.unparse(part)
+            ]
+            for place in [part] if isinstance(part, ast.Constant) else held if size != had else ():
+                if isinstance(place, ast.Constant) and place.value == had != size:
+                    places[place.lineno, place.col_offset] = place, size
+        if places:
+            yield (
+                f"Reshape to {tuple(wanted)} in {node.name}: change the written {' and '.join(map(str, dict.fromkeys(place.value for place, _ in places.values())))}",
+                [line.edit(place, str(size)) for place, size in places.values()],
+                f"The map has {' × '.join(map(str, shape[1:-1]))} positions of {shape[-1]} values each.",
+            )
 
 
 def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix, list[int]]:

@@ -18,7 +18,7 @@ from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, of
-from .line import calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .line import assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
 
 
 @of(OperationRaised)
@@ -106,7 +106,13 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
             perm = order_to(few, many)
             if not perm and few[0] == 1 and len(few) == len(many):  # with an axis for the batch
                 perm = [0, *(axis + 1 for axis in behind)] if (behind := order_to(few[1:], many)) else []
-            if perm and not isinstance(node, ast.Constant):
+            # Transposed again, one of them would be the other itself.
+            made = [(assigned_to(line, one), two) for one, two in ((node, other), (other, node))]
+            again = [
+                isinstance(one, ast.Call) and "transpose" in called(one) and ast.unparse(two) in map(ast.unparse, one.args)
+                for one, two in made
+            ]
+            if perm and not any(again) and not isinstance(node, ast.Constant):
                 turned = tuple(few[axis] for axis in perm)
                 yield (
                     f"Transpose {short(node)} at {line.at}: {show_shape(turned)}",

@@ -52,6 +52,12 @@ class Misfit(Fact, frozen=True):
         """The shape of one sample of the data."""
         return self.shape[1:]
 
+    @property
+    def together(self) -> int | None:
+        """How many samples of the data the model takes at once, if that is all that differs."""
+        first = self.declared[0] if self.declared else None
+        return first if self.fault == "rank" and self.row == self.declared[1:] and (first or 0) > 1 else None
+
     def _channels(self) -> tuple[str, str]:
         first = self.declared == (self.row[-1], *self.row[:-1])
         return ("channels first", "channels last") if first else ("channels last", "channels first")
@@ -110,6 +116,8 @@ class Misfit(Fact, frozen=True):
             reason = "fit does not batch a tf.data.Dataset. Call .batch() and keep what it returns: it leaves the dataset itself unchanged."
         else:
             reason = _WHY[self.fault]
+        if self.together:
+            extra = f" The model takes {self.together} of these together: group them before the batch, one label for each group."
         return reason + extra + (f" {self.breaks_at} raises the error." if self.breaks_at else "")
 
     def sides(self) -> Sides:
