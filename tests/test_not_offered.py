@@ -1,0 +1,84 @@
+"""Edits with which a program would run and mean something else: none of them is a fix."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import jupyter_tpushape as tpushape
+
+L = keras.layers
+
+
+def test_a_transposed_copy_is_not_transposed_back():
+    """Both would be the same numbers then: a grid needs an index for its rows and one for its columns."""
+
+    def loss(y_true, y_pred):
+        column = tf.tile(tf.reshape(tf.range(6, dtype="float32"), (1, 1, 6, 1)), (1, 4, 1, 1))
+        row = tf.transpose(column, (0, 2, 1, 3))
+        return tf.reduce_mean(tf.square(y_true - y_pred - tf.concat([column, row], -1)), axis=(1, 2, 3))
+
+    def build():
+        model = keras.Sequential([keras.Input((4, 6, 3)), L.Conv2D(2, 1)])
+        model.compile("sgd", loss)
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((8, 4, 6, 3), "float32"), np.zeros((8, 4, 6, 2), "float32")), tpu=None).findings[0]
+    assert finding.rule == "loss-raises"
+    assert finding.fixes == []
+
+
+def test_no_layer_is_put_behind_joined_heads_that_have_more_than_a_label():
+    """Two of the three heads have the values of a label already: one layer behind all three would mix them."""
+
+    def build():
+        i = keras.Input((8, 8, 3))
+        x = L.Conv2D(8, 3, strides=2, padding="same")(i)
+        kinds = L.Activation("softmax")(L.Reshape((-1, 2))(L.Conv2D(6, 3, padding="same")(x)))
+        boxes = L.Reshape((-1, 4))(L.Conv2D(12, 3, padding="same")(x))
+        sizes = L.Reshape((-1, 8))(L.Conv2D(24, 3, padding="same")(x))
+        model = keras.Model(i, L.Concatenate()([kinds, boxes, sizes]))
+        model.compile("sgd", "mse")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((4, 8, 8, 3), "float32"), np.zeros((4, 48, 6), "float32")), tpu=None).findings[0]
+    assert finding.rule == "output-units"
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_frames_of_a_clip_are_not_made_clips():
+    """The model takes ten frames together, and the data has them one by one: they are to be grouped."""
+
+    def build():
+        model = keras.Sequential([
+            keras.Input((10, 16, 16, 3)), L.Conv3D(4, 3), L.MaxPooling3D((1, 2, 2)), L.Conv3D(4, 3), L.Flatten(), L.Dense(3, activation="softmax"),
+        ])  # fmt: skip
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((20, 16, 16, 3), "float32"), np.arange(20) % 3), tpu=None).findings[0]
+    assert (finding.rule, finding.fact.together) == ("input-rank", 10)
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_a_fault_in_a_later_batch_has_its_line():
+    """The slice of the second batch is empty, and the third one cannot be stacked."""
+
+    class Batches(keras.utils.PyDataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            chosen = list(range(24))[index * 8 : 8 + index + 1]
+            return np.stack([np.zeros(4, "float32") for _ in chosen]), np.zeros((len(chosen), 1), "float32")
+
+    def build():
+        model = keras.Sequential([keras.Input((4,)), L.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    finding = tpushape.trace(build, Batches(), tpu=None).findings[0]
+    assert finding.rule == "data-raises"
+    assert finding.location is not None
+    assert "np.stack" in finding.location.text

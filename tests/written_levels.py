@@ -1,0 +1,105 @@
+"""States of another level, grids of another image, whole models with another number of classes, and batches put together by hand."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_LEVELS = """
+i = keras.Input((9, 3))
+first = L.Bidirectional(L.{kind}(5, return_sequences=True, return_state=True))
+x, *lower = first(i)
+second = L.{kind}(8, return_state=True)
+x, *upper = second(x)
+low = [L.Concatenate()(pair) for pair in zip(lower[:len(lower) // 2], lower[len(lower) // 2:])]
+states1 = [{low}]
+states2 = [{high}]
+y = L.RepeatVector(4)(x)
+y = L.{kind}(10, return_sequences=True)(y, initial_state=states1)
+y = L.{kind}(8, return_sequences=True)(y, initial_state=states1)
+model = keras.Model(i, L.Dense(1)(y))
+"""
+_STATED = (
+    "    y = L.{kind}(8, return_sequences=True)(y, initial_state=states1)",
+    "    y = L.{kind}(8, return_sequences=True)(y, initial_state=states2)",
+)
+
+
+def _levels(kind: str, low: str, high: str) -> tuple[str, Own]:
+    old, new = (text.format(kind=kind) for text in _STATED)
+    return "rnn-states", Own(model_of(_LEVELS.format(kind=kind, low=low, high=high), f"{rows(8, 9, 3)}, {rows(8, 4, 1)}"), ((old, new),))
+
+
+_GRID = """
+class Boxes:
+    def __init__(self, size, boxes):
+        self.boxes = boxes
+        {grid}
+        i = keras.Input((size, size, 3))
+        x = L.Conv2D(8, 3, strides=2, padding="same")(i)
+        x = L.Conv2D(boxes * 5, 3, strides=2, padding="same")(x)
+        self.model = keras.Model(i, L.Reshape((self.rows, self.columns, boxes, 5))(x))
+    def loss(self, y_true, y_pred):
+        column = tf.reshape(tf.range(self.columns, dtype="float32"), (1, 1, self.columns, 1, 1))
+        return tf.reduce_mean(tf.square(y_true - y_pred - column), axis=(1, 2, 3, 4))
+"""
+_GENERATED = """
+def build():
+    model = keras.Sequential([keras.Input((6,)), L.Dense(1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy")
+    return model
+def data():
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        labels = [int(value) for value in rng.integers(0, 2, 8)]
+        yield rng.random((8, 6), dtype="float32"), labels
+"""
+_BOARD = """
+def build():
+    model = keras.Sequential([
+        keras.Input((1,)),
+        L.Dense(9),
+    ])
+    model.compile("sgd", "mse")
+    return model
+def data():
+    board = np.arange(27, dtype="float32")
+    target = np.zeros((1, 9), "float32")
+    return board, target
+"""
+_WHOLE = """
+def build():
+    model = keras.applications.MobileNet(weights=None, alpha=0.25, input_shape=(32, 32, 3))
+    model.compile("sgd", {loss})
+    return model
+def data():
+    rng = np.random.default_rng(0)
+    return rng.random((8, 32, 32, 3), dtype="float32"), {labels}
+"""
+_MADE = "    model = keras.applications.MobileNet(weights=None, alpha=0.25, input_shape=(32, 32, 3))"
+
+
+def _whole(loss: str, labels: str, words: str) -> tuple[str, Own]:
+    return "output-units", Own(_WHOLE.format(loss=loss, labels=labels), ((_MADE, f"{_MADE[:-1]}, {words})"),))
+
+
+LEVELS = {
+    "the states of an encoder's other level": _levels("LSTM", "low[0], low[1]", "upper[0], upper[1]"),
+    "the state of an encoder's other level": _levels("GRU", "low[0]", "upper[0]"),
+    "a grid written for another image": ("reshape-size", Own(
+        _GRID.format(grid="self.rows, self.columns = 7, 7") + model_of("""
+boxes = Boxes(32, 2)
+model = boxes.model
+""", f"{rows(8, 32, 32, 3)}, {rows(8, 8, 8, 2, 5)}", loss="boxes.loss"),
+        (("        self.rows, self.columns = 7, 7", "        self.rows, self.columns = 8, 8"),))),
+    "labels of a generator in a list": ("data-misfit", Own(_GENERATED, ((
+        '        yield rng.random((8, 6), dtype="float32"), labels', '        yield rng.random((8, 6), dtype="float32"), np.array(labels)',
+    ),))),
+    "one board without its batch": ("data-misfit", Own(_BOARD, (
+        ("        keras.Input((1,)),", "        keras.Input((27,)),"), ("    return board, target", "    return np.expand_dims(board, 0), target"),
+    ))),
+    "a whole model for two classes": _whole('"binary_crossentropy"', "rng.integers(0, 2, (8, 1))", "classes=1, classifier_activation='sigmoid'"),
+    "a whole model for three classes": _whole(
+        '"categorical_crossentropy"', 'np.eye(3, dtype="float32")[np.arange(8) % 3]', "classes=3, classifier_activation='softmax'"
+    ),
+}  # fmt: skip
