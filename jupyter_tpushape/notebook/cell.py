@@ -12,13 +12,12 @@ import contextlib
 import inspect
 import io
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..flow import syntax
 from ..trace.restore import Memento
-from .begun import begun
 from .earlier import earlier, quiet
 
 if TYPE_CHECKING:
@@ -318,3 +317,39 @@ def _root(node: ast.expr) -> str | None:
 def cached(name: str) -> bool:
     """Whether a cell's source can be looked up by line."""
     return bool(linecache.getlines(name))
+
+
+_MOST = 5000
+
+
+def begun(values: Iterable[Any]) -> Any:
+    """A functional model of the symbolic tensors among ``values`` that lead to no other of them; ``None`` where no layer leads to one."""
+    from ..trace.frameworks import adapter_for
+
+    tensors = {id(one): one for value in values for one in _tensors(value)}
+    if not tensors:
+        return None
+    adapter: Any = adapter_for(next(iter(tensors.values())))
+    inputs: dict[int, Any] = {}
+    passed: dict[int, Any] = {}
+    pending = list(tensors.values())
+    while pending and len(passed) < _MOST:
+        tensor = pending.pop()
+        operation, before = adapter.origin(tensor) or (None, [])
+        if isinstance(operation, adapter.InputLayer):
+            inputs[id(tensor)] = tensor
+        for one in before:
+            if id(one) not in passed:
+                passed[id(one)] = one
+                pending.append(one)
+    ends = [one for key, one in tensors.items() if key not in passed and key not in inputs]
+    return adapter.Model(list(inputs.values()), ends) if ends and inputs else None
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    from ..trace.frameworks import adapter_for
+
+    for one in value if type(value) in (list, tuple) else [value]:
+        adapter = adapter_for(one)
+        if adapter is not None and adapter.is_symbolic(one):
+            yield one
