@@ -29,7 +29,7 @@ DETAILS = (
     ("_batch_size", "batch_size"), ("_drop_remainder", "drop_remainder"), ("_buffer_size", "buffer_size"), ("_count", "count"),
     ("_reshuffle_each_iteration", "reshuffle_each_iteration"), ("_num_parallel_calls", "parallel"), ("_cycle_length", "cycle_length"),
     ("_block_length", "block_length"), ("_num_shards", "num_shards"), ("_index", "index"), ("_size", "size"), ("_filename", "filename"),
-    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"),
+    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"), ("_shift", "shift"), ("_stride", "stride"),
 )  # fmt: skip
 ALIASES = {
     "parallel_map": "map", "parallel_batch": "batch", "parallel_interleave": "interleave", "tensor_slice": "tensor_slices",
@@ -196,6 +196,8 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
             detail["deterministic"] = options.deterministic
         except Exception:
             detail.pop("auto_shard_policy", None)
+    if op == "window":
+        detail["elements"] = next((_how_many(source) for source in inputs_of(dataset)), None)
     if op in FILES:
         detail["files"] = _how_many(getattr(dataset, "_filenames", None))
     if op == "cache":
@@ -212,7 +214,7 @@ def _between(dataset: Any, op: str) -> bool:
 
 
 def _how_many(names: Any) -> int | None:
-    """How many files a dataset of their names lists; ``None`` where that shows only when it runs."""
+    """How many elements a dataset has, such as names of files; ``None`` where that shows only when it runs."""
     try:
         count = int(names.cardinality())
     except Exception:

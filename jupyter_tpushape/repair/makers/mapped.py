@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
 from ...flow.syntax import Function, called
-from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
+from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit
@@ -279,6 +279,22 @@ def batched_windows(evidence: Evidence, finding: Finding, fact: WindowsAsDataset
                     [line.edit(window, new)],
                     "The next function then gets tensors. Use drop_remainder=True in window(), so that all have one length.",
                 )
+
+
+@of(ShortWindows)
+def full_windows(evidence: Evidence, finding: Finding, fact: ShortWindows) -> Made:
+    """``window`` without the shorter ones at the end."""
+    for stage in getattr(evidence.sample, "stages", ()):
+        for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():
+            for call in nodes(line.source.tree, ast.Call):
+                given = argument(call, "drop_remainder", ["size", "shift", "stride", "drop_remainder"])
+                if called(call) == "window" and isinstance(call.func, ast.Attribute) and (call.args or call.keywords):
+                    whole = f"{line.source.of(call)[:-1].rstrip(', ')}, drop_remainder=True)"
+                    yield (
+                        f"Drop the shorter windows at line {call.lineno}: window(..., drop_remainder=True)",
+                        [line.edit(call, whole) if given is None else line.edit(given, "True")],
+                        f"Every window then has {fact.size} elements.",
+                    )
 
 
 @of(MappedValue)
