@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..examine.evidence import Evidence
-from ..flow import Finding
+from ..flow import Location
 from ..flow.paths import flatten
 from ..sources.values import Stage
-from .data import DATA_RAISES
 from .facts.data import ShortWindows
-from .registry import check
 
-# What keeps each window, whatever its length, and those that only change how they are drawn.
+# What keeps each window, whatever its length; of maps, those whose results are as long.
 _KEEPS = frozenset({"map", "prefetch", "cache", "shuffle", "options", "enumerate", "model", "repeat"})
-# Operations of a map's function that may give windows of all lengths one length.
-_FILLS = ("Pad", "Concat", "Fill", "Tile", "Reshape", "Resize", "Gather", "Scatter", "Ensure", "Where", "If", "While", "Ragged", "Bincount")
 
 
-@check(order=2)
-def short_windows(evidence: Evidence) -> Iterator[Finding]:
-    """Elements of several lengths in one batch, which the first batches do not show."""
+def short_windows(evidence: Evidence) -> tuple[ShortWindows, Location | None] | None:
+    """Elements of several lengths in one batch, which the first batches may not show, and the line that makes them."""
     stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
-    stage = next((one for one in reversed(stages.values()) if one.op == "batch"), None)
-    batch = stage
+    batch = stage = next((one for one in reversed(stages.values()) if one.op == "batch"), None)
     shuffled = False
-    while stage is not None and len(stage.inputs) == 1:
+    while batch is not None and stage is not None and len(stage.inputs) == 1:
         stage = stages[stage.inputs[0]]
-        if stage.op == "flat_map" and batch is not None and not evidence.where:
+        if stage.op == "flat_map":
             series = stages[stage.inputs[0]] if len(stage.inputs) == 1 else None
             fact = _short(series, batch, shuffled) if series is not None and series.op == "window" and _varies(stage) else None
-            if fact is not None:
-                yield Finding.of(DATA_RAISES.id, "error", fact, location=stage.location)
-            return
-        ops = stage.detail.get("ops", ())
-        if stage.op not in _KEEPS or not _varies(stage) or stage.detail.get("python") or any(op.startswith(_FILLS) for op in ops):
-            return
+            return (fact, stage.location) if fact is not None else None
+        if stage.op not in _KEEPS or not _varies(stage) or (stage.op == "map" and not stage.detail.get("as_long")):
+            return None
         shuffled |= stage.op in ("shuffle", "repeat")
+    return None
 
 
 def _varies(stage: Stage) -> bool:

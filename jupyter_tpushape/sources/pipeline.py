@@ -17,6 +17,7 @@ from ..flow import Location
 from ..flow.paths import map_leaves
 from .interpolated import interpolated
 from .kinds import dtype_name, has_base, tensor_kind
+from .lengths import as_long
 from .values import FILES, READERS, LeafSpec, Stage
 
 # Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).
@@ -256,6 +257,8 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
+                if op == "map" and as_long(wrapper):
+                    detail["as_long"] = True
                 if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
                     detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
