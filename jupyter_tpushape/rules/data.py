@@ -40,9 +40,9 @@ from .facts.data import (
 )
 from .reasons_read import flattened_rows
 from .registry import check, rule
-from .short_windows import short_windows
 from .tpu_types import TEXT_LAYERS
 from .words import listed
+from .zipped import short_windows
 
 _SHORT = 60
 

@@ -17,7 +17,6 @@ from ..flow import Location
 from ..flow.paths import map_leaves
 from .interpolated import interpolated
 from .kinds import dtype_name, has_base, tensor_kind
-from .lengths import as_long
 from .values import FILES, READERS, LeafSpec, Stage
 
 # Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).
@@ -223,6 +222,26 @@ def _how_many(names: Any) -> int | None:
     return count if count >= 0 else None
 
 
+def _as_long(wrapper: Any) -> bool:
+    """Whether a function returns a tensor as long as one that it is given, but for some elements at its ends."""
+    from tensorflow import get_static_value
+
+    for output in wrapper.function.graph.outputs:
+        tensor = output
+        while tensor.shape.rank and tensor.shape[0] is None:
+            operation = tensor.op
+            if operation.type == "Placeholder":
+                return True
+            if operation.type == "StridedSlice":
+                begin, end = (get_static_value(one) for one in operation.inputs[1:3])
+                if begin is None or end is None or begin[0] < 0 or (end[0] >= 0 and not operation.get_attr("end_mask") & 1):
+                    break
+            elif operation.type not in ("Identity", "Cast", "Mul", "AddV2", "Sub", "RealDiv", "ExpandDims"):
+                break
+            tensor = max(operation.inputs, key=lambda one: one.shape.rank or 0)
+    return False
+
+
 def stages_of(dataset: Any) -> list[Stage]:
     """The pipeline's stages, each after those that feed it; the last one is what ``fit`` gets.
 
@@ -257,8 +276,7 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
-                if op == "map" and as_long(wrapper):
-                    detail["as_long"] = True
+                detail["as_long"] = op == "map" and bool(ops) and _as_long(wrapper)
                 if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
                     detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names

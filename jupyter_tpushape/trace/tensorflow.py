@@ -19,7 +19,7 @@ from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
 from .learned import cuts
-from .noise_tensorflow import scaled_noise
+from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
 from .values_tensorflow import WRITES, GraphValues
 

@@ -284,17 +284,16 @@ def batched_windows(evidence: Evidence, finding: Finding, fact: WindowsAsDataset
 @of(ShortWindows)
 def full_windows(evidence: Evidence, finding: Finding, fact: ShortWindows) -> Made:
     """``window`` without the shorter ones at the end."""
-    for stage in getattr(evidence.sample, "stages", ()):
-        for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():
-            for call in nodes(line.source.tree, ast.Call):
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.source.tree, ast.Call):
+            if called(call) == "window" and isinstance(call.func, ast.Attribute):
                 given = argument(call, "drop_remainder", ["size", "shift", "stride", "drop_remainder"])
-                if called(call) == "window" and isinstance(call.func, ast.Attribute) and (call.args or call.keywords):
-                    whole = f"{line.source.of(call)[:-1].rstrip(', ')}, drop_remainder=True)"
-                    yield (
-                        f"Drop the shorter windows at line {call.lineno}: window(..., drop_remainder=True)",
-                        [line.edit(call, whole) if given is None else line.edit(given, "True")],
-                        f"Every window then has {fact.size} elements.",
-                    )
+                whole = f"{line.source.of(call)[:-1].rstrip(', ')}, drop_remainder=True)"
+                yield (
+                    f"Drop the shorter windows at line {call.lineno}: window(..., drop_remainder=True)",
+                    [line.edit(call, whole) if given is None else line.edit(given, "True")],
+                    f"Every window then has {fact.size} elements.",
+                )
 
 
 @of(MappedValue)

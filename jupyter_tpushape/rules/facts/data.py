@@ -77,16 +77,15 @@ class WindowsAsDatasets(Fact, frozen=True):
 
 
 class ShortWindows(Fact, frozen=True):
-    """The last ``count`` windows of ``size`` elements have fewer, and ``batch`` stacks elements of one shape."""
+    """The last windows have fewer elements than ``size``, and ``batch`` stacks elements of one shape."""
 
     size: int
-    count: int
 
     def message(self) -> str:
-        return f"The last windows of the series have fewer than {self.size} elements, so batch() cannot stack them."
+        return f"The last windows have fewer than {self.size} elements, so batch() cannot stack them."
 
     def why(self) -> str:
-        return f"window() keeps {self.count} shorter windows at the end. Use window(..., drop_remainder=True)."
+        return "window() keeps shorter windows at the end. Use window(..., drop_remainder=True)."
 
 
 class MappedValue(Fact, frozen=True):
