@@ -1,4 +1,4 @@
-"""Stages that do not fit each other: zipped pipelines of which one has batches, and short windows that are batched."""
+"""Pipelines that are zipped, of which one has batches and another has single elements, and batches of short windows."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def zipped_in_orders(evidence: Evidence) -> Iterator[Finding]:
 
 
 def short_windows(evidence: Evidence) -> tuple[ShortWindows, Location | None] | None:
-    """Windows of several lengths in one batch, which the first batches may not show, and the line that makes them."""
+    """Windows of several lengths in one batch, and their line."""
     stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
     batch = stage = next((one for one in reversed(stages.values()) if one.op == "batch"), None)
     shuffled, varies = False, True

@@ -54,7 +54,7 @@ class Noise:
 
 
 def scaled_noise(op_type: str, inputs: Any) -> tuple[Any, tuple[int, ...], Any] | None:
-    """The other factor, the shape that was drawn and the line, where this multiplies noise that has no axis for what the other one has first."""
+    """The same of an operation of a TensorFlow graph."""
     for noise, other in (inputs, inputs[::-1]) if op_type == "Mul" else ():
         given = [noise.op]
         while len(given) == 1 and given[0].type in ("Mul", "AddV2", "Cast"):  # by numbers alone

@@ -286,12 +286,12 @@ def full_windows(evidence: Evidence, finding: Finding, fact: ShortWindows) -> Ma
     """``window`` without the shorter ones at the end."""
     for line in lines_at(evidence, finding.location)[:1]:
         for call in nodes(line.source.tree, ast.Call):
-            if called(call) == "window" and isinstance(call.func, ast.Attribute):
+            if called(call) == "window":
                 given = argument(call, "drop_remainder", ["size", "shift", "stride", "drop_remainder"])
                 whole = f"{line.source.of(call)[:-1].rstrip(', ')}, drop_remainder=True)"
                 yield (
-                    f"Drop the shorter windows at line {call.lineno}: window(..., drop_remainder=True)",
-                    [line.edit(call, whole) if given is None else line.edit(given, "True")],
+                    f"Drop the shorter windows at line {call.lineno}",
+                    [line.edit(given or call, "True" if given else whole)],
                     f"Every window then has {fact.size} elements.",
                 )
 

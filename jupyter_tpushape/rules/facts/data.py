@@ -77,7 +77,7 @@ class WindowsAsDatasets(Fact, frozen=True):
 
 
 class ShortWindows(Fact, frozen=True):
-    """The last windows have fewer elements than ``size``, and ``batch`` stacks elements of one shape."""
+    """The last windows have fewer elements than ``size``."""
 
     size: int
 
@@ -85,7 +85,7 @@ class ShortWindows(Fact, frozen=True):
         return f"The last windows have fewer than {self.size} elements, so batch() cannot stack them."
 
     def why(self) -> str:
-        return "window() keeps shorter windows at the end. Use window(..., drop_remainder=True)."
+        return "Use window(..., drop_remainder=True)."
 
 
 class MappedValue(Fact, frozen=True):
