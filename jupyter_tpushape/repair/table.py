@@ -146,6 +146,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         mapped.left_as_it_is,
         mapped.batched_windows,
         mapped.whole_windows,
+        mapped.full_windows,
         mapped.looked_up_in_tensor,
         mapped.one_hot_row,
         foreign.keras_functions,

@@ -43,6 +43,7 @@ from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
 from .words import listed
+from .zipped import short_windows
 
 _SHORT = 60
 
@@ -89,6 +90,10 @@ def data():
 def data_raises(evidence: Evidence) -> Iterator[Finding]:
     """The data callable, or iterating the data, raised."""
     error = getattr(evidence.sample, "error", None) if evidence.sample is not None else None
+    windows = short_windows(evidence)
+    if windows is not None:
+        yield Finding.of(DATA_RAISES.id, "error", windows[0], location=windows[1])
+        return
     node = evidence.failed
     if evidence.where == "data" and node is not None and node.failure is not None:
         said, where = node.failure.said, node.location

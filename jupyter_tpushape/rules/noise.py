@@ -53,7 +53,7 @@ def data():
     return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
 """
 SHARED = rule(
-    "noise-shared", "All samples get the same noise", severity="silent", backend="jax", frameworks=("keras",),
+    "noise-shared", "All samples get the same noise", severity="silent", frameworks=("keras",),
     source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
     doc="""Reported if normal noise that was drawn without a batch axis is scaled by a value of each sample and added to another one, as a variational autoencoder
 samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers.""",
@@ -61,7 +61,7 @@ samples. Noise that is only added, or that scales weights, is not reported, nor 
 _SUMS = ("AddV2", "Add", "Sub")
 
 
-@check(order=49, backend="jax")
+@check(order=49)
 def noise_shared(evidence: Evidence) -> Iterator[Finding]:
     """Noise scaled by each sample, and added to each sample."""
     for name, edge_id, shape, line in evidence.facts.get("scaled") or () if evidence.failure is None else ():

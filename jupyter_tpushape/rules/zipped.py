@@ -1,13 +1,14 @@
-"""Pipelines that are zipped, of which one has batches and another has single elements."""
+"""Pipelines that are zipped, of which one has batches and another has single elements, and batches of short windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding
+from ..flow import Finding, Location
 from ..flow.paths import flatten
 from ..sources.values import Stage
+from .facts.data import ShortWindows
 from .facts.entry import PartShuffled, ZippedApart
 from .orders import SHUFFLED
 from .registry import check, rule
@@ -26,7 +27,8 @@ ZIPPED = rule(
 )  # fmt: skip
 _BATCHES = frozenset({"batch", "padded_batch", "ragged_batch"})
 # What keeps one element for each that it receives, or only leaves out or orders some.
-_KEEPS = frozenset({"map", "prefetch", "cache", "shuffle", "repeat", "take", "skip", "filter", "options", "shard", "enumerate", "model"})
+_WHOLE = frozenset({"map", "prefetch", "cache", "shuffle", "repeat", "options", "enumerate", "model"})
+_KEEPS = _WHOLE | {"take", "skip", "filter", "shard"}
 
 
 def zipped_apart(evidence: Evidence) -> ZippedApart | None:
@@ -103,3 +105,27 @@ def zipped_in_orders(evidence: Evidence) -> Iterator[Finding]:
     fact = part_shuffled(evidence) if evidence.y and "train_step" not in (evidence.facts.get("overrides") or ()) else None
     if fact is not None:
         yield Finding.of(SHUFFLED.id, "silent", fact)
+
+
+def short_windows(evidence: Evidence) -> tuple[ShortWindows, Location | None] | None:
+    """Windows of several lengths in one batch, and their line."""
+    stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
+    batch = stage = next((one for one in reversed(stages.values()) if one.op == "batch"), None)
+    shuffled, varies = False, True
+    while stage is not None and len(stage.inputs) == 1 and varies:
+        stage = stages[stage.inputs[0]]
+        shuffled |= stage.op in ("shuffle", "repeat")
+        varies = any(leaf is not None and leaf.shape and leaf.shape[0] is None for _, leaf in flatten(stage.spec, "part"))
+        if stage.op not in _WHOLE or (stage.op == "map" and not stage.detail.get("as_long")):
+            break
+    series = stages[stage.inputs[0]] if stage is not None and stage.op == "flat_map" and varies else None
+    detail = series.detail if series is not None else {}
+    if batch is None or stage is None or not {"elements", "size", "shift", "stride"} <= {*detail} or detail.get("drop_remainder"):
+        return None
+    size, rows = detail["size"], batch.detail.get("batch_size") or 1
+    ends = range(detail["elements"], 0, -detail["shift"])[:100_000]
+    lengths = [min(size, -(-left // detail["stride"])) for left in ends]
+    last = len(lengths) - len(lengths) % rows if batch.detail.get("drop_remainder") else len(lengths)
+    groups = [lengths[start : start + rows] for start in range(0, last, rows)]
+    apart = sum(length < size for length in lengths) > 1 < rows if shuffled else any(len({*group}) > 1 for group in groups)
+    return (ShortWindows(size), stage.location) if apart else None

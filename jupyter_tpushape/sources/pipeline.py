@@ -28,7 +28,7 @@ DETAILS = (
     ("_batch_size", "batch_size"), ("_drop_remainder", "drop_remainder"), ("_buffer_size", "buffer_size"), ("_count", "count"),
     ("_reshuffle_each_iteration", "reshuffle_each_iteration"), ("_num_parallel_calls", "parallel"), ("_cycle_length", "cycle_length"),
     ("_block_length", "block_length"), ("_num_shards", "num_shards"), ("_index", "index"), ("_size", "size"), ("_filename", "filename"),
-    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"),
+    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"), ("_shift", "shift"), ("_stride", "stride"),
 )  # fmt: skip
 ALIASES = {
     "parallel_map": "map", "parallel_batch": "batch", "parallel_interleave": "interleave", "tensor_slice": "tensor_slices",
@@ -195,6 +195,8 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
             detail["deterministic"] = options.deterministic
         except Exception:
             detail.pop("auto_shard_policy", None)
+    if op == "window":
+        detail["elements"] = next((_how_many(source) for source in inputs_of(dataset)), None)
     if op in FILES:
         detail["files"] = _how_many(getattr(dataset, "_filenames", None))
     if op == "cache":
@@ -211,12 +213,32 @@ def _between(dataset: Any, op: str) -> bool:
 
 
 def _how_many(names: Any) -> int | None:
-    """How many files a dataset of their names lists; ``None`` where that shows only when it runs."""
+    """How many elements a dataset has, such as names of files; ``None`` where that shows only when it runs."""
     try:
         count = int(names.cardinality())
     except Exception:
         return None
     return count if count >= 0 else None
+
+
+def _as_long(wrapper: Any) -> bool:
+    """Whether a function returns a tensor as long as one that it is given, but for its ends."""
+    from tensorflow import get_static_value
+
+    for output in wrapper.function.graph.outputs:
+        tensor = output
+        while tensor.shape.rank and tensor.shape[0] is None:
+            operation = tensor.op
+            if operation.type == "Placeholder":
+                return True
+            if operation.type == "StridedSlice":
+                begin, end = (get_static_value(one) for one in operation.inputs[1:3])
+                if begin is None or end is None or begin[0] < 0 or (end[0] >= 0 and not operation.get_attr("end_mask") & 1):
+                    break
+            elif operation.type not in ("Identity", "Cast", "Mul", "AddV2", "Sub", "RealDiv", "ExpandDims"):
+                break
+            tensor = max(operation.inputs, key=lambda one: one.shape.rank or 0)
+    return False
 
 
 def stages_of(dataset: Any) -> list[Stage]:
@@ -253,6 +275,7 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
+                detail["as_long"] = op == "map" and bool(ops) and _as_long(wrapper)
                 if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
                     detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names

@@ -20,7 +20,7 @@ from .gradients_jax import COUNTED, beyond, counted
 from .inside_jax import draws, inside, opens
 from .keys_jax import Keys
 from .locations import HERE, user_frame
-from .noise_jax import Noise
+from .noise import Noise
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 from .values_jax import GIVEN
 

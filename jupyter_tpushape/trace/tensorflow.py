@@ -19,6 +19,7 @@ from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
 from .learned import cuts
+from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
 from .values_tensorflow import WRITES, GraphValues
 
@@ -105,6 +106,8 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         for tensor in operation.outputs:
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)
+        if (scaled := scaled_noise(op_type, inputs)) is not None:
+            recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
 
     def _note_shape(self, operation: Any, inputs: Any) -> None:
         """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""

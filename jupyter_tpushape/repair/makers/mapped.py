@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
 from ...flow.syntax import Function, called
-from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, Unfilled, WindowsAsDatasets
+from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit
@@ -278,6 +278,21 @@ def batched_windows(evidence: Evidence, finding: Finding, fact: WindowsAsDataset
                     f"Batch each window to one tensor at line {window.lineno}: flat_map(lambda w: w.batch({line.source.of(size)}))",
                     [line.edit(window, new)],
                     "The next function then gets tensors. Use drop_remainder=True in window(), so that all have one length.",
+                )
+
+
+@of(ShortWindows)
+def full_windows(evidence: Evidence, finding: Finding, fact: ShortWindows) -> Made:
+    """``window`` without the shorter ones at the end."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.source.tree, ast.Call):
+            if called(call) == "window":
+                given = argument(call, "drop_remainder", ["size", "shift", "stride", "drop_remainder"])
+                whole = f"{line.source.of(call)[:-1].rstrip(', ')}, drop_remainder=True)"
+                yield (
+                    f"Drop the shorter windows at line {call.lineno}",
+                    [line.edit(given or call, "True" if given else whole)],
+                    f"Every window then has {fact.size} elements.",
                 )
 
 

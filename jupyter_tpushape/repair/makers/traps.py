@@ -241,7 +241,7 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
         for name in dict.fromkeys(one.id for one in used if isinstance(one.ctx, ast.Load) and one.id in known):
             yield (
                 f"Create the noise with the shape of {name} at {line.at}",
-                [line.edit(shape, f"{MODULE}.shape({name})", "keras.ops")],
+                [line.edit(shape, f"{MODULE}.shape({name})", "tensorflow" if ast.unparse(draw.func).startswith("tf.") else "keras.ops")],
                 "Each sample then has its own numbers.",
             )
 

@@ -76,6 +76,18 @@ class WindowsAsDatasets(Fact, frozen=True):
         return f"Batch each window to one tensor first: flat_map(lambda w: w.batch(size)). The error: {self.said}"
 
 
+class ShortWindows(Fact, frozen=True):
+    """The last windows have fewer elements than ``size``."""
+
+    size: int
+
+    def message(self) -> str:
+        return f"The last windows have fewer than {self.size} elements, so batch() cannot stack them."
+
+    def why(self) -> str:
+        return "Use window(..., drop_remainder=True)."
+
+
 class MappedValue(Fact, frozen=True):
     """A function of the pipeline asks for the values of a tensor at ``code``; ``said`` is the error's message."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inside_jax import draws
-from .locations import user_frame
+from .locations import is_user_file, user_frame
 
 # What leaves noise noise.
 _KEEPS = frozenset({
@@ -13,6 +13,12 @@ _KEEPS = frozenset({
     "copy", "stop_gradient",
 })  # fmt: skip
 _PRODUCTS = frozenset({"mul", "multiply"})
+
+
+def shared(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether noise of this shape has no axis for what the other factor has first."""
+    alike = (0 < len(shape) < len(other) and other[-len(shape) :] == shape) or (shape[:1] == (1,) and shape[1:] == other[1:] != other)
+    return alike and other[0] != 1 and any(size != 1 for size in shape)
 
 
 class Noise:
@@ -40,9 +46,24 @@ class Noise:
         if called not in _PRODUCTS or len(others) != 1:
             return None
         other = tuple(others[0].shape)
-        shared = (0 < len(shape) < len(other) and other[-len(shape) :] == shape) or (shape[:1] == (1,) and shape[1:] == other[1:] != other)
-        return (others[0], shape, place) if shared and other[0] != 1 and any(size != 1 for size in shape) else None
+        return (others[0], shape, place) if shared(shape, other) else None
 
     def clear(self) -> None:
         """Lets go of everything."""
         self._drawn.clear()
+
+
+def scaled_noise(op_type: str, inputs: Any) -> tuple[Any, tuple[int, ...], Any] | None:
+    """The same of an operation of a TensorFlow graph."""
+    for noise, other in (inputs, inputs[::-1]) if op_type == "Mul" else ():
+        given = [noise.op]
+        while len(given) == 1 and given[0].type in ("Mul", "AddV2", "Cast"):  # by numbers alone
+            given = [one.op for one in given[0].inputs if one.op.type != "Const"]
+        draw = given[0] if len(given) == 1 else other.op
+        if "Normal" not in draw.type or draw is other.op or not noise.shape.is_fully_defined() or not other.shape.rank:
+            continue
+        shape, whole = tuple(noise.shape), tuple(other.shape)
+        if shared(shape, whole):
+            lines = ((one.filename, int(one.lineno)) for one in reversed(draw.traceback) if is_user_file(one.filename))
+            return other, shape, next(lines, None)
+    return None
