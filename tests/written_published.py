@@ -293,7 +293,7 @@ n, c = keras.Input((1,), name="n"), keras.Input((1,), name="c")
 parts = [L.Dense(8)(n), L.Dense(8)(n)]
 parts.append(L.Embedding(6, 8)(c))
 model = keras.Model({"n": n, "c": c}, L.Dense(1)(Selected()(parts)))
-""", '{"n": rng.random((8, 1)).astype("float32"), "c": np.arange(8).reshape(8, 1) % 6}, ' + rows(8, 1), head="""
+""", '{"n": np.ones((8, 1), "float32"), "c": np.arange(8).reshape(8, 1) % 6}, ' + rows(8, 1), head="""
 class Selected(L.Layer):
     def __init__(self):
         super().__init__()
