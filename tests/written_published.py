@@ -302,4 +302,20 @@ class Selected(L.Layer):
         v = self.weigh(self.whole(tf.concat(parts, -1)))[:, None]
         return tf.squeeze(tf.matmul(v, tf.stack(parts, 1)), 1)
 """), (("    parts.append(L.Embedding(6, 8)(c))", "    parts.append(L.Flatten()(L.Embedding(6, 8)(c)))"),))),
+    "an attention vector for one of two parts": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 5))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Pair(7)(i))))
+""", f"{rows(8, 6, 5)}, {rows(8, 1)}", head="""
+class Pair(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], self.units), name="w")
+        self.a = self.add_weight(shape=(self.units, 1), name="a")
+    def call(self, x):
+        h = x @ self.w
+        both = tf.concat([h, tf.reverse(h, [1])], -1)
+        return h * tf.nn.softmax(both @ self.a, axis=1)
+"""), (('        self.a = self.add_weight(shape=(self.units, 1), name="a")', '        self.a = self.add_weight(shape=(2 * self.units, 1), name="a")'),))),
 }  # fmt: skip
