@@ -250,4 +250,72 @@ def dice(y_true, y_pred):
     both = tf.reduce_sum(y_true * y_pred, axis=(1, 2, 3))
     return 1 - 2 * both / (tf.reduce_sum(y_true, axis=(1, 2, 3)) + tf.reduce_sum(y_pred, axis=(1, 2, 3)) + 1)
 """), (("    y_true = tf.expand_dims(y_true, -1)", "    y_pred = y_pred[..., None]"),))),
+    "the width of the heads together": ("op-shapes", Own(model_of("""
+model = Heads(6, 4)
+""", f"{rows(8, 5)}, {rows(8, 1)}", head="""
+class Heads(keras.Model):
+    def __init__(self, units, heads):
+        super().__init__()
+        self.first = L.Dense(units, activation="relu")
+        self.heads = [L.Dense(units) for _ in range(heads)]
+        self.last = L.Dense(1)
+    def call(self, x):
+        x = self.first(x)
+        x = tf.concat([head(x) for head in self.heads], axis=-1) + x
+        return self.last(x)
+"""), (('        self.first = L.Dense(units, activation="relu")', '        self.first = L.Dense(4 * units, activation="relu")'),))),
+    "the axis of the points in a Dot": ("merge-shapes", Own(model_of("""
+i = keras.Input((40, 3))
+t = L.Reshape((3, 3))(L.Dense(9)(L.GlobalMaxPooling1D()(L.Dense(8)(i))))
+x = L.Dot(axes=(1, 1))([i, t])
+model = keras.Model(i, L.Dense(1)(L.GlobalMaxPooling1D()(x)))
+""", f"{rows(8, 40, 3)}, {rows(8, 1)}"), (("    x = L.Dot(axes=(1, 1))([i, t])", "    x = L.Dot(axes=(2, 1))([i, t])"),))),
+    "steps for a layer that turns them": ("op-shapes", Own(model_of("""
+i = keras.Input((12, 6))
+x = L.Dense(8)(L.LSTM(8)(i))
+model = keras.Model(i, L.Dense(1)(Turned()(x)))
+""", f"{rows(8, 12, 6)}, {rows(8, 1)}", head="""
+class Turned(L.Layer):
+    def call(self, x):
+        return tf.reduce_mean(tf.transpose(x, [1, 0, 2]), 0)
+"""), (("    x = L.Dense(8)(L.LSTM(8)(i))", "    x = L.Dense(8)(L.LSTM(8, return_sequences=True)(i))"),))),
+    "steps for a layer that compares them": ("op-shapes", Own(model_of("""
+i = keras.Input((12, 6))
+x = L.Bidirectional(L.GRU(4))(i)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Compared()(x))))
+""", f"{rows(8, 12, 6)}, {rows(8, 1)}", head="""
+class Compared(L.Layer):
+    def call(self, x):
+        return tf.einsum("btd,bsd->bts", x, x)
+"""), (("    x = L.Bidirectional(L.GRU(4))(i)", "    x = L.Bidirectional(L.GRU(4, return_sequences=True))(i)"),))),
+    "an embedding of one value in a list of vectors": ("op-shapes", Own(model_of("""
+n, c = keras.Input((1,), name="n"), keras.Input((1,), name="c")
+parts = [L.Dense(8)(n), L.Dense(8)(n)]
+parts.append(L.Embedding(6, 8)(c))
+model = keras.Model({"n": n, "c": c}, L.Dense(1)(Selected()(parts)))
+""", '{"n": np.ones((8, 1), "float32"), "c": np.arange(8).reshape(8, 1) % 6}, ' + rows(8, 1), head="""
+class Selected(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.weigh, self.whole = L.Dense(3, activation="softmax"), L.Dense(8)
+    def call(self, parts):
+        v = self.weigh(self.whole(tf.concat(parts, -1)))[:, None]
+        return tf.squeeze(tf.matmul(v, tf.stack(parts, 1)), 1)
+"""), (("    parts.append(L.Embedding(6, 8)(c))", "    parts.append(L.Flatten()(L.Embedding(6, 8)(c)))"),))),
+    "an attention vector for one of two parts": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 5))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Pair(7)(i))))
+""", f"{rows(8, 6, 5)}, {rows(8, 1)}", head="""
+class Pair(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], self.units), name="w")
+        self.a = self.add_weight(shape=(self.units, 1), name="a")
+    def call(self, x):
+        h = x @ self.w
+        both = tf.concat([h, tf.reverse(h, [1])], -1)
+        return h * tf.nn.softmax(both @ self.a, axis=1)
+"""), (('        self.a = self.add_weight(shape=(self.units, 1), name="a")', '        self.a = self.add_weight(shape=(2 * self.units, 1), name="a")'),))),
 }  # fmt: skip

@@ -335,6 +335,23 @@ def _no_axis(text: str) -> Iterator[Heard]:
         yield HeardNoAxis(int(found[1] or found[3] or found["axis"]), int(found[2] or found[4] or found["rank"]))
 
 
+class HeardFewAxes(Heard, frozen=True):
+    """An operation works on more dimensions than a tensor has."""
+
+
+_FEW_AXES = re.compile(
+    r"Shape must be (?:at least )?rank (\d+) but is rank (\d+)|Dimension must be (\d+) but is (\d+) .{0,300}?Transpose"
+    r"|axis -?\d+ is out of bounds|input has only \d+ dims"
+)
+
+
+@reads
+def _few_axes(text: str) -> Iterator[Heard]:
+    found = _FEW_AXES.search(text)
+    if found and int(either_of(found, 1, 4) or 1) > int(either_of(found, 2, 3) or 0):
+        yield HeardFewAxes()
+
+
 class HeardByPlace(Heard, frozen=True):
     """A layer was given something that is no tensor by its place, where only tensors are taken so."""
 

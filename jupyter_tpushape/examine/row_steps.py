@@ -271,7 +271,8 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
             return Step("folded", at, value, value.args[0] if module else value.func.value)
         return None
     if isinstance(value, ast.Call) and called(value) in ("permutation", "shuffle") and len(value.args) == 1 and not value.keywords:
-        return Step("shuffled", at, value, value.args[0]) if isinstance(value.args[0], ast.Name) else None
+        mixed = value.args[0]
+        return Step("shuffled", at, value, mixed) if isinstance(mixed, ast.Name) and not _counts(texts, at, mixed.id) else None
     if isinstance(value, ast.ListComp) and len(value.generators) == 1:
         part = value.generators[0]
         inner = _window(value.elt, loaded(part.target))
@@ -280,6 +281,15 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
         counted = isinstance(part.iter, ast.Call) and called(part.iter) == "enumerate" and part.iter.args
         return Step("filtered", at, value, counted[0] if counted else part.iter) if part.ifs else None
     return None
+
+
+def _counts(texts: Texts, at: At, name: str) -> bool:
+    """Whether a name holds a number: a permutation of it is new data, and not the rows of other data in another order."""
+    given = texts.given(name, at)
+    value = given[2] if given is not None else None
+    if isinstance(value, ast.Subscript):
+        return isinstance(value.value, ast.Attribute) and value.value.attr == "shape"
+    return value is not None and (not loaded(value) or (isinstance(value, ast.Call) and called(value) == "len"))
 
 
 def _appended(at: At, name: str) -> Iterator[Step]:

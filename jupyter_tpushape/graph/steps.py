@@ -18,7 +18,8 @@ def step(name: str, arguments: Mapping[str, Any], given: list[Sizes], shape: Sha
         arguments: what its constructor was given, defaults included, as plain values. given: its inputs' axes.
         shape: the output as it was seen, or ``None``. An expression that gives another size than this is not believed.
     """
-    made = _made(name, arguments, given) if given else None
+    # What a layer makes of an unknown input may still be known, such as its units.
+    made = _made(name, arguments, given or [tuple(Opaque(name, n) for n in shape or ())]) if given or arguments else None
     if shape is None:
         return made or ()
     if made is None or len(made) != len(shape):

@@ -43,7 +43,8 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
     """Positions that a new layer takes away, where the one value that is left is then combined with each position of something else."""
-    flat = next((edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))), None)
+    added = (edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global")))
+    flat = next((edit for edit in added if _several(before.flow, edit)), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
         yield f"May every position have the same value? {flat.layer_class} takes the positions away, and one value is then broadcast over them."
 
@@ -63,6 +64,13 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
             if sum(size for _, size in some) == edit.config.get("units"):
                 yield f"Which values does a label have? {' and '.join(name for name, _ in some)} have {edit.config['units']} already, and {edit.target} joins more to them."
                 return
+
+
+def _several(flow: Flow, edit: InsertLayer) -> bool:
+    """Whether what reaches a new layer has more than one position, as far as is known."""
+    beside = flow.into if edit.position == "before" else flow.out_of
+    shapes = [edge.spec.shape or () for node in flow.nodes if node.name == edit.target for edge in beside(node.id)]
+    return not shapes or any(set(shape[1:-1]) != {1} for shape in shapes)
 
 
 def _broadcasts(flow: Flow) -> int:

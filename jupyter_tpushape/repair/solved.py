@@ -63,7 +63,7 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
             if after is None and have and (value * want) % have == 0:
                 # Another fault came instead: one more is no size here, a multiple may be.
                 made = value * want // have
-            if made < 1 or not value / _FARTHEST <= made <= value * _FARTHEST:
+            if made < 1 or (made == 1 and isinstance(finding.fact, OperationRaised)) or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
         if trial.holds and not _cuts_data(seen, trial):

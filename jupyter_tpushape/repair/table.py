@@ -320,6 +320,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        sequences.steps_inside,
         columns.weight_of_sample,
         columns.unpacked_data,
         inputs.padded,
@@ -354,6 +355,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "op-shapes": (
         sequences.counted_by_reshape,
+        sequences.steps_inside,
         expressions.stacked,
         known_sizes.segments_of_other,
         inserted.other_branch,

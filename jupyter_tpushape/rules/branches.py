@@ -91,6 +91,8 @@ def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
     alike = [(i, j) for i in range(1, len(one)) for j in range(1, len(other)) if one[i] == other[j] is not None]
     # Over an axis of size 1 nothing is summed.
     alike = [(i, j) for i, j in alike if one[i] != 1] or alike
+    if len(alike) > 1:  # the pair that keeps one of the axes as written
+        alike = [(i, j) for i, j in alike if i == first or j == second]
     givers = [evidence.flow.node(edge.source).name for edge in edges]
     return DotAxes(Who.of(node), (givers[0], givers[1]), (one, other), (first, second), alike[0] if len(alike) == 1 else None)
 

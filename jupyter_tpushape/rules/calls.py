@@ -169,13 +169,16 @@ def declared_shape(evidence: Evidence) -> Iterator[Finding]:
 @check(order=46)
 def vector_loss(evidence: Evidence) -> Iterator[Finding]:
     """Losses that layers add whose axes carry the batch."""
-    probe: Any = evidence.facts.get("probe")
-    for node_id, name, shape, grows, place in getattr(probe, "added", ()):
+    added = getattr(evidence.facts.get("probe"), "added", ())
+    alone = len(added) == 1 and not any(node.kind == "loss" for node in evidence.flow.nodes)
+    for node_id, name, shape, grows, place in added:
         if not grows or all(n == 1 for n in shape):
             continue
         node = evidence.flow.node(node_id) if node_id else None
         who = Who.of(node) if node is not None else Who(name, name)
-        yield Finding.of(VECTOR.id, "silent", VectorLoss(who, shape), (node_id,) if node_id else (), location=place)
+        yield Finding.of(
+            VECTOR.id, "note" if alone else "silent", VectorLoss(who, shape, alone), (node_id,) if node_id else (), location=place
+        )
 
 
 @check(order=36, backend="jax")

@@ -109,7 +109,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     # A recurrent layer's states come behind its sequence, which is not at fault.
     wrong = edges[-len(finding.fact.given) :] if isinstance(finding.fact, States) else edges
     finding.edges = tuple(edge.id for edge in wrong)
-    finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
+    # What a model was made of says nothing of what it is called on.
+    called = node.kind != "layer" or node.op in ("Sequential", "Functional")
+    finding.location = (node.called or node.location) if called else (node.location or node.called)
     made = getattr(evidence.facts.get("uncalled"), "line", None)
     if made is not None:
         finding.location = location(made)

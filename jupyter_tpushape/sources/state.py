@@ -49,8 +49,10 @@ def _variable(variable: Any) -> Callable[[], None]:
         held = variable.numpy().copy()
 
     def restore() -> None:
-        with _eager():
-            variable.assign(held)
+        # A step that failed may leave the state of Keras without a value: then there is none to put back.
+        if held.shape == variable.shape:
+            with _eager():
+                variable.assign(held)
 
     return restore
 

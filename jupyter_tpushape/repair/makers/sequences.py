@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_contracts import HeardFewAxes
 from ...flow import Edge, Finding, Node, elements
+from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import WrongCount
@@ -17,9 +20,21 @@ from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
 from ..text.source import class_of, method_of, nodes
-from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, upstream, way_to
+from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, sequence_of, upstream, way_to
 from .ends import ends_of
 from .line import lines_at, listed
+
+
+def steps_inside(evidence: Evidence, finding: Finding) -> Made:
+    """The steps of a recurrent layer that returns only its last one, where a layer of the program's own works on more axes than it gets."""
+    node = evidence.failed
+    if node is None or hear(node.failure, HeardFewAxes) is None:
+        return
+    for above in upstream(evidence, node):
+        if recurs(above) and not above.config.get("return_sequences") and len(given(evidence, above) or ()) == 3:
+            yield sequence_of(above, f"{above.name} returns only its last step.")
+        if recurs(above) or not passes(evidence.flow, above):
+            return
 
 
 def repeated_summary(evidence: Evidence, finding: Finding) -> Made:

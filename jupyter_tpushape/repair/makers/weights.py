@@ -22,23 +22,27 @@ from .operands import JOINS
 
 @of(OperationRaised)
 def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A weight that is made as long as the input, and added after something was joined to that: a class token."""
+    """A weight that is made as long as the input, and added after something was joined to that: a class token. Or multiplied, with the length of one part of it."""
     line = next(iter(lines_of(evidence)), None)
     if not isinstance(fact.reason, Lengths) or line is None:
         return
     joined = any(called(call) in JOINS for call in nodes(line.scope, ast.Call) if call.lineno <= line.raised.line)
-    held = [ast.unparse(item) for item in line.operands() if ast.unparse(item) in line.raised.variables]
+    held = [ast.unparse(item) for item in line.operands()]
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and ast.unparse(item.targets[0]) in held]
-    for item, (new, old) in itertools.product(made if joined else (), itertools.permutations((fact.reason.left, fact.reason.right))):
+    for item, (new, old) in itertools.product(made, itertools.permutations((fact.reason.left, fact.reason.right))):
+        times = new // old if fact.reason.summed and old > 1 and not new % old else 0
+        if not (joined or (1 < times < 5 and isinstance(item.targets[0], ast.Attribute))):
+            continue
         for shape in [one for one in fact.shapes if one and one.count(old) == 1 and old < new]:
             sizes = [one.elts[shape.index(old)] for one in nodes(item.value, (ast.Tuple, ast.List)) if len(one.elts) == len(shape)]
             if len(sizes) == 1 and isinstance(sizes[0], (ast.Constant, ast.Name, ast.Attribute, ast.Subscript)):
                 size = ast.unparse(sizes[0])
-                text = str(new) if isinstance(sizes[0], ast.Constant) else f"{size} + {new - old}"
+                more = f"{times} * {size}" if times else f"{size} + {new - old}"
+                text = str(new) if isinstance(sizes[0], ast.Constant) else more
                 yield (
                     f"Create {ast.unparse(item.targets[0])} with size {new} at line {sizes[0].lineno}: {text} instead of {size}",
                     [line.edit(sizes[0], text)],
-                    "It is added after the concatenation, which makes the input longer.",
+                    "The product sums over both sizes." if times else "It is added after the concatenation, which makes the input longer.",
                 )
 
 

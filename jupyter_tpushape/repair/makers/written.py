@@ -14,6 +14,7 @@ from ...graph import Size, instead, value
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.loss import GridApart, LossRaised, WrongUnits
 from ...rules.facts.reasons import Lengths, OneElsewhere
+from ..edits import LayerConfig
 from ..text.source import nodes
 from .edits import Made, configure, created, given, named, of, owner_of, received, setting, upstream, width_of
 from .ends import ends_of
@@ -58,8 +59,9 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
         giver = evidence.flow.node(other.source)
         name = giver.name if giver.kind != "op" else "the other operand"
         said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
-        made = [configure(who, **{argument: n}) for who, argument, n in edits]
-        yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
+        for alone in (False, True):  # where other layers read the same name, only this one takes a multiple of it
+            made = [LayerConfig(who, {argument: n}, alone=alone) for who, argument, n in edits]
+            yield f"Set {said}, the size of {name}", made, "Other layers keep theirs." if alone else "The value is changed where it is set."
 
 
 def _as_created(evidence: Evidence, node: Node, mine: Edge) -> Made:

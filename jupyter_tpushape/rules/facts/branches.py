@@ -13,7 +13,7 @@ from .reasons import Exchanged
 class DotAxes(Fact, frozen=True):
     """A Dot sums over axis ``axes[0]`` of its first input and ``axes[1]`` of its second, whose sizes differ.
 
-    ``fitting``: the pair of axes of equal size, if there is only one.
+    ``fitting``: the pair of axes of equal size, if there is only one, or one that keeps an axis as written.
     """
 
     layer: Who

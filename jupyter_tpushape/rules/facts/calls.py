@@ -234,18 +234,20 @@ class CodedRows(Fact, frozen=True):
 
 
 class VectorLoss(Fact, frozen=True):
-    """``layer`` adds a loss of ``shape``, with one value per sample."""
+    """``layer`` adds a loss of ``shape``, with one value per sample. ``alone``: there is no other loss."""
 
     layer: Who
     shape: Shape
+    alone: bool = False
 
     def message(self) -> str:
         return f"{named(self.layer)} adds a loss of shape {show_shape(self.shape)}, one value per sample, instead of a scalar."
 
     def why(self) -> str:
+        more = "" if self.alone else " and outweighs the mean of every other loss"
         return (
-            "The total loss becomes a vector, and its gradient is the sum over the batch. The sum grows with the batch size and outweighs the mean of "
-            "the compiled loss. Pass the mean over the samples to add_loss."
+            f"The total loss becomes a vector, and its gradient is the sum over the batch. The sum grows with the batch size{more}. "
+            "Pass the mean over the samples to add_loss."
         )
 
     def sides(self) -> Sides:
