@@ -115,9 +115,11 @@ def results_in_order(evidence: Evidence, finding: Finding, fact: ResultsExchange
             elif isinstance(target := item.targets[0], ast.Tuple) and len(target.elts) == fact.names and item.lineno == line.raised.line:
                 value, last = target.elts[:-1], short(target.elts[-1])
                 first = f"({', '.join(map(ast.unparse, value))})"
-                yield f"Unpack {short(value[0])} and what comes with it as one, before {last}", [
-                    line.edit(target, f"{first}, {ast.unparse(target.elts[-1])}")
-                ], "The value and aux come as one pair."
+                yield (
+                    f"Unpack {short(value[0])} and what comes with it as one, before {last}",
+                    [line.edit(target, f"{first}, {ast.unparse(target.elts[-1])}")],
+                    "The value and aux come as one pair.",
+                )
 
 
 def _swapped(line: Line, item: ast.Assign, function: str = "") -> Made:
