@@ -92,11 +92,8 @@ def _axes(line: Line, turn: bool) -> Made:
                 )
                 continue
             call = line.call("take_along_axis")
-            if (
-                call is not None
-                and node in call.args[1:2]
-                and whole_number(argument(call, "axis", ["x", "indices", "axis"])) == len(shape) - 1
-            ):
+            along = whole_number(argument(call, "axis", ["x", "indices", "axis"])) if call is not None and node in call.args[1:2] else None
+            if call is not None and along in (len(shape) - 1, -2):
                 # The same position for all values of the last axis.
                 yield (
                     f"Add a last axis of size 1 to {short(node)} at {line.at}: {_shown(shape, len(shape))}",
