@@ -103,6 +103,36 @@ def test_indices_with_all_axes_are_ok(tmp_path):
     assert not serious(traced(tmp_path, LOOKED_UP.format(picked=PICKED[0].format("[..., None]"))))
 
 
+HALVED_ROWS = """
+class Heads(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.qkv = layers.Dense(48)
+    def build(self, shape):
+        self.qkv.build(shape)
+    def call(self, x):
+        h = ops.reshape(self.qkv(x), (-1, 4, 3, 32))
+        h = ops.reshape(h[:, :, 0], (-1, 2, 2, 32))
+        h = ops.reshape(h, (-1, 2, 2, 2, 2, 32))
+        return x + ops.reshape(h, (-1, 16, 32))
+
+def build():
+    inputs = keras.Input((16, 32))
+    model = keras.Model(inputs, layers.Dense(1)(Heads()(inputs)))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 16, 32), "float32"), np.zeros((32, 16, 1), "float32")
+"""
+
+
+def test_an_addition_has_no_target_that_its_values_do_not_fill(tmp_path):
+    for finding in serious(traced(tmp_path, HALVED_ROWS)):
+        reason = getattr(finding.fact, "reason", None)
+        assert type(reason).__name__ != "Uneven" or reason.shape[1:] != (16, 32)
+
+
 CONDITION = """
 class FiLM(layers.Layer):
     def __init__(self):
