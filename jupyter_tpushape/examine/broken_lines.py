@@ -251,14 +251,18 @@ def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
-    """The batch of a training step, by its name, and the line that reads it by ``[0]``."""
+    """The batch of a training step, by its name, and the line that reads it by ``[0]``; none where the step asks what it got, or renames it."""
     code = getattr(inspect.unwrap(step), "__code__", None)
     if code is None or not is_user_file(code.co_filename) or not code.co_argcount:
         return None
     name = code.co_varnames[code.co_argcount - 1]
     scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
-    for node in ast.walk(scope) if scope is not None else ():
-        if isinstance(node, ast.Subscript) and ast.unparse(node) == f"{name}[0]":
+    inside = [*ast.walk(scope)] if scope is not None else []
+    tests = [one for node in inside if isinstance(node, (ast.If, ast.IfExp)) for one in ast.walk(node.test)]
+    stored = [node for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    asked = any(isinstance(one, ast.Name) and one.id == name for one in (*tests, *stored))
+    for node in inside:
+        if not asked and isinstance(node, ast.Subscript) and ast.unparse(node) == f"{name}[0]":
             return name, (code.co_filename, node.lineno)
     return None
 

@@ -13,12 +13,12 @@ from ..trace.raised import innermost, scope_of, values_of
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
-def exchanged(error: BaseException) -> str:
-    """The function whose results have each other's names where the user's innermost line raised; ``""`` without one."""
+def exchanged(error: BaseException) -> tuple[str, int] | None:
+    """The function whose two results have each other's names, or more names than two, where the user's innermost line raised; how many."""
     found = innermost(error)
     scope = scope_of(found[1]) if found is not None else None
     if found is None or scope is None:
-        return ""
+        return None
     frame, place, text = found
     inner = {item for node in ast.walk(scope) if isinstance(node, _FUNCTIONS) and node is not scope for item in ast.walk(node)}
     made = {ast.unparse(node.targets[0]): function_of(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
@@ -28,10 +28,13 @@ def exchanged(error: BaseException) -> str:
             continue
         function = function_of(node.value)
         if made.get(function, function) == "stateless_call" and node.lineno < place[1] and _computes(frame, target.elts[1], text):
-            return "stateless_call"
-        if made.get(function, function) == "value_and_grad" and _value_last(node, target, place, text):
-            return "value_and_grad"
-    return ""
+            return "stateless_call", 2
+        if made.get(function, function) == "value_and_grad":
+            if len(target.elts) > 2 and node.lineno <= place[1] <= (node.end_lineno or node.lineno):
+                return "value_and_grad", len(target.elts)
+            if _value_last(node, target, place, text):
+                return "value_and_grad", 2
+    return None
 
 
 def along_batch(error: BaseException, adapter: Framework) -> tuple[str, Shape, int] | None:

@@ -165,6 +165,9 @@ class Search:
             # Samples that mixed before mix by mistake: the program has a fault, and this may be it.
             before = facts(self.seen)
             found = frozenset(one for one in found if one[0] == "mixed" or (before is not None and one not in before))
+        elif found and all(_at_raised(self.seen, edit) for edit in trial.edits):
+            # What ran before the line is not of the edit's making.
+            found = frozenset(one for one in found if one[0] != "constant" or not _ran(self.seen, after, one[1]))
         if isinstance(finding.fact, SamplesPicked):
             # Which units are read is what the program says already.
             found = frozenset(one for one in found if one[0] != "units")
@@ -219,7 +222,10 @@ class Search:
                     if again.holds:
                         # The first edit may only have shown where the fault is: then the second one is the fix.
                         alone = self._try(first(self.seen), candidate)
-                        if alone.holds and not self._asks(finding, candidate, alone):
+                        if alone.holds:
+                            # Where that one is asked about, so is the pair: the first edit adds nothing but its own change.
+                            if self._asks(finding, candidate, alone):
+                                continue
                             return [(candidate, alone)]
                         if not self._asks(finding, both, again):
                             return [(both, again)]
@@ -394,6 +400,17 @@ def _where_it_raised(seen: Examined, edit: Edit) -> bool:
         return False
     first, last = (getattr(line.scope, name, 0) for name in ("lineno", "end_lineno"))
     return bool(edit.span) and first <= edit.span[0] <= last
+
+
+def _at_raised(seen: Examined, edit: Edit) -> bool:
+    """Whether an edit is one of the line that raised."""
+    return isinstance(edit, Expression) and _where_it_raised(seen, edit) and edit.span[0] == getattr(seen.evidence.raised, "line", 0)
+
+
+def _ran(before: Examined, after: Examined, name: str) -> bool:
+    """Whether every operation of a name ran in the program that raised."""
+    ran = sum(node.status == "ok" for node in before.evidence.flow.nodes if node.name == name)
+    return bool(ran) and ran == sum(node.name == name for node in after.evidence.flow.nodes)
 
 
 def _later_line(before: Examined, trial: Trial) -> bool:

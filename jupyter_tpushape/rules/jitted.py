@@ -213,7 +213,7 @@ def told(evidence: Evidence) -> Finding | None:
     if evidence.failure is not None and evidence.facts.get("exchanged") is not None:
         return Finding.of(SWAPPED.id, "error", GradientsSwapped(evidence.facts["order"]), nodes, location=evidence.facts["exchanged"])
     if evidence.failure is not None and (derived := evidence.facts.get("derived")) is not None:
-        if evidence.facts.get("taken_apart") == "value_and_grad":
+        if (evidence.facts.get("taken_apart") or ("",))[0] == "value_and_grad":
             return Finding.of("code-raises", "error", ResultsExchanged("value_and_grad"), nodes, location=derived[2])
         like = next((show(path) for path, spec in (*evidence.x, *evidence.y) if spec.shape == derived[0]), "")
         return Finding.of("code-raises", "error", GradientOfOther(derived[0], derived[1], like), nodes, location=derived[2])

@@ -73,7 +73,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
     if reduced is not None:
         return reduced
-    if uneven is not None and operands:
+    if uneven is not None and operands and (len(operands) == 1 or "reshape" in node.op.lower()):
         shape = operands[0].spec.shape or ()
         return Uneven(shape, uneven.target, steps_of(evidence, node, uneven.target, shape))
     split = hear(node.failure, HeardDivisor)

@@ -61,7 +61,7 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
     if evidence.facts.get("taken_apart"):
-        return "code-raises", ResultsExchanged(evidence.facts["taken_apart"])
+        return "code-raises", ResultsExchanged(*evidence.facts["taken_apart"])
     apart = _compiled_apart(evidence, node)
     if apart is not None:
         return "code-raises", apart

@@ -37,6 +37,102 @@ def test_a_map_that_came_back_smaller_is_resized_where_it_is_joined(tmp_path, jo
     assert any(fix.verified and wanted in fix.patch for fix in finding.fixes)
 
 
+OTHER_SIZE = """
+class Coder(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.Sequential([layers.Flatten(), layers.Dense(7 * 7 * 4), layers.Reshape((7, 7, 4))])
+        self.up = layers.Conv2DTranspose(1, 3, strides=4, padding="same")
+    def call(self, x):
+        return self.up(self.inner(x))
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return ops.mean(ops.sum(keras.losses.binary_crossentropy(x, y_pred), axis=(1, 2)))
+
+def build():
+    model = Coder()
+    model.compile("adam")
+    return model
+
+def data():
+    return np.zeros((8, 32, 32, 1), "float32")
+"""
+
+
+def test_what_was_never_halved_is_not_resized(tmp_path):
+    (finding,) = serious(traced(tmp_path, OTHER_SIZE))
+    assert not any(fix.verified and "resize" in fix.patch for fix in finding.fixes)
+
+
+LOOKED_UP = """
+class TopSteps(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.score = layers.Dense(1)
+    def call(self, x):
+        s = ops.squeeze(self.score(x), -1)
+        _, where = ops.top_k(s, 3)
+        return {picked} * ops.sigmoid(ops.take_along_axis(s, where, axis=1))[..., None]
+    def compute_output_shape(self, shape):
+        return (shape[0], 3, shape[-1])
+
+def build():
+    inputs = keras.Input((20, 8))
+    x = layers.Flatten()(TopSteps()(layers.GRU(8, return_sequences=True)(inputs)))
+    model = keras.Model(inputs, layers.Dense(1)(x))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 20, 8), "float32"), np.zeros((32, 1), "float32")
+"""
+PICKED = [
+    "ops.take_along_axis(x, where{}, axis=1)",
+    "jnp.take_along_axis(x, where{}, 1)",
+    "ops.take_along_axis(x, where{}, axis=-2)",
+]
+
+
+@pytest.mark.parametrize("picked", PICKED)
+def test_indices_get_the_axis_that_they_lack(tmp_path, picked):
+    (finding,) = serious(traced(tmp_path, LOOKED_UP.format(picked=picked.format(""))))
+    assert finding.fixes[0].verified
+    assert picked.format("[..., None]") in finding.fixes[0].patch
+
+
+def test_indices_with_all_axes_are_ok(tmp_path):
+    assert not serious(traced(tmp_path, LOOKED_UP.format(picked=PICKED[0].format("[..., None]"))))
+
+
+HALVED_ROWS = """
+class Heads(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.qkv = layers.Dense(48)
+    def build(self, shape):
+        self.qkv.build(shape)
+    def call(self, x):
+        h = ops.reshape(self.qkv(x), (-1, 4, 3, 32))
+        h = ops.reshape(h[:, :, 0], (-1, 2, 2, 32))
+        h = ops.reshape(h, (-1, 2, 2, 2, 2, 32))
+        return x + ops.reshape(h, (-1, 16, 32))
+
+def build():
+    inputs = keras.Input((16, 32))
+    model = keras.Model(inputs, layers.Dense(1)(Heads()(inputs)))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 16, 32), "float32"), np.zeros((32, 16, 1), "float32")
+"""
+
+
+def test_an_addition_has_no_target_that_its_values_do_not_fill(tmp_path):
+    for finding in serious(traced(tmp_path, HALVED_ROWS)):
+        reason = getattr(finding.fact, "reason", None)
+        assert type(reason).__name__ != "Uneven" or reason.shape[1:] != (16, 32)
+
+
 CONDITION = """
 class FiLM(layers.Layer):
     def __init__(self):

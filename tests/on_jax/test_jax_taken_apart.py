@@ -56,5 +56,43 @@ def test_a_value_alone_is_told_from_the_gradients(tmp_path):
     assert "has_aux=True" in finding.fixes[0].patch and "+        (loss, ntv), grads = grad_fn" in finding.fixes[0].patch
 
 
+@pytest.mark.parametrize("names", ["loss, (y_pred, ntv), grads", "loss, ntv, grads"])
+def test_more_names_than_results_are_put_together(tmp_path, names):
+    program = STEP.replace("(loss, (y_pred, ntv)), grads = grad_fn", f"{names} = grad_fn")
+    program = program if "y_pred" in names else program.replace("y_pred), (y_pred, ntv)", "y_pred), ntv")
+    (finding,) = serious(traced(tmp_path, program))
+    assert finding.fact.names == 3
+    first, _, last = names.rpartition(", ")
+    assert f"+        ({first}), {last} = grad_fn" in finding.fixes[0].patch
+
+
+def _unlabeled(line):
+    """The step for inputs alone, with a loss of its own."""
+    program = STEP.replace("x, y = data", line).replace("self.compute_loss(x, y, y_pred)", "ops.mean(ops.square(y_pred - x[:, :3]))")
+    program = program.replace("ntv, x, y)", "ntv, x)").replace(", rng.integers(0, 3, 64)", "")
+    return program.replace('"adam", "sparse_categorical_crossentropy"', '"adam"')
+
+
+ASKED = {
+    "an expression": "x = data[0] if isinstance(data, tuple) else data",
+    "a statement": "if isinstance(data, (tuple, list)):\n            x = data[0]\n        else:\n            x = data",
+    "made a tuple": "data = keras.utils.unpack_x_y_sample_weight(data)\n        x = data[0]",
+}
+
+
+@pytest.mark.parametrize("line", ASKED.values(), ids=ASKED)
+def test_a_step_that_asks_what_it_got_does_not_read_the_first_row(tmp_path, line):
+    assert not serious(traced(tmp_path, _unlabeled(line)))
+
+
+@pytest.mark.parametrize("line", ASKED.values(), ids=ASKED)
+def test_another_error_of_such_a_step_is_the_one_reported(tmp_path, line):
+    program = _unlabeled(line)
+    (finding,) = serious(
+        traced(tmp_path, program.replace("(loss, (y_pred, ntv)), grads = grad_fn", "loss, (y_pred, ntv), grads = grad_fn"))
+    )
+    assert type(finding.fact).__name__ == "ResultsExchanged"
+
+
 def test_the_step_as_it_should_be_is_ok(tmp_path):
     assert not serious(traced(tmp_path, STEP))

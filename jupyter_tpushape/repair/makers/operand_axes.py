@@ -91,6 +91,16 @@ def _axes(line: Line, turn: bool) -> Made:
                     "The mask covers the keys and is the same for every query.",
                 )
                 continue
+            call = line.call("take_along_axis")
+            along = whole_number(argument(call, "axis", ["x", "indices", "axis"])) if call is not None and node in call.args[1:2] else None
+            if call is not None and along in (len(shape) - 1, -2):
+                # The same position for all values of the last axis.
+                yield (
+                    f"Add a last axis of size 1 to {short(node)} at {line.at}: {_shown(shape, len(shape))}",
+                    [line.edit(node, f"{IT}[..., None]")],
+                    f"{short(call.args[0])} has {most} axes, and the indices need as many.",
+                )
+                continue
             # Behind first: what has one number a row meets rows of many.
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
             told = _put_in(line, shape) & set(places.values())

@@ -80,7 +80,7 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
             written
             or not computed
             or not differ
-            or any(not 0 < b - a < b / 4 for a, b in differ)
+            or any(not 0 < b - a < b / 4 or not any(a == b >> n << n for n in range(1, 8)) for a, b in differ)
             or not isinstance(large, (ast.Name, ast.Attribute, ast.Subscript))
         ):
             continue

@@ -110,7 +110,16 @@ def results_in_order(evidence: Evidence, finding: Finding, fact: ResultsExchange
     """The names of a function's two results, in the order of the results."""
     for line in lines_at(evidence, finding.location)[:1]:
         for item in nodes(line.scope, ast.Assign):
-            yield from _swapped(line, item, fact.function)
+            if fact.names == 2:
+                yield from _swapped(line, item, fact.function)
+            elif isinstance(target := item.targets[0], ast.Tuple) and len(target.elts) == fact.names and item.lineno == line.raised.line:
+                value, last = target.elts[:-1], short(target.elts[-1])
+                first = f"({', '.join(map(ast.unparse, value))})"
+                yield (
+                    f"Unpack {short(value[0])} and what comes with it as one, before {last}",
+                    [line.edit(target, f"{first}, {ast.unparse(target.elts[-1])}")],
+                    "The value and aux come as one pair.",
+                )
 
 
 def _swapped(line: Line, item: ast.Assign, function: str = "") -> Made:

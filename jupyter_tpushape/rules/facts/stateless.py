@@ -44,18 +44,25 @@ _RESULTS = {
 
 
 class ResultsExchanged(Fact, frozen=True):
-    """The results of ``function`` are unpacked into each other's names."""
+    """The two results of ``function`` are unpacked into each other's names, or into more ``names`` than two."""
 
     function: Literal["stateless_call", "value_and_grad"]
+    names: int = 2
 
     def message(self) -> str:
+        if self.names > 2:
+            return f"This line unpacks {self.names} results, but {self.function} returns two."
         return f"The two results of {self.function} are unpacked in the wrong order."
 
     def why(self) -> str:
+        if self.names > 2:
+            return "With has_aux=True, the first result is a pair: (value, aux), gradients."
         return f"It returns {_RESULTS[self.function][0]} first and then {_RESULTS[self.function][1]}."
 
     def sides(self) -> Sides:
         one, other = _RESULTS[self.function]
+        if self.names > 2:
+            return Side(f"({one}, aux), {other}"), Side(f"{self.names} names")
         return Side(f"({one}, {other})"), Side(f"({other}, {one})")
 
 
