@@ -33,7 +33,6 @@ HOMES = {
         "keras3_graph",
         "keras3_variables",
         "tfkeras",
-        "registered",
         "frameworks",
     )
 }
@@ -51,9 +50,8 @@ REASONS = {
     "graph/": "a TensorFlow graph, operation by operation, its functions and its gradients",
     "trace/families.py": "which package a layer's class comes from",
     "trace/update.py": "whose class an optimizer is of",
-    "trace/whose.py": "whose module a function that a layer holds is of",
     "examine/heard.py": "what each framework says when it raises",
-    "trace/locations.py": "the user's line behind what autograph generated",
+    "trace/locations.py": "the user's line behind what autograph generated, and whose module a function is of",
     "trace/restore.py": "whose objects a trace looks into",
     "trace/reach.py": "which base classes are layers, optimizers and strategies",
     "examine/making.py": "a constructor in the source is told by the module that it comes from",

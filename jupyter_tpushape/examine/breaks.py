@@ -21,11 +21,11 @@ from ..trace.remainder import not_reached
 from .array_lines import classes_beyond, lists_apart
 from .broken_lines import breaking_layer, function_called, last_call, ops_form, uncalled, unconnected
 from .compared_line import compared
-from .evidence import Given
+from .evidence import Door as Named
+from .evidence import Evidence, Given
 from .fronts import front, place_of
 from .heard import HeardSymbolic, hear
 from .heard_jax import HeardVariable
-from .inputs import declare
 from .making import makes
 from .program import Examined, shape_of
 from .row_steps import sliced_together
@@ -285,3 +285,22 @@ def data_failed(seen: Examined, error: BaseException) -> None:
         declare(seen.evidence, adapter.doors(seen.model) if adapter.is_model(seen.model) else None, seen.recorder)
     not_reached(assembler, seen, [])
     seen.evidence.flow = assembler.flow
+
+
+def declare(evidence: Evidence, doors: list[Door] | None, recorder: Recorder, feeds: Feeds | None = None) -> None:
+    """Enters the declared inputs, and the pairs that the framework makes of them and of the data."""
+    evidence.declared = None if doors is None else [(door.path, door.spec) for door in doors]
+    if doors is None:
+        return
+    made = {name: place for place, name in enumerate(_made(recorder))}
+    for place, door in enumerate(doors):
+        keys = door.path[1:] if door.keyed else (door.name,)
+        evidence.doors[door.path] = Named(door.name, made.get(door.name, place), door.word, keys)
+    if feeds is not None and feeds.known and not feeds.refused:
+        evidence.feeds = [(door.path, leaf.path) for door, leaf in feeds.pairs]
+
+
+def _made(recorder: Recorder) -> list[str]:
+    """The names of the inputs that were seen being made, in that order."""
+    layers = [obj for obj in recorder.alive if id(obj) in recorder.made and recorder.made[id(obj)].cls == "InputLayer"]
+    return [str(layer.name) for layer in sorted(layers, key=lambda layer: recorder.made[id(layer)].ordinal)]

@@ -37,16 +37,18 @@ from .breaks import (
     anew,
     assemble_broken,
     data_failed,
+    declare,
     entry_failed,
     given_to,
     tracked,
     with_growth,
 )
-from .broken_layers import initial_shape, on_one_sample
 from .broken_lines import (
     crossed_names,
     first_row,
+    initial_shape,
     last_call,
+    on_one_sample,
     paired,
     returned_alone,
     scan_axis,
@@ -65,7 +67,6 @@ from .fronts import front, place_of
 from .heard import hear
 from .heard_contracts import HeardByPlace
 from .heard_jax import HeardOpenScan
-from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded

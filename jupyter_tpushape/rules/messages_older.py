@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .known import Known, known
+from .messages_families import Known, known
 
 _SHAPE = r"\(?\[?(?P<{}>[\d, ?None]*)\]?\)?"
 

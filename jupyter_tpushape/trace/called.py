@@ -15,10 +15,10 @@ from typing import Any
 from ..flow import Spec
 from .config import config_of, silently
 from .framework import Framework, GraphNode
+from .locations import of_the_user
 from .patience import ENDS, limited
 from .recorder import Recorder, recording
 from .restore import left_as_found
-from .whose import of_the_user
 
 _MOST = 4096
 # Where wrappers and recurrent layers keep what does their work.

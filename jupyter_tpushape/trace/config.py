@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from .locations import attribute
 from .patience import TimeUp, limited
 from .reach import is_own
-from .whose import attribute
 
 # The configurations that were asked for during one look at a program, by the object's id, with the object.
 _ASKED: ContextVar[dict[int, tuple[Any, dict[str, Any]]] | None] = ContextVar("asked", default=None)

@@ -15,8 +15,8 @@ from ..flow import Spec
 from ..flow.paths import map_leaves
 from .called import Check, check_of, hold
 from .doors import Door
+from .locations import of_the_user
 from .recorder import Call, Port, Recorder
-from .whose import of_the_user
 
 # Layers whose behaviour is not settled by their declared shapes.
 _UNSETTLED = frozenset({

@@ -18,7 +18,7 @@ from .backend import Backend
 from .config import shown_config
 from .doors import Door, Feeds
 from .hooks import Hooks
-from .whose import of_the_user
+from .locations import of_the_user
 
 # How a variable lies on the mesh of the program that is looked at: a weight's ``layout`` and ``shard``.
 LAID: ContextVar[Callable[[Any], dict[str, Any]] | None] = ContextVar("laid", default=None)

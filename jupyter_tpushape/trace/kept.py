@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from .framework import Framework
-from .locations import Place, is_user_file, user_frame
+from .locations import Place, is_user_file, of_the_user, user_frame
 from .recorder import Recorder, active
 from .restore import Memento
-from .whose import of_the_user
 
 _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 

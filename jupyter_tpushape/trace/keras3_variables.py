@@ -18,9 +18,8 @@ from ..flow import Shape
 from ..replicas.mesh import live_distribution
 from .backend import Backend
 from .hooks import Hooks
-from .locations import defined, user_frame
+from .locations import defined, of_the_user, user_frame
 from .recorder import Recorder, active
-from .whose import of_the_user
 
 
 class TracedVariables:

@@ -18,8 +18,7 @@ import numpy as np
 from ..flow import Location, Spec, syntax
 from ..flow.text import words
 from .framework import Framework
-from .locations import Place, Span, is_user_file, location, own_file
-from .whose import written_by_the_user
+from .locations import Place, Span, is_user_file, location, own_file, written_by_the_user
 from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
 
 _MISSING = object()

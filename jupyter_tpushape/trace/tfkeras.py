@@ -29,7 +29,7 @@ from ..flow import Spec
 from ..sources.others import at_work
 from .doors import Door, Feeds, doors, feeds
 from .framework import Framework, GraphNode
-from .registered import around_registering
+from .recorder import active
 from .unused import outside
 
 
@@ -245,3 +245,41 @@ def _fresh(metrics: Any) -> Any:
     if isinstance(metrics, (list, tuple)):
         return [_fresh(value) for value in metrics]
     return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics
+
+
+_MADE: set[Any] = set()
+# Then it begins anew: shapes differ from model to model.
+_MOST = 10_000
+
+
+def around_registering(original: Any) -> Any:
+    def function_register(func: Any, *args: Any, **kwargs: Any) -> Any:
+        if active() is None:
+            return original(func, *args, **kwargs)
+        seen = _key(func, args, kwargs)
+        if seen in _MADE:
+            return None
+        made = original(func, *args, **kwargs)
+        if seen is not None:
+            if len(_MADE) >= _MOST:
+                _MADE.clear()
+            _MADE.add(seen)
+        return made
+
+    return function_register
+
+
+def _key(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the program depends on: its code, shapes and dtypes, and plain arguments; ``None`` where an argument is something else."""
+    code = getattr(getattr(func, "python_function", None), "__code__", None)
+    values = [_part(value) for value in (*args, *kwargs.values())]
+    return None if code is None or None in values else (code, tuple(kwargs), tuple(values))
+
+
+def _part(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return type(value), value
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        shape = value.shape
+        return "tensor", None if shape.rank is None else tuple(shape.as_list()), value.dtype.name
+    return None

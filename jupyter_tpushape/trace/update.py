@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .framework import Framework
+from .locations import of_the_user
 from .patience import ENDS, limited
 from .raised import innermost
 from .recorder import Call, Recorder, unmasked
-from .whose import of_the_user
 
 _CLASSES = ("keras.", "tf_keras.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..flow.text import clean, uncommanding
-from .places import relative
+from .sarif import relative
 
 if TYPE_CHECKING:
     from ..flow import Finding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..flow.text import clean
-from .places import relative
 
 if TYPE_CHECKING:
     from ..flow import Finding
@@ -70,3 +70,12 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
             region["snippet"] = {"text": clean(where.text)}
         result["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]
     return result
+
+
+def relative(file: str) -> str:
+    """The path from the repository's root (GitHub's workspace, or the working folder), with forward slashes; unchanged if it is outside."""
+    root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    try:
+        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+    except (ValueError, OSError, RuntimeError):
+        return file
