@@ -116,8 +116,9 @@ def as_many_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> M
         written = line.number(classes) if classes is not None else maker.parameters["classes"].default
         if written == fact.predictions[-1] and (classes is None or classes not in call.args):
             words = [f"classes={fact.labels[-1]}"]
-            if "classifier_activation" in maker.parameters:
-                words.append(f"classifier_activation={None if logits else activation!r}")
+            head, given = None if logits else activation, maker.parameters.get("classifier_activation")
+            if given is not None and given.default != head:
+                words.append(f"classifier_activation={head!r}")
             yield (
                 f"Create {called(call)} with {', '.join(words)}",
                 [line.edit(call, _recalled(call, *words), choice="classes")],
