@@ -22,6 +22,14 @@ DIGITS = (
 )
 TABLE = "model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])\nmodel.compile('sgd', 'mse')"
 
+STATES = """{i} = keras.Input((9, 3))
+{o}, h, c = layers.LSTM(8, return_sequences=True, return_state=True)({i})
+states = [h, c]
+{o} = layers.LSTM(8, return_sequences=True)({o}, initial_state=states)
+{o} = layers.Dense(3)({o})
+model = keras.Model({i}, {o})
+model.compile("sgd", "mse")"""
+
 # name: (cells of data and model, what is typed, target, cell that changes, a line of the patch, what fit takes)
 NOTEBOOKS = {
     "batch in the cell of the pipeline": (
@@ -51,6 +59,18 @@ NOTEBOOKS = {
     "rows that a cell selects for the inputs alone": (
         ["x = np.zeros((24, 4), 'float32')\ny = np.zeros((24, 1), 'float32')", "x_train = x[:16]\ny_train = y", TABLE],
         "model (x_train, y_train)", "none", 1, "+y_train = y[:16]", "x_train, y_train",
+    ),
+    "tensors of a model that a list holds": (
+        ["x = np.zeros((16, 9, 3), 'float32')\ny = np.zeros((16, 9, 1), 'float32')", STATES.format(i="i", o="o"), "history = []"],
+        "model (x, y)", "none", 1, "+o = layers.Dense(1)(o)", "x, y",
+    ),
+    "names of tensors that the data has after them": (
+        [STATES.format(i="x", o="y"), "pairs = [np.zeros((16, 9, size), 'float32') for size in (3, 1)]\nx, y = pairs"],
+        "model (x, y)", "none", 0, "+y = layers.Dense(1)(y)", "x, y",
+    ),
+    "tensors of a model that a dict holds": (
+        ["x = np.zeros((16, 9, 3), 'float32')\ny = np.zeros((16, 9, 1), 'float32')", STATES.format(i="i", o="o").replace("states = [h, c]", "held = {'h': h, 'c': c}\nstates = [held['h'], held['c']]")],
+        "model (x, y)", "none", 1, "+o = layers.Dense(1)(o)", "x, y",
     ),
     "named in the panel's way": (
         ["x = np.zeros((16, 1, 4), 'float32')\ny = np.zeros((16, 1), 'float32')", TABLE],

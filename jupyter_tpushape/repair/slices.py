@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -66,28 +67,39 @@ class Slice:
             self.before += parsed(source.original).body
             self.edited.add(self.rerun.aliases.get(file, file))
 
-    def _makers(self, name: str) -> list[ast.stmt]:
+    def _makers(self, name: str, end: int | None = None) -> list[ast.stmt]:
         """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that.
+
+        ``end``: of the statements before this one, where a later cell gives the name to something else.
 
         Where these begin with the name's own value, as ``ds = ds.batch(8)`` does, the cell before it belongs to them.
         """
-        binding = [item for item in self.statements if name in bound(item)]
+        statements = self.statements[:end]
+        binding = [item for item in statements if name in bound(item)]
         start = len(binding)
         while start and (start == len(binding) or name in used(binding[start])):
             last = self.home[id(binding[start - 1])]
             while start and self.home[id(binding[start - 1])] == last:
                 start -= 1
         binding = binding[start:]
-        first = self.statements.index(binding[0]) if binding else 0
+        first = statements.index(binding[0]) if binding else 0
         return [
             item
-            for item in self.statements[first:]
+            for item in statements[first:]
             if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)
         ]
 
-    def _again(self, name: str) -> list[ast.stmt]:
+    def _replaced(self, name: str, place: int) -> bool:
+        """Whether a name held a part of the model where a statement read it, and was given to something else after that, such as the data."""
+        if not any(name in bound(item) for item in self.statements[place + 1 :]):
+            return False
+        return any(
+            other in self.dirty or self._fragile(self.names.get(other)) for item in self._makers(name, place) for other in used(item)
+        ) or any(called(node) == "Input" for item in self._makers(name, place) for node in ast.walk(item) if isinstance(node, ast.Call))
+
+    def _again(self, name: str, end: int | None = None) -> list[ast.stmt]:
         """What runs for a name: of statements that were only added at the end, these alone, on the value that is there."""
-        makers = self._makers(name)
+        makers = self._makers(name, end)
         kept = [item for item in makers if item not in self.new]
         more = makers[len(kept) :]
         before = [item for item in self.before if name in bound(item) or name in touched(item)]
@@ -109,15 +121,19 @@ class Slice:
         Raises:
             NoPlace: where that would touch an object of the user's.
         """
-        again: dict[str, list[ast.stmt]] = {}
-        pending = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
+        again: dict[tuple[str, int | None], list[ast.stmt]] = {}
+        places = {id(item): place for place, item in enumerate(self.statements)}
         alone = [item for item in self.moved if not bound(item) and not trains(item)]
-        pending |= {name for item in alone for name in used(item) if name in self.dirty}
+        whole = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
+        # Each with the statement that reads it, if a later one gives the name to something else.
+        pending: set[tuple[str, int | None]] = {
+            (name, None) for name in whole | {one for item in alone for one in used(item) if one in self.dirty}
+        }
         while pending:
-            name = pending.pop()
-            if name in again:
+            name, end = pending.pop()
+            if (name, end) in again:
                 continue
-            makers = self._again(name)
+            makers = self._again(name, end)
             if not any(name in bound(item) for item in makers) and name in self.names:
                 # What only changes it in place would change the user's own object.
                 if self._fragile(self.names[name]):
@@ -126,11 +142,12 @@ class Slice:
                     continue
             if not makers:
                 raise NoPlace
-            again[name] = makers
+            again[name, end] = makers
             for item in makers:
                 for other in used(item):
-                    if other in self.dirty or self._fragile(self.names.get(other)):
-                        pending.add(other)
+                    before = places[id(item)] if other not in bound(item) and self._replaced(other, places[id(item)]) else None
+                    if before is not None or other in self.dirty or self._fragile(self.names.get(other)):
+                        pending.add((other, before))
         wanted_ones = {id(item) for makers in again.values() for item in makers}
         wanted_ones |= {id(item) for item in alone}
         wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
@@ -144,11 +161,14 @@ class Slice:
 
         return run
 
-    def _fragile(self, value: Any) -> bool:
+    def _fragile(self, value: Any, depth: int = 3) -> bool:
         """Whether using an object again would change it: layers, models, symbolic tensors and optimizers remember their uses."""
         adapter = self.rerun.seen.adapter
         if value is None or inspect.ismodule(value) or inspect.isclass(value):
             return False
+        if isinstance(value, (list, tuple, dict)):
+            held = itertools.islice(value.values() if isinstance(value, dict) else value, 1000 if depth else 0)
+            return any(self._fragile(one, depth - 1) for one in held)
         return bool(
             adapter.is_layer(value)
             or adapter.is_model(value)
