@@ -78,6 +78,8 @@ class Doors:
                 self._replace(cls, "run", self._run)
             for cls in _classes(distribute_lib.StrategyBase, "reduce"):
                 self._replace(cls, "reduce", self._reduce)
+            if self.strategy is None:
+                self._replace(distribute_lib._DefaultDistributionExtended, "_num_replicas_in_sync", self._count)
             # Copies that are packed into one handle have no gradient outside of a TPU's own context.
             self._replace(DistributedVariable, "_get_replica", self._copy)
             self._replace(DistributedVariable, "_packed_variable", self._unpacked)
@@ -122,6 +124,10 @@ class Doors:
         return function(*args, **kwargs)
 
     # -- tf.distribute -----------------------------------------------------------------------------
+
+    def _count(self, original: Any, _: Any) -> Any:
+        """As many replicas as there will be: Keras divides its losses by them, and a program may do so too."""
+        return property(lambda extended: self.replicas if self.inside and self._ours() else original.fget(extended))
 
     def _run(self, original: Any, _: Any) -> Any:
         def run(strategy: Any, fn: Any, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
