@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from jupyter_tpushape.command import images
+from jupyter_tpushape.command import doctor
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def machine(tmp_path, monkeypatch):
                 raise metadata.PackageNotFoundError(name)
             return installed[name]
 
-        monkeypatch.setattr(images.metadata, "version", version)
+        monkeypatch.setattr(doctor.metadata, "version", version)
         (tmp_path / "dev" / "vfio").mkdir(parents=True)
         for number in range(chips):
             (tmp_path / "dev" / "vfio" / str(number)).touch()
         if kaggle:
             (tmp_path / "kaggle").mkdir()
-        return "\n".join(images.tpu_lines(tmp_path))
+        return "\n".join(doctor.tpu_lines(tmp_path))
 
     return made
 

@@ -10,7 +10,7 @@ import tf_keras
 from tf_keras.src.layers.rnn import gru_lstm_utils
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.trace import registered
+from jupyter_tpushape.trace import tfkeras
 from jupyter_tpushape.trace.frameworks import adapter as framework_of
 
 L = tf_keras.layers
@@ -23,7 +23,7 @@ def made(monkeypatch: Any) -> list[Any]:
     adapter = framework_of("tf_keras")
     adapter.hooks.uninstall()
     original = gru_lstm_utils.function_register
-    monkeypatch.setattr(registered, "_MADE", set())
+    monkeypatch.setattr(tfkeras, "_MADE", set())
 
     def register(function: Any, **arguments: Any) -> Any:
         programs.append(arguments["inputs"].shape)
