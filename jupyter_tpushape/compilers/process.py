@@ -274,7 +274,16 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progre
 
 def _death(code: int, errors: str) -> dict[str, Any]:
     """What can be said of a worker that left no answer."""
-    full = ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed", "failed to map segment")
+    full = (
+        "MemoryError",
+        "bad_alloc",
+        "annot allocate memory",
+        "Memory allocation still failed",
+        "o map segment",
+        "annot map ",
+        "new thread",
+        "pthread_create",
+    )
     if any(words in errors for words in full):
         return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more host memory than its limit."}
     how = f"exit code {code}"

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..flow import Flow, Node
-from .nesting import depths_of
 
 PERIOD, FEWEST, REACH = 8, 3, 12
 
@@ -158,3 +157,20 @@ def _signs(flow: Flow, units: Sequence[Unit]) -> list[tuple[object, ...] | None]
         first = place[unit.nodes[0].id] - (0 if unit.inner else REACH)
         signs.append(tuple(sign(node, first) for node in unit.nodes))
     return signs
+
+
+def depths_of(nodes: Sequence[Node]) -> dict[str, int]:
+    """The number of nodes around each node. Missing parents do not count."""
+    parents = {node.id: node.parent for node in nodes}
+    depths: dict[str, int] = {}
+    for start in parents:
+        chain, at = [], start
+        while at in parents and at not in depths:
+            depths[at] = 0  # met, so that a circle ends
+            chain.append(at)
+            at = parents[at]
+        depth = depths.get(at, -1)
+        for one in reversed(chain):
+            depth += 1
+            depths[one] = depth
+    return depths

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from ..flow import Flow, Node
 from ..report import Report
-from .folds import Unit, folded
+from .folds import Unit, depths_of, folded
 from .layered import Box, Line, lane, layered, straight
-from .nesting import depths_of
 from .union import signed
 from .words import short_dtype
 

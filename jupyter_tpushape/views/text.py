@@ -12,7 +12,7 @@ from ..flow import Edge, Finding, Fix, Node, Side
 from ..flow.text import line as one_line
 from ..flow.text import uncommanding
 from ..report import Report
-from .nesting import depths_of
+from .folds import depths_of
 from .verdicts import lines, title
 from .words import about, laid
 
