@@ -82,3 +82,22 @@ def test_a_fault_in_a_later_batch_has_its_line():
     assert finding.rule == "data-raises"
     assert finding.location is not None
     assert "np.stack" in finding.location.text
+
+
+def test_a_model_without_labels_is_not_made_larger_at_its_end():
+    """Padded at the door, the output would be larger than the images, and so than any labels."""
+
+    def build():
+        i = keras.Input((50, 50, 3))
+        down = L.Conv2D(4, 3, padding="same")(i)
+        x = L.MaxPooling2D()(down)
+        skip = L.Conv2D(8, 3, padding="same")(x)
+        x = L.UpSampling2D()(L.MaxPooling2D()(skip))
+        x = L.Concatenate()([x, skip])
+        return keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([L.UpSampling2D()(x), down])))
+
+    finding = tpushape.trace(build, tpu=None).findings[0]
+    assert finding.rule == "merge-shapes"
+    assert any(fix.verified for fix in finding.fixes)
+    lines = [line for fix in finding.fixes for line in fix.patch.split("\n")]
+    assert not any("ZeroPadding2D" in line and line.endswith("(i)") for line in lines)

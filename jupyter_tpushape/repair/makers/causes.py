@@ -210,7 +210,8 @@ def _shortcut(evidence: Evidence) -> bool:
 def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     """Every size made a multiple of what the strides need at the door, and cut back at the output: nothing of the data is lost."""
     cause = getattr(finding.fact, "cause", None)
-    if not isinstance(cause, Cause) or cause.kind != "lost" or len(cause.fits) < 2:
+    # Without labels nobody knows whether the output may be larger.
+    if not isinstance(cause, Cause) or cause.kind != "lost" or len(cause.fits) < 2 or (evidence.where == "build" and not evidence.y):
         return
     door = next((node for node in evidence.flow.nodes if node.kind == "input" and node.name == cause.source), None)
     shape = gives(evidence, door) if door is not None else None
