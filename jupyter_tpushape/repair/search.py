@@ -15,7 +15,6 @@ from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from ..rules import RULES
-from ..rules.entry import together
 from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
@@ -211,7 +210,7 @@ class Search:
                 for candidate in candidates(trial.seen.evidence, fault)[:6]:
                     if self.left <= 0:
                         return []
-                    if _again(trial, candidate) or _made_up(self.seen, trial, candidate):
+                    if _again(trial, candidate) or _made_up(finding, trial, candidate):
                         continue
                     again = self._try(trial, candidate)
                     both = Candidate(
@@ -361,14 +360,14 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
     )
 
 
-def _made_up(seen: Examined, trial: Trial, candidate: Candidate) -> bool:
+def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     """Whether a trained layer is to make up for several edits of the user's own code: what it would repair, they broke.
 
     Or any edit for one sample that is declared as it is, where the model takes several together.
     """
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
-    return any(isinstance(edit, InputShape) for edit in trial.edits) and together(seen.evidence) is not None
+    return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
 
 
 def _trained(value: Value) -> bool:

@@ -210,15 +210,6 @@ def batched_twice(evidence: Evidence) -> tuple[int, ...]:
     return tuple(range(1 + len(evidence.y)))
 
 
-def together(evidence: Evidence) -> int | None:
-    """How many samples of the data the model takes at once, where its input declares a first axis for them."""
-    for (_, want), (_, got) in matched(evidence):
-        shape = want.shape or ()
-        if len(shape) > 2 and (shape[1] or 0) > 1 and shape[2:] == (got.shape or ())[1:]:
-            return shape[1]
-    return None
-
-
 def pair_swapped(evidence: Evidence) -> SwappedPair | None:
     """Inputs and labels that stand in each other's place: the labels fit the model's input, and the inputs its output."""
     if len(evidence.declared or []) != 1 or len(evidence.x) != 1 or len(evidence.y) != 1:

@@ -132,13 +132,17 @@ def _applications(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, 
     for line in lines_at(evidence, finding.location)[:1]:
         for call in nodes(line.source.tree, ast.Call):
             maker = getattr(package, called(call), None)
-            if inspect.isfunction(maker) and "include_top" in inspect.signature(maker).parameters:
+            if (
+                inspect.isfunction(maker)
+                and "include_top" in inspect.signature(maker).parameters
+                and all(word.arg for word in call.keywords)
+            ):
                 yield line, call, inspect.signature(maker)
 
 
 def _recalled(call: ast.Call, *words: str) -> str:
     """The call with other settings of its classifier."""
-    kept = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg not in (None, "classes", "classifier_activation")]
+    kept = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg not in ("classes", "classifier_activation")]
     kept = [word for word in kept if not word.startswith("include_top=") or "include_top=False" not in words]
     return f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *kept, *words])})"
 
