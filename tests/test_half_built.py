@@ -11,7 +11,7 @@ from shells import cells
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.notebook.left import left
-from jupyter_tpushape.rules.facts.training import HalfBuilt, WeightsLost
+from jupyter_tpushape.rules.facts.training import HalfBuilt, LayersLeft, WeightsLost
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 X, Y = np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
@@ -95,6 +95,38 @@ def test_a_model_that_can_be_trained_is_none(lib):
     for model in (never, trained, made, eager, late):
         assert not found(model)
         model.fit(X, Y, verbose=0)
+
+
+def test_a_sequential_whose_first_fit_raised_is_traced_as_if_it_were_new():
+    import keras
+
+    layers = keras.layers
+    model = keras.Sequential([layers.LSTM(4, return_sequences=True), layers.LSTM(3), layers.Dense(1)])
+    model.compile("adam", "mse")
+    fails(model, (X, Y))
+    before = [*model._layers]
+    report = tpushape.trace(model, (X, Y), tpu=None)
+    assert [one.rule for one in report.findings] == ["layer-rank", "half-built"]
+    assert report.findings[0].fixes[0].verified
+    assert [*model._layers] == before
+    # The right data is refused by what the first fit left.
+    fails(model, (X[..., None], Y))
+    (finding,) = tpushape.trace(model, (X[..., None], Y), tpu=None).findings
+    assert isinstance(finding.fact, LayersLeft)
+
+
+@pytest.mark.parametrize("data", [None, (X, Y)], ids=["declared", "data"])
+def test_a_sequential_whose_last_layer_was_refused_is_traced_as_if_it_were_new(data):
+    import keras
+
+    model = keras.Sequential()
+    model.add(keras.Input((8,)))
+    model.add(keras.layers.Dense(6))
+    with pytest.raises(ValueError, match="ndim"):
+        model.add(keras.layers.LSTM(3))
+    finding = tpushape.trace(model, data, tpu=None).findings[0]
+    assert finding.rule == "layer-rank"
+    assert data is None or finding.fixes[0].verified
 
 
 @BOTH

@@ -253,7 +253,7 @@ def _trace(seen: Examined) -> None:
     """A model that was built: run it on the sample, or draw what it declares where there is no data."""
     evidence, adapter, program = seen.evidence, seen.adapter, seen.program
     assert adapter is not None
-    doors = adapter.doors(seen.model) if adapter.is_model(seen.model) else None
+    doors = adapter.doors(seen.model, left=seen.sample is None) if adapter.is_model(seen.model) else None
     if seen.sample is None:
         seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
         evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]

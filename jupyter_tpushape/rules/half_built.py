@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..examine.evidence import Evidence
 from ..flow import DATA_EDITS, Fact, Finding
-from .facts.training import HalfBuilt, WeightsLost
+from .facts.training import HalfBuilt, LayersLeft, WeightsLost
 from .registry import RULES, rule
 
 _TRIED = """
@@ -29,7 +29,7 @@ HALF_BUILT = rule(
     source="tensorflow/python/eager/polymorphic_function/polymorphic_function.py: _call; keras/src/backend/jax/trainer.py: fit",
     fails=_TRIED.format(True), passes=_TRIED.format(False),
 )  # fmt: skip
-_FACTS: dict[str, type[Fact]] = {"step": HalfBuilt, "weights": WeightsLost}
+_FACTS: dict[str, type[Fact]] = {"step": HalfBuilt, "weights": WeightsLost, "layers": LayersLeft}
 
 
 def half_built(evidence: Evidence, findings: list[Finding]) -> list[Finding]:

@@ -23,7 +23,7 @@ _ON = (
 def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
     """Norms over the samples whose quotients a product then compares, every sample with every other."""
     flow, told = evidence.flow, set()
-    along = evidence.facts.get("along") or _squared(evidence)
+    along = _squared(evidence) if evidence.backend == "tensorflow" else evidence.facts.get("along") or ()
     for name, edge_id, axis, ordered in along if not evidence.where else ():
         node = flow.node(name)
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)

@@ -117,13 +117,12 @@ def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
 _OWN = """
 class Attend(L.Layer):
     def __init__(self):
-        super().__init__(); self.query, self.key = L.Dense(6), L.Dense(6)
+        super().__init__(); self.query, self.key, self.dot, self.sum, self.soft = L.Dense(6), L.Dense(6), L.Dot(2), L.Dot((2, 1)), L.Softmax({})
     def call(self, x):
-        scores = keras.ops.einsum("bqd,bkd->bqk", self.query(x), self.key(x))
-        return keras.ops.einsum("bqk,bkd->bqd", keras.ops.softmax(scores, axis={}), x)
+        return self.sum([self.soft(self.dot([self.query(x), self.key(x)])), x])
 """
 ACROSS = rule(
-    "softmax-axis", "The weights of an attention sum to 1 along the wrong axis", severity="silent", backend="jax", frameworks=("keras",),
+    "softmax-axis", "The weights of an attention sum to 1 along the wrong axis", severity="silent",
     source="the axes that the traced products sum over",
     fails=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(1)),
     passes=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(-1)),
@@ -132,28 +131,38 @@ The softmax is then along the queries, or along the heads.
 Weights that are scaled again, as in slot attention, are not reported, nor are assignments that a layer computes, as in capsules, pooling by clusters or a mixture of experts.""",
 )  # fmt: skip
 
-_PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "Dot", "DotGeneral")
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Dot", "DotGeneral")
 # What a score goes through between its product and the softmax, and a weight behind it; both keep the order of the axes.
 _SCALES = ("Mul", "RealDiv", "AddV2", "Add", "Sub", "Where", "Select", "SelectV2", "Cast")
 _KEEPS = ("Dropout", "Cast")
 
 
-@check(order=43, backend="jax")
+@check(order=43)
 def weights_across(evidence: Evidence) -> Iterator[Finding]:
     """Softmaxes of scores along the queries or the heads, before a product that sums over the keys."""
     for node in evidence.flow.nodes if not evidence.where else ():
         if node.op != "Softmax" or node.status != "ok" or of_a_loss(evidence, node):
             continue
-        for edge in evidence.flow.into(node.id)[:1]:
-            rank = len(edge.spec.shape or ())
-            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
-            if rank < 3 or not isinstance(axis, int) or not _scores(evidence, edge):
-                continue
-            product, over = _summed(evidence, node)
-            if product is not None and over >= rank - 2 and axis % rank != over and axis % rank not in (carried(evidence, edge) or {}):
-                fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis % rank, over)
-                yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
-                break
+        edges = evidence.flow.into(node.id)[:1]
+        rank = len(edges[0].spec.shape or ()) if edges else 0
+        axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edges[0]) if edges else None
+        if rank < 3 or not isinstance(axis, int):
+            continue
+        product, over = _summed(evidence, node, rank)
+        axis, maker = axis % rank, evidence.flow.node(edges[0].source)
+        if (own := _order(maker)) and own in [_order(evidence.flow.node(one.target)) for one in evidence.flow.out_of(node.id)]:
+            # TensorFlow's own softmax works along the last axis, and exchanges that with its own before and after.
+            axis, over, edges = own[axis], own[over], evidence.flow.into(maker.id)
+        edge = edges[0]
+        if (
+            product is not None
+            and over >= rank - 2
+            and axis != over
+            and axis not in (carried(evidence, edge) or {})
+            and _scores(evidence, edge)
+        ):
+            fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis, over)
+            yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
 
 
 def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
@@ -167,17 +176,25 @@ def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
     return [axis for name, given, axis, ordered in found if (name, given, ordered) == (node.id, edge.id, False)]
 
 
-def _summed(evidence: Evidence, softmax: Node) -> tuple[Node | None, int]:
+def _order(node: Node) -> list[int]:
+    """The order in which a transposition puts axes; empty for other operations, and where it is not known."""
+    order = node.config.get("operand1") if node.op == "Transpose" else None
+    return list(order) if isinstance(order, (list, tuple)) else []
+
+
+def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, int]:
     """The product that reads the weights, and the one axis of them that it sums over."""
-    node = softmax
-    for _ in range(3):
+    node, places = softmax, list(range(rank))
+    for _ in range(4):
         readers = evidence.flow.out_of(node.id)
         reader = evidence.flow.node(readers[0].target) if len(readers) == 1 else None
         if reader is None:
             break
         if reader.op in _PRODUCTS and (axes := _contracted(evidence, reader, readers[0])):
-            return (reader, axes[0]) if len(axes) == 1 else (None, -1)
-        if reader.op not in _KEEPS:
+            return (reader, places[axes[0]]) if len(axes) == 1 and axes[0] < rank else (None, -1)
+        if order := _order(reader):
+            places = [places[axis] for axis in order]
+        elif reader.op not in _KEEPS:
             break
         node = reader
     return None, -1

@@ -243,9 +243,14 @@ class Framework(ABC):
 
     # -- models and their declared graphs ----------------------------------------------------------
 
+    def begin(self, model: Any) -> None:
+        """Undoes what an earlier ``build`` that raised left of the model, before it is called."""
+        return
+
     @abstractmethod
-    def doors(self, model: Any) -> list[Door] | None:
-        """The inputs that a model declares, in the order in which the framework flattens them; ``None`` if it declares none."""
+    def doors(self, model: Any, left: bool = False) -> list[Door] | None:
+        """The inputs that a model declares, in the order in which the framework flattens them; ``None`` if it declares none. ``left``: also the
+        input that a ``build`` which raised left."""
 
     @abstractmethod
     def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
@@ -344,7 +349,8 @@ class Framework(ABC):
         return not self.backend.replicated and any(map(self.is_variable, self.flatten(result)))
 
     def left_by_fit(self, model: Any) -> str:
-        """What a ``fit`` that raised left of a live model: a ``"step"`` that cannot run, a model without the values of its ``"weights"``; else ``""``."""
+        """What a call that raised left of a live model: a ``"step"`` that cannot run, a model without the values of its ``"weights"``, ``"layers"`` that
+        take one shape and are not built for it; else ``""``."""
         if any(map(self.backend.is_lost, self.variables(model))):
             return "weights"
         step = getattr(model, "train_function", None)

@@ -249,8 +249,17 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
 
         return CompileLoss(loss, output_names=getattr(model, "output_names", None))
 
-    def doors(self, model: Any) -> list[Door] | None:
+    def left_by_fit(self, model: Any) -> str:
+        return "layers" if _given_up(model) else super().left_by_fit(model)
+
+    def begin(self, model: Any) -> None:
+        if _given_up(model):
+            model._layers = model._layers[1:]
+
+    def doors(self, model: Any, left: bool = False) -> list[Door] | None:
         """The inputs that the model declares, in the order in which Keras flattens them."""
+        if _given_up(model) and not left:
+            return None
         network = self.graph_network(model)
         if network is not None:
             return doors(network._inputs_struct, network.inputs, self._described)
@@ -318,6 +327,12 @@ def _as_it_lies(
     trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None
 ) -> tuple[Any, ...]:
     return tuple(group or [] for group in (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables))
+
+
+def _given_up(model: Any) -> bool:
+    """Whether a Sequential has the input of a ``build`` that raised: it takes no other shape, and is not built for this one."""
+    layers: Any = getattr(model, "_layers", ()) if isinstance(model, keras.Sequential) else ()
+    return len(layers) > 1 and isinstance(layers[0], InputLayer) and not model.built and model._functional is None
 
 
 def _copy(value: Any) -> Any:

@@ -115,6 +115,7 @@ def _once(
     if run.fast:
         roots = _loss_roots(adapter, model)
     with left_as_found([adapter], roots) as before, recording(recorder):
+        adapter.begin(model)
         run.step = step and _built(run, model, (x, y, weight))
         if run.step:
             run.has_loss = True

@@ -16,6 +16,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
 from ..replicas.strategy import is_tpu
+from .along_tensorflow import along, turned
 from .anew import note
 from .backend import Backend, Graph, Values
 from .learned import cuts
@@ -106,6 +107,10 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         for tensor in operation.outputs:
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)
+        ranks = [tensor.shape.rank for tensor in inputs]
+        recorder.along += [(call, id(inputs[place]), axis, False) for place, axis in along(operation, op_type, ranks)]
+        if op_type == "Transpose" and "operand1" not in call.values and (order := turned(ranks[0])) is not None:
+            call.values["operand1"] = order
         if (scaled := scaled_noise(op_type, inputs)) is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
 

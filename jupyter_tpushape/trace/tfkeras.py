@@ -141,7 +141,7 @@ class TfKeras(Framework):
 
         return LossesContainer(loss, output_names=getattr(model, "output_names", None))
 
-    def doors(self, model: Any) -> list[Door] | None:
+    def doors(self, model: Any, left: bool = False) -> list[Door] | None:
         """The inputs that the model declares, in the order in which tf_keras flattens them."""
         if self.graph_network(model) is None:
             return None

@@ -228,6 +228,19 @@ class HalfBuilt(Fact, frozen=True):
         )
 
 
+class LayersLeft(HalfBuilt, frozen=True):
+    """A ``build`` that raised has given the model the input of its data."""
+
+    def message(self) -> str:
+        return "An earlier call raised an error and left the model half built, so fit raises too, with data of any other shape."
+
+    def why(self) -> str:
+        return (
+            "A Sequential keeps the input shape of the call that raised, and some layers are built for it. "
+            "Run the code that creates and compiles the model again, then call fit."
+        )
+
+
 class WeightsLost(Fact, frozen=True):
     """Variables of the model have no value: a training step that raised has taken it, or never given it."""
 
