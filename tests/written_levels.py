@@ -83,7 +83,32 @@ def _whole(loss: str, labels: str, words: str) -> tuple[str, Own]:
     return "output-units", Own(_WHOLE.format(loss=loss, labels=labels), ((_MADE, f"{_MADE[:-1]}, {words})"),))
 
 
+_JUDGED = """
+maker = keras.Sequential([
+    keras.Input((6,)),
+    L.Dense(4 * 4 * 8),
+    L.Reshape((4, 4, 8)),
+    L.Conv2DTranspose(1, 4, strides=2, padding="same"),
+])
+judge = keras.Sequential([keras.Input((6, 6, 1)), L.Flatten(), L.Dense(1)])
+model = keras.Sequential([maker, judge])
+"""
+_JOINED = """
+image = keras.Input((8, 8, 3))
+numbers = keras.Input((5,))
+x = L.MaxPooling2D()(L.Conv2D(4, 3, padding="same")(image))
+joined = L.concatenate([x, L.Dense(16)(numbers)])
+model = keras.Model([image, numbers], L.Dense(1)(L.Dense(8)(joined)))
+"""
+
 LEVELS = {
+    "a grid for the model that judges it": ("input-axis", Own(model_of(_JUDGED, f"{rows(8, 6)}, {rows(8, 1)}"), (
+        ("        L.Dense(4 * 4 * 8),", "        L.Dense(72),"), ("        L.Reshape((4, 4, 8)),", "        L.Reshape((3, 3, 8)),"),
+    ))),
+    # Nothing after the join reads a map, so that a vector which would fill one is none.
+    "a map joined with numbers": ("merge-shapes", Own(model_of(_JOINED, f"({rows(8, 8, 8, 3)}, {rows(8, 5)}), {rows(8, 1)}"), (
+        ("    joined = L.concatenate([x, L.Dense(16)(numbers)])", "    joined = L.concatenate([L.Flatten()(x), L.Dense(16)(numbers)])"),
+    ))),
     "the states of an encoder's other level": _levels("LSTM", "low[0], low[1]", "upper[0], upper[1]"),
     "the state of an encoder's other level": _levels("GRU", "low[0]", "upper[0]"),
     "a grid written for another image": ("reshape-size", Own(

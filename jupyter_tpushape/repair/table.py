@@ -106,6 +106,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "input-axis": (
         data.unsliced,
         batching.declared_rows,
+        written.written_grid,
         inner.declare_inner,
         pictures.resized_oddly,
         entry.grey_for_backbone,

@@ -44,7 +44,7 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
     if fact.built:
         yield from _opened(evidence, fact, apart)
         return
-    if fact.source is not None:
+    if fact.source is not None and fact.source[1] != "target_shape":
         who, key, _, _, new = fact.source
         yield (
             f"Set {key}={new} on {who}, as {fact.layer.name} declares",

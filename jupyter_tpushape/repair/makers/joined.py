@@ -274,7 +274,11 @@ def _made_before(scope: ast.AST, name: str, line: int) -> bool:
 def as_map(evidence: Evidence, finding: Finding) -> Made:
     """A vector that has a value for each position of the map that it is joined with, in the form of that map."""
     edges = received(evidence)
-    if evidence.failed is None or len(edges) != 2:
+    lines = lines_of(evidence)
+    after = [called(call) for line in lines for call in nodes(line.scope, ast.Call) if call.lineno > line.raised.line]
+    # Layers that read a map.
+    reads = not lines or any(word in name for name in after for word in ("Conv", "Flatten", "Pool"))
+    if evidence.failed is None or len(edges) != 2 or not reads:
         return
     for index, (mine, other) in enumerate((edges, edges[::-1])):
         row, grid = (mine.spec.shape or ())[1:], (other.spec.shape or ())[1:]

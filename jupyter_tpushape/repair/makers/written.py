@@ -11,6 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import keeps
 from ...graph import Size, instead, value
+from ...rules.facts.contracts import InnerDoor
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.loss import GridApart, LossRaised, WrongUnits
 from ...rules.facts.reasons import Lengths, OneElsewhere
@@ -149,9 +150,13 @@ def written_output(evidence: Evidence, finding: Finding) -> Made:
 
 
 def written_grid(evidence: Evidence, finding: Finding) -> Made:
-    """The grid that a decoder begins with, with the sizes that end in those of the labels; the Dense in front of it fills it."""
+    """The grid that a decoder begins with, with the sizes that end in those of the labels, or of what the next model declares; the Dense in front of
+    it fills it."""
     labels, predictions = ends_of(evidence, finding)
-    y = labels.spec.shape if labels is not None else None
+    y, meant = labels.spec.shape if labels is not None else None, "the labels"
+    if isinstance(finding.fact, InnerDoor):
+        given = received(evidence)
+        predictions, y, meant = given[0] if len(given) == 1 else None, finding.fact.wanted, f"the input of {finding.fact.layer.name}"
     if predictions is None or not y:
         return
     new: dict[int, int] = {}
@@ -172,7 +177,7 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
     yield (
         f"Start from {tuple(grid)} in {reshape.name}, and set units={math.prod(grid)} on {above[0].name}",
         [configure(above[0].name, units=math.prod(grid)), configure(reshape.name, target_shape=grid)],
-        "The following layers then scale it to the size of the labels.",
+        f"The following layers then scale it to the size of {meant}.",
     )
 
 
