@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from broken import HEAD, fit, load
 
 import jupyter_tpushape as tpushape
 
@@ -79,3 +82,50 @@ def test_the_number_of_replicas_is_the_users_own_again(lib):
     tpushape.trace(lambda: own_model(lib, raising), data, tpu="v5e-8")
     assert tf.distribute.get_strategy().num_replicas_in_sync == 1
     assert "gradient-scale" not in {one.rule for one in tpushape.trace(lambda: own_model(lib, of_its_own), data, tpu=None).findings}
+
+
+TWO = """
+class Pair(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = L.Dense(1), L.Dense(1)
+        self.first, self.second = keras.optimizers.SGD(), keras.optimizers.SGD()
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape_one, tf.GradientTape() as tape_two:
+            a = self.one(x)
+            loss_one = tf.reduce_mean((a - y) ** 2)
+            loss_two = tf.reduce_mean((self.two(x) - a) ** 2)
+        self.first.apply_gradients(zip(tape_one.gradient(loss_one, self.one.trainable_variables), self.one.trainable_variables))
+        self.second.apply_gradients(zip(tape_two.gradient(loss_two, self.two.trainable_variables), self.two.trainable_variables))
+        return {"one": loss_one, "two": loss_two}
+
+def build():
+    model = Pair()
+    model.compile()
+    return model
+
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.ones((64, 4), "float32"), np.ones((64, 1), "float32"))).batch(16, drop_remainder=True).prefetch(1)
+"""
+SCALED = """            loss_two = tf.reduce_mean((self.two(x) - a) ** 2)
+            scaled_loss_one = loss_one / tf.distribute.get_strategy().num_replicas_in_sync
+            scaled_loss_two = loss_two / tf.distribute.get_strategy().num_replicas_in_sync
+"""
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_every_loss_of_a_step_is_divided_for_its_gradient(framework, tmp_path):
+    path = tmp_path / "pair_program.py"
+    path.write_text(HEAD.format(framework=framework) + TWO)
+    module = load(path)
+    finding = next(one for one in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if one.serious)
+    assert (finding.rule, finding.fixes[0].proof) == ("gradient-scale", "source")
+    tpushape.apply(finding.fixes[0], path)
+    assert SCALED in path.read_text()
+    assert "tape_two.gradient(scaled_loss_two, " in path.read_text()
+    linecache.checkcache(str(path))
+    again = load(path)
+    fit(again.build(), again.data())
+    assert tpushape.trace(again.build, again.data, tpu="v5e-8").ok

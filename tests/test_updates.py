@@ -94,6 +94,69 @@ def test_an_update_that_trains_is_not_told(name, tmp_path, framework):
     assert report.ok, report
 
 
+TAPE = """        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.one(x) - y) ** 2)
+"""
+UNTAPED = {
+    "the loss": ("loss", """        with tf.GradientTape() as tape:
+            guess = self.one(x)
+        error = (guess - y) ** 2
+        loss = tf.reduce_mean(error)
+""", """            guess = self.one(x)
+            error = (guess - y) ** 2
+            loss = tf.reduce_mean(error)
+"""),
+    "the model": ("model", """        guess = self.one(
+            x,
+        )
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((guess - y) ** 2)
+""", """            guess = self.one(
+                x,
+            )
+            loss = tf.reduce_mean((guess - y) ** 2)
+"""),
+}  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("name", UNTAPED)
+def test_what_no_tape_records_is_told_and_moved_into_its_block(name, built, tmp_path, framework):
+    how, wrong, right = UNTAPED[name]
+    program = PROGRAM.replace(TAPE, wrong) if built else PROGRAM.replace(TAPE, wrong).replace("L.InputLayer((3,)), ", "")
+    path = tmp_path / "updates_program.py"
+    path.write_text(HEAD.format(framework=framework) + (program % MEANT).lstrip("\n"))
+    linecache.checkcache(str(path))
+    module = load(path)
+    with pytest.raises(ValueError, match="No gradients"):
+        fit(module.build(), module.data())
+    (finding,) = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious]
+    assert (finding.rule, finding.fact.how, finding.fixes[0].proof) == ("optimizer-update", how, "source")
+    tpushape.apply(finding.fixes[0], path)
+    assert right in path.read_text()
+    linecache.checkcache(str(path))
+    again = load(path)
+    if built or framework == "keras":  # a network that no step calls is not built, which tf_keras does not accept
+        fit(again.build(), again.data())
+
+
+@BOTH
+@pytest.mark.parametrize("body", [
+    # A tape that goes on, one within another, and a gradient in the block.
+    "with tf.GradientTape(persistent=True) as tape:\n            guess = self.one(x)\n        with tape:\n            loss = tf.reduce_mean((guess - y) ** 2)",
+    ("with tf.GradientTape() as tape:\n            with tf.GradientTape() as inner:\n                inner.watch(x)\n                out = self.one(x)\n"
+    "            slope = inner.gradient(out, x)\n            loss = tf.reduce_mean((out - y) ** 2) + tf.reduce_mean(slope**2)"),
+])  # fmt: skip
+def test_what_a_tape_records_is_not_told(body, tmp_path, framework):
+    path = tmp_path / "updates_program.py"
+    path.write_text(HEAD.format(framework=framework) + (PROGRAM.replace(TAPE.strip(" \n"), body) % MEANT).lstrip("\n"))
+    linecache.checkcache(str(path))
+    module = load(path)
+    fit(module.build(), module.data())
+    assert tpushape.trace(module.build, module.data, tpu=None).ok
+
+
 def test_one_optimizer_for_two_networks_is_built_for_both(tmp_path):
     path, module, report = _traced(tmp_path, "keras", MEANT + SECOND % "two")
     with pytest.raises(ValueError, match="Unknown variable"):

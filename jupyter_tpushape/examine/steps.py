@@ -119,7 +119,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
         hear(traced.error, HeardReduction) is not None
         or facts.next_inside is not None
         or facts.nested is not None
-        or facts.misapplied is not None
+        or (facts.misapplied is not None and facts.misapplied.function)
     )
     if own:
         evidence.where = "step"  # explained by a rule of its own

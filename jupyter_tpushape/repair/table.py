@@ -448,7 +448,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (step_state.weights_of_state, operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
-    "optimizer-update": (training.exchanged, training.paired, training.built_for_all),
+    "optimizer-update": (training.inside_tape, training.exchanged, training.paired, training.built_for_all),
     "names-crossed": (columns.own_names,),
     "dtype-mix": (columns.labels_cast, calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
@@ -522,6 +522,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "states-exchanged": (states.in_their_order,),
     "scaled-twice": (meant_values.scaled_once,),
     "no-gradient": (unread.predictions_unread,),
+    "gradient-scale": (training.averaged,),
     "label-rank": (
         unread.other_result,
         names.reordered_labels,

@@ -194,6 +194,6 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
     """An update for which the framework's own optimizer raises."""
     step = evidence.facts.get("step")
     found = step.misapplied if step is not None else None
-    if found is not None:
+    if found is not None and found.function:
         fact = UpdateRefused(found.how, found.optimizer, found.function, found.variable, found.gradient, found.weight, found.known)
         yield Finding.of(UPDATE.id, "error", fact, tuple(node.id for node in evidence.flow.failed()), location=found.location)

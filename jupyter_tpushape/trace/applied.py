@@ -9,12 +9,12 @@ from typing import Any, Literal
 from ..flow import Location, Shape
 from .update import of_the_framework
 
-How = Literal["pairs", "exchanged", "tensors", "unbuilt", "unknown", "apart"]
+How = Literal["pairs", "exchanged", "tensors", "unbuilt", "unknown", "apart", "loss", "model"]
 
 
 @dataclass(frozen=True)
 class Misapplied:
-    """An update that raises. ``gradient`` and ``weight`` are shapes; ``variable``: the name of the weight, ``known``: how many it was built for."""
+    """An update that raises. ``loss`` and ``model``: what was computed outside of the tape. ``gradient`` and ``weight`` are shapes; ``variable``: the weight's name, ``known``: how many it was built for."""
 
     how: How
     optimizer: str

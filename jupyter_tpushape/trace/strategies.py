@@ -20,7 +20,7 @@ from tensorflow.python.distribute.values import DistributedVariable, PerReplica
 from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 
 from ..flow import Location, Spec
-from .applied import Updates
+from .applied import How, Misapplied, Updates
 from .locations import location, user_frame
 from .reach import is_own, plain
 from .recorder import Call, Port, Recorder
@@ -65,6 +65,8 @@ class Doors:
         self.strategy, self.replicas = strategy, replicas
         self.facts = StepFacts()
         self.updates = Updates()
+        # What each tape records: from which call of the trace to which.
+        self._taped: list[tuple[Any, int, int]] = []
         self.converted = converted
         self.inside = 0
         self._thread = threading.get_ident()
@@ -87,6 +89,8 @@ class Doors:
                 for cls in _classes(DistributedVariable, name):
                     self._replace(cls, name, self._write)
             self._replace(tf.GradientTape, "gradient", self._gradient)
+            self._replace(tf.GradientTape, "__enter__", self._recorded)
+            self._replace(tf.GradientTape, "__exit__", self._recorded)
             self._replace(Function, "__call__", self._function)
             self._replace(tf.Tensor, "__iter__", self._turn)
             for base in self.adapter.optimizer_classes():
@@ -252,6 +256,39 @@ class Doors:
 
     # -- gradients and updates ---------------------------------------------------------------------
 
+    def _recorded(self, original: Any, _: Any) -> Any:
+        def turn(tape: Any, *args: Any) -> Any:
+            if self._ours():
+                here = len(self.recorder.calls)
+                open_ = next((at for at, one in enumerate(self._taped) if one[0] is tape and one[2] < 0), None)
+                if original.__name__ == "__enter__":
+                    self._taped.append((tape, here, -1))
+                elif open_ is not None:
+                    self._taped[open_] = (tape, self._taped[open_][1], here)
+            return original(tape, *args)
+
+        return turn
+
+    def _outside(self, tape: Any, target: Any, sources: list[Any]) -> How | None:
+        """What a tape has not seen: the loss, or every call of a layer that has one of the variables."""
+        ranges = [(start, end) for one, start, end in self._taped if one is tape]
+        maker = self.recorder.producers.get(id(target))
+
+        def seen(call: Call) -> bool:
+            return any(start <= call.index and (end < 0 or call.index < end) for start, end in ranges)
+
+        if not ranges or maker is None:
+            return None
+        if not seen(maker):
+            return "loss"
+        wanted = {id(one) for one in sources}
+        owners = [
+            call
+            for call in self.recorder.calls
+            if call.kind == "layer" and any(id(one) in wanted for one in self.adapter.own_variables(call.obj))
+        ]
+        return "model" if owners and not any(map(seen, owners)) else None
+
     def _gradient(self, original: Any, _: Any) -> Any:
         def gradient(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._ours() or self.recorder.inside_opaque:
@@ -273,6 +310,9 @@ class Doors:
                 call.failure, self.recorder.failed = error, self.recorder.failed or call
                 raise
             call.config["variables"] = len(flat)
+            if (outside := self._outside(tape, targets[0], flat) if targets else None) is not None:
+                results = [None] * len(flat)
+                self.facts.misapplied = Misapplied(outside, "", "", location=where)
             self._made(call, [one for one in results if one is not None])
             self.facts.gradients.append(Gradient(targets[0] if targets else None, results, sum(one is None for one in results), where))
             return tf.nest.pack_sequence_as(sources, results)
@@ -287,6 +327,8 @@ class Doors:
             given = list(args[0] if args else kwargs[named])
             gradients = self.updates.gradients(given)
             if gradients and all(gradient is None for gradient in gradients):
+                if self.facts.misapplied is not None:
+                    self.facts.misapplied = replace(self.facts.misapplied, optimizer=type(optimizer).__name__, function=original.__name__)
                 raise ValueError("No gradients provided for any variable.")
             refused = self.updates.refused(optimizer, original.__name__, given, args[1:], kwargs)
             summed = kwargs.get("experimental_aggregate_gradients", True) and not kwargs.get("skip_gradients_aggregation", False)

@@ -10,11 +10,14 @@ from ...flow import Finding, Shape
 from ...flow.syntax import called
 from ...rules.facts.lines import NoGradient
 from ...rules.facts.loss_silent import LossOrder
+from ...rules.facts.tpu_steps import GradientScale
 from ...rules.facts.training import NeverTrained, OutsideModel, Resting, SumOfShares, UpdateRefused, ZeroProduct
+from ..edits import Edit
+from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
-from .edits import Made, of
-from .line import Line, assigned_to, lines_at, lines_of, short
+from .edits import Fix, Made, of
+from .line import Line, assigned_to, calls_at, lines_at, lines_of, short, span_of
 
 # The initializer of the first factor of Keras's own low-rank adapters.
 _RANDOM = '"he_uniform"'
@@ -171,7 +174,7 @@ def exchanged(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Made
 @of(UpdateRefused)
 def paired(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Made:
     """The gradients with the variables that the tape derived by."""
-    if fact.how in ("exchanged", "unknown"):
+    if fact.how in ("exchanged", "unknown", "loss", "model"):
         return
     for line, call in _updates(evidence, finding):
         two = _two(call)
@@ -211,6 +214,71 @@ def _variables(call: ast.Call) -> str:
 def _sources(call: ast.Call) -> ast.expr | None:
     named = [word.value for word in call.keywords if word.arg == "sources"]
     return call.args[1] if len(call.args) > 1 else named[0] if named else None
+
+
+@of(UpdateRefused)
+def inside_tape(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Made:
+    """The statements that make the loss inside the block of its tape: those after it, or the call of the model before it."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.how in ("loss", "model") else ():
+        asked = next((one for one in line.around(ast.Call) if called(one) == "gradient" and isinstance(one.func, ast.Attribute)), None)
+        if asked is None or not asked.args or not isinstance(asked.func, ast.Attribute):
+            continue
+        block, wanted, before = _block(line, ast.unparse(asked.func.value)), {ast.unparse(asked.args[0])}, fact.how == "model"
+        holders = [line.scope, *nodes(line.scope, ast.stmt)]
+        body = next((body for one in holders if isinstance(body := getattr(one, "body", None), list) and block in body), None)
+        if block is None or body is None:
+            continue
+        at = body.index(block)
+        if before:
+            wanted = {one.id for inner in block.body for one in nodes(inner, ast.Name)}
+        beside = body[:at] if before else [one for one in body[at + 1 :] if one.end_lineno < asked.lineno]
+        made = [place for place, one in enumerate(beside) if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) in wanted]
+        if made:
+            yield _moved(line, block, beside[made[-1] :] if before else beside[: made[-1] + 1], before=before)
+
+
+@of(GradientScale)
+def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
+    """Each loss of a training step divided by the number of replicas, for its gradient alone: what is reported stays as it is."""
+    asked = [evidence.flow.node(name).called for name in finding.nodes] if fact.by == "" and fact.times == fact.replicas else []
+    edits: list[Edit] = []
+    ends: dict[tuple[int, ...], tuple[Line, ast.stmt, list[str]]] = {}
+    for line, call in (one for place in dict.fromkeys(asked) for one in calls_at(evidence, place, "gradient")):
+        block = _block(line, ast.unparse(call.func.value)) if isinstance(call.func, ast.Attribute) else None
+        loss = call.args[0] if call.args else None
+        if block is None or not isinstance(loss, ast.Name) or not (block.end_lineno or 0) < call.lineno:
+            return
+        scaled = f"scaled_{loss.id} = {loss.id} / {MODULE}.distribute.get_strategy().num_replicas_in_sync"
+        ends.setdefault(tuple(span_of(block)), (line, block.body[-1], []))[2].append(scaled)
+        edits.append(line.edit(loss, f"scaled_{loss.id}"))
+    for line, last, made in ends.values():
+        edits.append(line.edit(last, f"\n{line.source.indent(last)}".join([line.source.of(last), *dict.fromkeys(made)]), "tensorflow"))
+    if edits:
+        yield (
+            "Divide the loss by the number of replicas, for the gradient",
+            edits,
+            "The sum over the replicas is then the gradient of the batch's mean.",
+        )
+
+
+def _block(line: Line, tape: str) -> ast.With | None:
+    """The last block of a tape before the line."""
+    found = [
+        one
+        for one in nodes(line.scope, ast.With)
+        if one.lineno <= line.raised.line and any(item.optional_vars and ast.unparse(item.optional_vars) == tape for item in one.items)
+    ]
+    return max(found, key=lambda one: one.lineno) if found else None
+
+
+def _moved(line: Line, block: ast.With, moved: list[ast.stmt], before: bool) -> Fix:
+    source = line.source
+    pad, deeper = source.indent(block.body[0]), source.indent(block.body[0])[len(source.indent(block)) :]
+    texts = [source.of(one).replace("\n", f"\n{deeper}") for one in moved]
+    last = block.body[-1]
+    put = line.before(block.body[0], f"\n{pad}".join(texts)) if before else line.edit(last, f"\n{pad}".join([source.of(last), *texts]))
+    lines = f"line {moved[0].lineno}" if len(moved) == 1 else f"lines {moved[0].lineno} to {moved[-1].lineno}"
+    return f"Move {lines} into the block of the tape", [put, *map(line.removed, moved)], "The tape then records it."
 
 
 @of(UpdateRefused)

@@ -116,6 +116,9 @@ class UpdateRefused(Fact, frozen=True):
             return f"{self.optimizer}.{self.function} receives tensors in place of the variables that it updates."
         if self.how == "unbuilt":
             return f"{self.optimizer}.apply receives gradients without their variables."
+        if self.how in ("loss", "model"):
+            made = "The loss is computed" if self.how == "loss" else "The model is called"
+            return f"{made} outside of the with block of its GradientTape, so every gradient is None."
         return f"{self.optimizer}.apply_gradients expects pairs of a gradient and a variable, but receives other values."
 
     def why(self) -> str:
@@ -128,6 +131,8 @@ class UpdateRefused(Fact, frozen=True):
             )
         if self.how == "unbuilt":
             return "The optimizer is not built yet, so it does not know which variables the gradients belong to."
+        if self.how in ("loss", "model"):
+            return f"A tape records only what runs inside its block, and {self.optimizer}.{self.function} raises `No gradients provided for any variable`."
         if self.function == "apply":
             return "apply takes the gradients first, then their variables."
         return "zip(gradients, variables) makes the pairs: the gradient comes first."
