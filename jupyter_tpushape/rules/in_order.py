@@ -127,7 +127,7 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
                 continue
             starts = [as_it_came(evidence, one) for one in (given[0], other)]
             if (starts[0].source, starts[0].spec) == (starts[1].source, starts[1].spec):
-                fact = VectorTransposed(Who.of(turned), Who.of(node), given[0].spec.shape or ())
+                fact = VectorTransposed(Who.of(node), given[0].spec.shape or ())
                 yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id, turned.id), (edge.id,), node.called)
                 break
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Fact, Finding, Shape, elements, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.moved import takes_block
@@ -17,7 +17,6 @@ from ..edits.expression import MODULE
 from ..text.source import nodes, words_of
 from .edits import Made, created, gives, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
-from .read_sizes import shape_read
 from .turned import order_to
 
 _COUNTS = frozenset({"range", "arange"})
