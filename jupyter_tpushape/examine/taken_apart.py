@@ -87,6 +87,3 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
     except SyntaxError:
         return False
     return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)
-
-
-__all__ = ["along_batch", "exchanged", "function_of"]

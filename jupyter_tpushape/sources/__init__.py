@@ -10,11 +10,10 @@ from typing import Any
 from ..flow.paths import flatten, is_nested
 from ..flow.text import words
 from ..internal import last_entry
-from .arrays import all_arrays, describe, sample_arrays
+from .arrays import all_arrays, all_specs, describe, sample_arrays, sample_specs
 from .datasets import sample_dataset, sample_generator, sample_loader, sample_pydataset
 from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
-from .specs import all_specs, sample_specs
 from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, Stage, Stats
 
 __all__ = ["BadData", "DataRaises", "LeafSpec", "NeverCame", "Problem", "Sample", "Stage", "Stats", "sample"]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..text.arguments import Change, argument
-from ..text.compiling import compile_call
+from ..text.arguments import Change, argument, compile_call
 from ..text.names import Names, literal
 from ..text.program import Text
 from ..text.source import NoPlace, Source

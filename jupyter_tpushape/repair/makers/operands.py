@@ -183,7 +183,7 @@ def unpacked_batch(evidence: Evidence, finding: Finding, fact: FirstRow) -> Made
     """The inputs of a batch as Keras unpacks it, whatever came with them."""
     for line in lines_at(evidence, finding.location)[:1]:
         for node in nodes(line.scope, ast.Subscript):
-            if isinstance(fact, FirstRow) and ast.unparse(node) == f"{fact.name}[0]":
+            if ast.unparse(node) == f"{fact.name}[0]":
                 yield (
                     f"Unpack the batch at line {node.lineno}: keras.utils.unpack_x_y_sample_weight({fact.name})[0]",
                     [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils")],

@@ -276,9 +276,6 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
-
-
 def heads_joined(evidence: Evidence, finding: Finding) -> Made:
     """All heads of a step in one row, where a reshape keeps room for one of them; behind the steps again if they stand in front."""
     shape, target = uneven_reshape(finding)
