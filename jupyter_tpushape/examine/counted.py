@@ -29,13 +29,7 @@ class Counted:
 
 
 def counted(raised: Raised, batch: int, wanted: int) -> Iterator[Counted]:
-    """The reads of the batch size that the number of entries of a table on the raised line comes from.
-
-    Args:
-        raised: the line that raised.
-        batch: the number of samples.
-        wanted: how many entries the table needs.
-    """
+    """The reads of the batch size that the number of entries of a table on the raised line comes from, which needs ``wanted``."""
     scope = scope_of(Place(raised.file, raised.line))
     shapes = {name: spec.shape for name, spec in raised.tensors}
     for node in ast.walk(scope) if scope is not None else ():

@@ -171,7 +171,6 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     """Facts about a Keras 3 or tf_keras model's variables and strategies.
 
     Args:
-        model: a model or layer of either framework.
         strategy: the strategy that is going to be used; the model's own, the optimizer's or the current one unless given.
     """
     optimizer = getattr(model, "optimizer", None)

@@ -1,7 +1,7 @@
 """Flow -> findings. One file per family of rules; a rule sees flows, never a framework."""
 
 from ..examine.evidence import Evidence
-from . import (
+from . import (  # noqa: F401 - each registers its rules
     calls,
     compilers,
     contracted,
@@ -51,51 +51,4 @@ def rules() -> list[Rule]:
     return [RULES[name] for name in sorted(RULES)]
 
 
-__all__ = [
-    "RULES",
-    "Evidence",
-    "Rule",
-    "calls",
-    "compilers",
-    "contracted",
-    "data",
-    "emptied",
-    "entry",
-    "exchanged_states",
-    "fixed_rows",
-    "half_built",
-    "ids",
-    "in_order",
-    "jitted",
-    "layers",
-    "layouts",
-    "loss",
-    "loss_code",
-    "loss_tracker",
-    "merged_rows",
-    "mesh",
-    "mixing",
-    "noise",
-    "out_of_reach",
-    "own_code",
-    "restored",
-    "reversed_steps",
-    "rule",
-    "rules",
-    "run_rules",
-    "saved_models",
-    "scaled",
-    "silent",
-    "softmaxes",
-    "spelled",
-    "tpu_batch",
-    "tpu_ops",
-    "tpu_pipeline",
-    "tpu_scope",
-    "tpu_steps",
-    "tpu_types",
-    "traps",
-    "unlabeled",
-    "untrained",
-    "zipped",
-]
+__all__ = ["RULES", "Evidence", "Rule", "rule", "rules", "run_rules"]
