@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 
 from .flow.text import line as one_line
 from .flow.text import meaning, words
@@ -34,13 +35,19 @@ def is_users(file: str) -> bool:
     return not file.startswith(_libraries()) and "site-packages" not in file
 
 
+def last_entry(error: BaseException | None) -> TracebackType | None:
+    """Where an error was raised: the last entry of its traceback; ``None`` where it has none."""
+    trace = getattr(error, "__traceback__", None)
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
 def unreadable(error: BaseException) -> str:
     """What is said where the user's own code raised outside of all that a trace runs; ``""`` where another's code did."""
     if isinstance(error, RecursionError):
         return "The model or its data is nested too deeply to trace, or contains itself."
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error)
     if trace is None or not is_users(trace.tb_frame.f_code.co_filename):
         return ""
     text = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno).strip()
@@ -55,9 +62,7 @@ def ours(error: BaseException) -> str:
 
     if theirs := unreadable(error):
         return f"tpushape: {theirs}"
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error)
     where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
     said = one_line(str(error).strip().partition("\n")[0])[:160]
     return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."

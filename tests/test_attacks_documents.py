@@ -16,8 +16,7 @@ from jupyter_tpushape.flow import Edge, Flow, Node, Spec
 from jupyter_tpushape.notebook.request import BadRequest, Request, parse
 from jupyter_tpushape.report import Report
 from jupyter_tpushape.views import render
-from jupyter_tpushape.views.annotations import to_annotations
-from jupyter_tpushape.views.sarif import to_sarif
+from jupyter_tpushape.views.sarif import to_annotations, to_sarif
 
 # make soak asks for more, with a seed of its own.
 MANY, SEED = int(os.environ.get("TPUSHAPE_FUZZ", "400")), int(os.environ.get("TPUSHAPE_SEED", "0"))

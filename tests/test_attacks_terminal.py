@@ -23,9 +23,8 @@ from jupyter_tpushape.command.ends import GRACE
 from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Side, Spec
 from jupyter_tpushape.flow.text import clean, uncommanding
 from jupyter_tpushape.report import Report
-from jupyter_tpushape.views.annotations import to_annotations
 from jupyter_tpushape.views.markdown import to_markdown
-from jupyter_tpushape.views.sarif import to_sarif
+from jupyter_tpushape.views.sarif import to_annotations, to_sarif
 from jupyter_tpushape.views.svg import to_svg
 from jupyter_tpushape.views.text import to_text
 

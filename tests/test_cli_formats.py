@@ -9,8 +9,7 @@ import pytest
 from jupyter_tpushape.cli import main
 from jupyter_tpushape.flow import Finding, Flow, Location, Side
 from jupyter_tpushape.report import Report
-from jupyter_tpushape.views.annotations import to_annotations
-from jupyter_tpushape.views.sarif import to_sarif
+from jupyter_tpushape.views.sarif import to_annotations, to_sarif
 
 HOSTILE = "x::error file=etc/passwd::%0A\n::stop-commands::now"
 

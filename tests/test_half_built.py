@@ -10,7 +10,7 @@ import tensorflow as tf
 from shells import cells
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.notebook.left import left
+from jupyter_tpushape.notebook.inventory import left
 from jupyter_tpushape.rules.facts.training import HalfBuilt, LayersLeft, WeightsLost
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])

@@ -16,8 +16,7 @@ import pytest
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.flow import MIME
 from jupyter_tpushape.report import Report
-from jupyter_tpushape.views.annotations import to_annotations
-from jupyter_tpushape.views.sarif import to_sarif
+from jupyter_tpushape.views.sarif import to_annotations, to_sarif
 from jupyter_tpushape.views.widget import ReportWidget
 
 IMAGE = "<img src=x onerror=alert(1)>"

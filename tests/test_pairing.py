@@ -10,7 +10,7 @@ import tf_keras
 
 from jupyter_tpushape.notebook.inventory import inventory
 from jupyter_tpushape.notebook.pairing import belong, used_together
-from jupyter_tpushape.views.names import canonical, looked_up
+from jupyter_tpushape.views.naming import canonical, looked_up
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 

@@ -176,7 +176,7 @@ def _rendered(report: Any, options: Any) -> str:
 
         return to_sarif(report)
     if options.format == "github":
-        from ..views.annotations import to_annotations
+        from ..views.sarif import to_annotations
 
         return to_annotations(report)
     from ..views import render

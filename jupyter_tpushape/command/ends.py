@@ -83,11 +83,9 @@ _LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC,
 
 def _is_programs(error: BaseException) -> bool:
     """Whether the user's own code raised: in a trace function, in a signal handler, or in a patched library."""
-    from ..internal import is_users
+    from ..internal import is_users, last_entry
 
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error)
     return trace is not None and is_users(trace.tb_frame.f_code.co_filename)
 
 
@@ -103,10 +101,9 @@ def _misuse() -> tuple[type[Exception], ...]:
 
 def _fault(error: BaseException) -> str:
     from .. import __version__
+    from ..internal import last_entry
 
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error)
     where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""  # noqa: PTH119
     text = next((part.strip() for part in str(error).splitlines() if part.strip()), "")[:160]
     return f"Internal error in tpushape (no result for your code): {type(error).__name__}: {text}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."

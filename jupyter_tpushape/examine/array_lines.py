@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..trace.raised import innermost, scope_of, values_of
+from ..trace.raised import innermost, innermost_function, scope_of, values_of
 from .heard import hear
 from .heard_lines import HeardBeyond, HeardRagged
 
@@ -26,11 +26,10 @@ class Classes(msgspec.Struct, frozen=True):
 
 def classes_beyond(error: BaseException) -> Classes | None:
     """The class indices that a call of ``to_categorical`` or a row of ``eye`` has no place for."""
-    beyond, found = hear(error, HeardBeyond), innermost(error)
-    scope = scope_of(found[1]) if found is not None else None
-    if beyond is None or found is None or scope is None:
+    beyond, found = hear(error, HeardBeyond), innermost_function(error)
+    if beyond is None or found is None:
         return None
-    frame, place, _ = found
+    frame, place, _, scope = found
     for node in ast.walk(scope):
         labels = labels_of(node) if getattr(node, "lineno", 0) <= place[1] <= getattr(node, "end_lineno", 0) else None
         value = values_of(frame).of(labels) if labels is not None else None

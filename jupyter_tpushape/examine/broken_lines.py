@@ -7,6 +7,7 @@ import inspect
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ..flow import Flow, Location, Shape, Who, syntax
@@ -14,7 +15,7 @@ from ..flow.text import words
 from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, attribute, is_user_file, location
-from ..trace.raised import frames_of, innermost, scope_of, values_of
+from ..trace.raised import frames_of, innermost_function, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 from ..trace.unknown import filled
 from .heard import hear
@@ -161,11 +162,10 @@ class KeysTaken:
 
 def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
     """The dict of tensors that the user's innermost function takes apart as if it were a tuple: each name gets a key."""
-    found = innermost(error)
-    scope = scope_of(found[1]) if found is not None else None
-    if found is None or scope is None:
+    found = innermost_function(error)
+    if found is None:
         return None
-    values = values_of(found[0])
+    values, scope = values_of(found[0]), found[3]
     for statement in (item for item in ast.walk(scope) if isinstance(item, ast.Assign)):
         target, given = statement.targets[0], values.of(statement.value)
         if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, dict) or not all(map(adapter.is_tensor, given.values())):
@@ -195,13 +195,18 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
     return None
 
 
+def _written(code: CodeType) -> ast.AST | None:
+    """The function of a code object in its file's text."""
+    return scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+
+
 def returned_alone(layer: Any, error: BaseException) -> tuple[str, str, Place] | None:
     """A recurrent cell whose ``call`` returns a tensor where the layer takes an output and the states apart: its class, what it returns, and where."""
     cell = getattr(layer, "cell", None)
     call = getattr(inspect.unwrap(getattr(type(cell), "call", None) or len), "__code__", None)
     if not hasattr(cell, "state_size") or call is None or not is_user_file(call.co_filename) or hear(words(error), HeardNoPair) is None:
         return None
-    scope = scope_of(Place(call.co_filename, max((line for *_, line in call.co_lines() if line), default=call.co_firstlineno)))
+    scope = _written(call)
     returned = [item for item in ast.walk(scope) if isinstance(item, ast.Return)] if scope is not None else []
     value = returned[0].value if len(returned) == 1 else None
     if not isinstance(value, (ast.Name, ast.BinOp)):
@@ -214,7 +219,7 @@ def taped_lines(step: Any) -> list[tuple[int, int]]:
     code = getattr(inspect.unwrap(step), "__code__", None)
     if code is None or not is_user_file(code.co_filename):
         return []
-    scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+    scope = _written(code)
     blocks = [node for node in ast.walk(scope) if isinstance(node, ast.With)] if scope is not None else []
     return [
         (_counted(code.co_filename, node.lineno), _counted(code.co_filename, node.end_lineno or node.lineno))
@@ -235,7 +240,7 @@ def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
         code = getattr(base.__dict__.get("__init__"), "__code__", None)
         if code is None or not is_user_file(code.co_filename):
             continue
-        scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+        scope = _written(code)
         parameters, kept = {*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}, {}
         for node in ast.walk(scope) if scope is not None else ():
             target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
@@ -255,7 +260,7 @@ def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
     if code is None or not is_user_file(code.co_filename) or not code.co_argcount:
         return None
     name = code.co_varnames[code.co_argcount - 1]
-    scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+    scope = _written(code)
     inside = [*ast.walk(scope)] if scope is not None else []
     tests = [one for node in inside if isinstance(node, (ast.If, ast.IfExp)) for one in ast.walk(node.test)]
     stored = [node for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
@@ -319,11 +324,10 @@ def scanned_inside(failed: Call | None) -> tuple[tuple[Shape, ...], tuple[str, i
 
 def scan_axis(error: BaseException) -> int:
     """The axis that ``associative_scan`` was to go along, as the user's innermost line gives it; the first where it gives none."""
-    found = innermost(error)
-    scope = scope_of(found[1]) if found is not None else None
-    if found is None or scope is None:
+    found = innermost_function(error)
+    if found is None:
         return 0
-    frame, place, _ = found
+    frame, place, _, scope = found
     for call in (one for one in ast.walk(scope) if isinstance(one, ast.Call)):
         if ast.unparse(call.func).rpartition(".")[2] != "associative_scan" or not call.lineno <= place[1] <= (call.end_lineno or 0):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..flow import Shape
-from ..flow.syntax import assigned, called
+from ..flow.syntax import assigned, called, shape_read
 from ..trace.locations import Place
 from ..trace.raised import Raised, scope_of
 
@@ -29,31 +29,18 @@ class Counted:
 
 
 def counted(raised: Raised, batch: int, wanted: int) -> Iterator[Counted]:
-    """The reads of the batch size that the number of entries of a table on the raised line comes from.
-
-    Args:
-        raised: the line that raised.
-        batch: the number of samples.
-        wanted: how many entries the table needs.
-    """
+    """The reads of the batch size that the number of entries of a table on the raised line comes from, which needs ``wanted``."""
     scope = scope_of(Place(raised.file, raised.line))
     shapes = {name: spec.shape for name, spec in raised.tensors}
     for node in ast.walk(scope) if scope is not None else ():
         if scope is None or not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
             continue
-        owner = _whose(node.value) or _whose(_named(scope, node))
+        owner = shape_read(node.value) or shape_read(_named(scope, node))
         array = ast.unparse(owner) if owner is not None else ""
         shape = shapes.get(array) or ()
         axes = [axis for axis, size in enumerate(shape) if size == wanted and axis]
         if shape[:1] == (batch,) and len(axes) == 1 and _Tables(node, shapes, batch).on(scope, raised.line):
             yield Counted(node, array, axes[0])
-
-
-def _whose(node: ast.expr | None) -> ast.expr | None:
-    """The tensor whose shape is read."""
-    if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
-        return node.args[0]
-    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
 
 
 def _named(scope: ast.AST, node: ast.Subscript) -> ast.expr | None:

@@ -127,6 +127,3 @@ def _reads(node: ast.AST, name: str) -> bool:
     return any(
         isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)
     ) or any(isinstance(one, ast.AugAssign) and ast.unparse(one.target) == name for one in ast.walk(node))
-
-
-__all__ = ["Unread", "unread"]

@@ -63,7 +63,7 @@ class Laid:
     def fits(self, path: str) -> list[Entry]:
         """The entries that a path takes its layout from, as Keras looks them up; more than one is an error."""
         exact = [entry for entry in self.entries if entry.key == path]
-        return exact or [entry for entry in self.entries if _whole(entry.key, path)]
+        return exact or [entry for entry in self.entries if matches(entry.key, path)]
 
     def axes(self, path: str) -> Axes | None:
         """A variable's layout, ``()`` where it is whole on every device, ``None`` where two entries fit."""
@@ -93,7 +93,8 @@ def broken(key: str) -> str:
     return ""
 
 
-def _whole(key: str, path: str) -> bool:
+def matches(key: str, path: str) -> bool:
+    """Whether a key, as a regular expression, is a whole path."""
     try:
         return re.fullmatch(key, path) is not None
     except re.error:

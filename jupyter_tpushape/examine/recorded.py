@@ -63,6 +63,3 @@ def recorded(seen: Examined, traced: Run) -> None:
         (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside)
         for one in seen.recorder.kept
     ]
-
-
-__all__ = ["FrozenMethod", "recorded"]

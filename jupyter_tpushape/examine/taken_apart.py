@@ -8,18 +8,17 @@ from types import FrameType
 from ..flow import Shape, syntax
 from ..trace.framework import Framework
 from ..trace.locations import Place
-from ..trace.raised import innermost, scope_of, values_of
+from ..trace.raised import innermost_function, values_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
 def exchanged(error: BaseException) -> tuple[str, int] | None:
     """The function whose two results have each other's names, or more names than two, where the user's innermost line raised; how many."""
-    found = innermost(error)
-    scope = scope_of(found[1]) if found is not None else None
-    if found is None or scope is None:
+    found = innermost_function(error)
+    if found is None:
         return None
-    frame, place, text = found
+    frame, place, text, scope = found
     inner = {item for node in ast.walk(scope) if isinstance(node, _FUNCTIONS) and node is not scope for item in ast.walk(node)}
     made = {ast.unparse(node.targets[0]): function_of(node.value) for node in ast.walk(scope) if isinstance(node, ast.Assign)}
     for node in (item for item in ast.walk(scope) if item not in inner):
@@ -39,11 +38,10 @@ def exchanged(error: BaseException) -> tuple[str, int] | None:
 
 def along_batch(error: BaseException, adapter: Framework) -> tuple[str, Shape, int] | None:
     """The tensor that a line takes apart into as many names as its second axis has places: Python goes along the first; its shape, and how many."""
-    found = innermost(error)
-    scope = scope_of(found[1]) if found is not None else None
-    if found is None or scope is None:
+    found = innermost_function(error)
+    if found is None:
         return None
-    frame, place, _ = found
+    frame, place, _, scope = found
     for node in ast.walk(scope):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], (ast.Tuple, ast.List)) or node.lineno != place[1]:
             continue
@@ -89,6 +87,3 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
     except SyntaxError:
         return False
     return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)
-
-
-__all__ = ["along_batch", "exchanged", "function_of"]

@@ -35,9 +35,7 @@ class Entry:
 def unindexed(raised: Raised, fits: Callable[[str], bool]) -> Iterator[tuple[ast.expr, Entry]]:
     """What the raised line, or one that it has a name from, reads whole, with the entries that others read: those of the same array first.
 
-    Args:
-        raised: the line that raised.
-        fits: whether what is written can be meant.
+    ``fits``: whether what is written can be meant.
     """
     scope = scope_of(Place(raised.file, raised.line))
     if scope is None:

@@ -90,6 +90,3 @@ def _called(seen: Any, layer: Any) -> tuple[str, int] | None:
         return None
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Call)]
     return made if any(node.lineno <= made[1] <= (node.end_lineno or 0) for node in calls) else None
-
-
-__all__ = ["UnusedResult", "unused_results"]

@@ -28,15 +28,9 @@ class Written:
 
 
 def slices_at(place: Location, axis: int, rank: int, numbers: Mapping[str, int]) -> list[Written]:
-    """The slices along an axis of tensors of a rank in the function around a line, those on the line first.
+    """The slices along an axis, counted from the front, of tensors of a rank in the function around a line, those on the line first.
 
-    Args:
-        place: the line.
-        axis: counted from the front.
-        rank: how many axes the tensors have.
-        numbers: what names are known to hold beside the constants of the text.
-
-    Ends that a loop sets, and those that no text tells, are left out.
+    ``numbers``: what names are known to hold beside the constants of the text. Ends that a loop sets, and those that no text tells, are left out.
     """
     where = Place(file_of(place), place.line)
     tree, scope = tree_of(where), scope_of(where)

@@ -40,6 +40,3 @@ def converted(value: Any, kind: Any) -> Any:
     """
     with _LOCK:
         return msgspec.convert(value, kind)
-
-
-__all__ = ["converted", "decoded"]

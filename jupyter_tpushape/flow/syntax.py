@@ -76,6 +76,13 @@ def computed(node: ast.expr, named: Callable[[ast.expr], int | None]) -> int | N
     return named(node)
 
 
+def shape_read(node: ast.expr | None) -> ast.expr | None:
+    """The tensor whose shape an expression reads."""
+    if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
+        return node.args[0]
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+
+
 def is_new_axis(index: ast.AST) -> bool:
     """Whether a part of an index inserts an axis of size 1: ``None``, or a library's name for it."""
     named = index.attr if isinstance(index, ast.Attribute) else getattr(index, "id", "")

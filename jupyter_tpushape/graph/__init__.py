@@ -9,15 +9,9 @@ from .sizes import (
     Axis,
     Given,
     Opaque,
-    Padding,
-    Part,
-    Product,
-    Scaled,
-    Shifted,
     Size,
     Slid,
     Spread,
-    Sum,
     axes,
     chain,
     evaluate,
@@ -27,7 +21,7 @@ from .sizes import (
 from .steps import step
 
 __all__ = [
-    "Axis", "Cause", "Given", "Opaque", "Origins", "Padding", "Part", "Product", "Scaled", "Shifted", "Size", "Slid", "Spread", "Sum", "axes", "cause", "chain",
+    "Axis", "Cause", "Given", "Opaque", "Origins", "Size", "Slid", "Spread", "axes", "cause", "chain",
     "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
     "without_padding", "written",
 ]  # fmt: skip

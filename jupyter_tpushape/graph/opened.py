@@ -47,7 +47,6 @@ def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
     Layers that then run by the row instead of by the step end up in the evidence as ``by_rows``: the ids of their nodes.
 
     Args:
-        seen: the look at the program.
         rerun: runs the program where it is a training step of the model's own.
     """
     first = seen.run

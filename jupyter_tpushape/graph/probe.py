@@ -54,7 +54,6 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     Not needed where the model's own declaration settled the trace: there the batch axis is transparent.
 
     Args:
-        seen: the look at the program.
         rerun: runs the program with shapes of its leaves and a recorder, where it is no plain call of the model.
     """
     first = seen.run

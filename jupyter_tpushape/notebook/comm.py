@@ -17,8 +17,7 @@ from typing import Any
 from ..flow.text import in_part, line, meaning, words
 from ..internal import ours
 from ..trace.patience import hand_over
-from ..views.names import looked_up
-from ..views.naming import named
+from ..views.naming import looked_up, named
 from .interrupt import Cancelled, Interruptible
 from .request import BadRequest, Request, parse
 from .variables import in_variables
@@ -118,8 +117,7 @@ def _answered(comm: Any, request: Request, shell: Any) -> None:
     match request.op:
         case "list":
             from ..replicas import SLICES
-            from .inventory import inventory
-            from .left import left
+            from .inventory import inventory, left
 
             cells = [text for text in shell.user_ns.get("In", ()) if isinstance(text, str)]
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None), sources=cells)

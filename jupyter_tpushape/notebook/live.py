@@ -9,8 +9,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from ..flow import Finding
-from ..views.names import canonical
-from ..views.naming import named
+from ..views.naming import canonical, named
 from .idle import Idle
 from .tell import rich, tell
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..views.names import looked_up
+from ..views.naming import looked_up
 from .variables import in_variables
 
 _held: dict[str, Any] = {"caught": [], "stack": None}

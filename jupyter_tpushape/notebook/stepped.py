@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import syntax
-from ..views.names import looked_up, only_names
+from ..views.naming import looked_up, only_names
 
 # What hands on the elements of a dataset, each with the place of the dataset among its arguments.
 _AROUND = frozenset({"enumerate", "tqdm", "iter", "zip"})

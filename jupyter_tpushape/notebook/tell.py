@@ -21,7 +21,6 @@ def tell(shell: Any, said: str, *, todo: str = "", hint: dict[str, Any] | None =
     """One line under a cell.
 
     Args:
-        said: the sentence.
         todo: what to type, for front ends that have no button for it.
         hint: what our own renderer draws in its place, with buttons.
     """

@@ -14,8 +14,8 @@ from ..internal import part_lost
 from ..rules.facts.calls import Unwritten
 from .edits import InputShape
 from .makers.edits import Fix
-from .makers.in_terms import in_terms
 from .makers.layers import general
+from .makers.numbers import in_terms
 from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
 
 # Weights of layers that are built on such a sample would fill the memory of this machine, and no step could be fed with it.

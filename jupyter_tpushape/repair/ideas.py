@@ -15,7 +15,7 @@ from ..rules.facts.tpu_ops import NoKernel
 from ..rules.facts.tpu_steps import GradientScale
 from .makers.filled import parts_joined
 from .makers.line import lines_of, short
-from .text.operations import spelled
+from .text.keras_ops import spelled
 
 Ideas = Iterator[tuple[str, str]]
 

@@ -287,7 +287,7 @@ class Overlay:
                     found.append(name)
         return found
 
-    def all(self, others: Iterable[Overlay] = ()) -> dict[str, Any]:
+    def all(self) -> dict[str, Any]:
         """A copy of the globals with everything that the change touches run again."""
         return self._run(self.dirty(), dict(self.names))
 

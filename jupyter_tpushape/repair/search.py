@@ -18,11 +18,10 @@ from ..rules import RULES
 from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
-from .after import after_of
+from .after import after_of, effect_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
 from .edits import Edit, Expression, InputShape, edit_of
-from .effect import effect_of
 from .ideas import ideas
 from .makers.line import lines_of
 from .meaning import questions

@@ -17,9 +17,9 @@ class ScopeState:
         inside, outside: paths of the model's variables made in the model's strategy's scope, and not.
         replicas: copies that each variable inside has.
         metrics_outside: names of metrics whose variables belong to no strategy while the model does.
-        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables.
+        optimizer_foreign: whether the optimizer was built for other variables.
         optimizer_slots: whether it keeps state for each variable.
-        jit_compile: as given to ``compile`` (``"auto"`` included). ``run_eagerly``: as given.
+        run_eagerly: as given to ``compile``.
         strategy: the one that is going to be used. ``given``: it is in force without the model: live, or handed over.
         jit_asked: ``jit_compile=True`` that "auto" cannot have chosen. ``steps_per_execution``: as given.
         policy: the dtype policy's name. ``reductions``: of the loss objects.
@@ -35,10 +35,8 @@ class ScopeState:
     replicas: int = 1
     metrics_outside: tuple[str, ...] = ()
     optimizer_class: str = ""
-    optimizer_built: bool = False
     optimizer_foreign: bool = False
     optimizer_slots: bool = True
-    jit_compile: Any = None
     jit_asked: bool = False
     run_eagerly: bool = False
     steps_per_execution: int = 1
@@ -173,7 +171,6 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     """Facts about a Keras 3 or tf_keras model's variables and strategies.
 
     Args:
-        model: a model or layer of either framework.
         strategy: the strategy that is going to be used; the model's own, the optimizer's or the current one unless given.
     """
     optimizer = getattr(model, "optimizer", None)
@@ -205,10 +202,9 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
         strategy=strategy_name(chosen), given=strategy is not None or bool(strategy_name(current)),
         inside=tuple(inside), outside=tuple(outside), replicas=copies, metrics_outside=tuple(dict.fromkeys(metrics)),
         optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
-        optimizer_built=bool(getattr(optimizer, "built", False) or getattr(optimizer, "_built", False)),
         optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
         optimizer_slots=not (type(optimizer).__name__ == "SGD" and not getattr(optimizer, "momentum", 0)),
-        jit_compile=jit, jit_asked=jit is True and (bool(strategy_name(chosen)) or not _accelerators()),
+        jit_asked=jit is True and (bool(strategy_name(chosen)) or not _accelerators()),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
         steps_per_execution=_steps(model),
         policy=str(getattr(policy, "name", "") or ""), reductions=_reductions(model), compiled=optimizer is not None,

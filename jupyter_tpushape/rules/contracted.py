@@ -1,13 +1,12 @@
-"""Sums and products over the samples of a batch whose result returns to each sample."""
+"""Sums, products and comparisons over the samples of a batch whose result returns to each sample, and where they are meant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who, elements
-from .balanced import meant
-from .facts.mixing import SamplesReturn
+from ..flow import Edge, Finding, Node, Shape, Who, elements
+from .facts.mixing import NormedOverBatch, SamplesReturn
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check
 
@@ -95,3 +94,135 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
             seen.add(reader.id)
             pending.append(reader.id)
     return None
+
+
+_NORMS = ("Norm", "Normalize", "L2Normalize", "EuclideanNorm", "Sum")
+_DIVISIONS = ("RealDiv", "DivNoNan")
+_MULTIPLIES = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Dot")
+# What a norm goes through on its way to the division, and what is divided on its way to the product.
+_ON = (
+    "Maximum", "AddV2", "Add", "Transpose", "Swapaxes", "Cast", "Mul", "RealDiv", "T", "Stack", "Concat", "ConcatV2", "Pack", "Sqrt", "Rsqrt", "Pow",
+)  # fmt: skip
+
+
+@check(order=42)
+def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
+    """Norms over the samples whose quotients a product then compares, every sample with every other."""
+    flow, told = evidence.flow, set()
+    along = _squared(evidence) if evidence.backend == "tensorflow" else evidence.facts.get("along") or ()
+    for name, edge_id, axis, ordered in along if not evidence.where else ():
+        node = flow.node(name)
+        edge = next((one for one in flow.into(name) if one.id == edge_id), None)
+        if node.op not in _NORMS or ordered or axis or edge is None or set(carried(evidence, edge) or {}) != {0} or name in told:
+            continue
+        made = flow.node(edge.source)
+        squared = made.op in ("Square", "Abs") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
+        if node.op == "Sum" and not squared:
+            continue
+        others = {at for one, given, at, _ in along if (one, given) == (name, edge_id)}
+        product = _compares(evidence, node) if others == {0} else None
+        if product is not None:
+            told.add(name)
+            fact = NormedOverBatch(Who.of(node), edge.spec.shape or (), Who.of(product))
+            yield Finding.of(SUMMED.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
+    """The axes of norms that are written in operations, where no backend says them."""
+    found = []
+    for node in evidence.flow.nodes:
+        held = node.config.get("operand1")
+        axes = [axis for axis in (held if isinstance(held, (list, tuple)) else [held]) if isinstance(axis, int)]
+        for edge in evidence.flow.into(node.id)[:1] if node.op in _NORMS else ():
+            found += [(node.id, edge.id, axis % max(len(edge.spec.shape or ()), 1), False) for axis in axes]
+    return found
+
+
+def _compares(evidence: Evidence, start: Node) -> Node | None:
+    """The product of matrices behind a norm that has the batch on both of its axes."""
+    flow, pending, seen = evidence.flow, [start], {start.id}
+    while pending:
+        for edge in flow.out_of(pending.pop().id):
+            reader = flow.node(edge.target)
+            if reader.id in seen:
+                continue
+            seen.add(reader.id)
+            if reader.op in _MULTIPLIES and _pairs(evidence, flow.into(reader.id), next(iter(flow.out_of(reader.id)), None)):
+                return reader
+            if reader.op in (*_ON, *_DIVISIONS):
+                pending.append(reader)
+    return None
+
+
+def _pairs(evidence: Evidence, given: list[Edge], made: Edge | None) -> bool:
+    each = [set(carried(evidence, one) or {}) for one in given]
+    return made is not None and len(carried(evidence, made) or {}) == 2 and bool(each) and all(len(one) == 1 for one in each)
+
+
+# What scales a matrix, and what a scale is made of.
+_BALANCES = ("RealDiv", "DivNoNan", "Mul", "Sub", "Softmax", "LogSoftmax")
+_TOTALS = ("Sum", "Logsumexp", "LogSumExp", "ReduceLogsumexp")
+
+
+def meant(evidence: Evidence, reader: Node) -> bool:
+    """Whether what combines samples here is on purpose: it is part of a loss, or of a matrix that is scaled along its samples and along another axis."""
+    return not predicts(evidence, reader) or _balanced(evidence, reader)
+
+
+def predicts(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not."""
+    outputs = {one.id for one in evidence.flow.nodes if one.kind == "output"}
+    if not outputs:
+        return True
+    pending, seen = [node.id], {node.id}
+    while pending:
+        here = pending.pop()
+        if here in outputs:
+            return True
+        for edge in evidence.flow.out_of(here):
+            if edge.target not in seen:
+                seen.add(edge.target)
+                pending.append(edge.target)
+    return False
+
+
+def _balanced(evidence: Evidence, reader: Node) -> bool:
+    """Whether the same matrix is also scaled along an axis of each sample's own, as Sinkhorn's iterations do."""
+    made = next(iter(evidence.flow.out_of(reader.id)), None)
+    shape = made.spec.shape if made is not None else None
+    if not shape or len(shape) < 2:
+        return False
+    pending, seen = [reader], {reader.id}
+    while pending:
+        node = pending.pop()
+        if node is not reader and _within_samples(evidence, node, shape):
+            return True
+        around = [(edge, edge.source) for edge in evidence.flow.into(node.id)] + [
+            (edge, edge.target) for edge in evidence.flow.out_of(node.id)
+        ]
+        for edge, other in around:
+            beside = evidence.flow.node(other)
+            if edge.spec.shape == shape and beside.op in _BALANCES and beside.id not in seen:
+                seen.add(beside.id)
+                pending.append(beside)
+    return False
+
+
+def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
+    """Whether an operation scales each sample of a matrix by a total of its own."""
+    if node.op in ("Softmax", "LogSoftmax") and (given := evidence.flow.into(node.id)[:1]):
+        return set(carried(evidence, given[0]) or {}) == {0} and softmax_axis(evidence, node, given[0]) % len(shape) != 0
+    for edge in evidence.flow.into(node.id):
+        total = evidence.flow.node(edge.source)
+        whole = evidence.flow.into(total.id)[:1]
+        if total.op in _TOTALS and whole and whole[0].spec.shape == shape and set(carried(evidence, edge) or {}) == {0}:
+            return True
+    return False
+
+
+def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int:
+    """The axis that a softmax sums over: the last one, where nobody saw another."""
+    return next(
+        (axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)),
+        -1,
+    )

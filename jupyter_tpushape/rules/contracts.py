@@ -57,13 +57,12 @@ from .facts.loss import RowsOfValues
 from .facts.states import CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
-from .logical import logical, of_product
+from .lines import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
 from .own_code import data_whole, weight_of_batch
 from .registry import rule
-from .shapeless import no_rank, not_dense
-from .static_sizes import no_number
+from .shapeless import no_number, no_rank, not_dense
 from .transforms import transformed
 from .words import givers
 

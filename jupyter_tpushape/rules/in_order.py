@@ -1,4 +1,4 @@
-"""Operations that take the samples of a batch for steps, features, or parts of one whole, and vectors against the wrong axis of a table."""
+"""Operations that take the samples of a batch for steps, features, or parts of one whole, heads for steps, and vectors against the wrong axis of a table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
-from .balanced import meant, predicts
 from .compared import as_it_came
+from .contracted import meant, predicts
 from .examples import sequential
-from .facts.mixing import NormalizedOverBatch
+from .facts.mixing import HeadsAttended, NormalizedOverBatch
 from .facts.other_axes import RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
-from .mixing import SOURCE, SUMMED, above, carried, of_a_loss
+from .mixing import INTERLEAVED, SOURCE, SUMMED, above, carried, of_a_loss
 from .registry import check, rule
 from .upstream import ancestors
 from .words import PAIRING
@@ -127,7 +127,7 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
                 continue
             starts = [as_it_came(evidence, one) for one in (given[0], other)]
             if (starts[0].source, starts[0].spec) == (starts[1].source, starts[1].spec):
-                fact = VectorTransposed(Who.of(turned), Who.of(node), given[0].spec.shape or ())
+                fact = VectorTransposed(Who.of(node), given[0].spec.shape or ())
                 yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id, turned.id), (edge.id,), node.called)
                 break
 
@@ -287,3 +287,46 @@ def _axis(evidence: Evidence, node: Node, shape: Shape, grown: dict[int, float])
     axis = node.config.get("axis", evidence.arguments(node.id).get("axis"))
     axes = [one for one in (axis if isinstance(axis, (list, tuple)) else [axis]) if type(one) is int and -len(shape) <= one < len(shape)]
     return next((one for one in axes if one % len(shape) in grown), None)
+
+
+@check(order=43)
+def heads_attended(evidence: Evidence) -> Iterator[Finding]:
+    """Products of queries and keys that a reshape splits into heads, and that no transpose follows."""
+    told = set()
+    for node in evidence.flow.nodes if not evidence.where else ():
+        scores = next(iter(evidence.flow.into(node.id)), None) if node.op.lower() == "softmax" and node.status == "ok" else None
+        product = alike(evidence, scores) if scores is not None else node
+        pair = evidence.flow.into(product.id)
+        if len(pair) != 2 or not all(split_heads(evidence, edge) for edge in pair):
+            continue
+        shape = pair[0].spec.shape or ()
+        if scores is not None and scores.spec.shape == (*shape[:3], shape[2]) and product.called not in told:
+            told.add(product.called)
+            yield Finding.of(
+                INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id), (scores.id,), product.called
+            )
+
+
+def alike(evidence: Evidence, edge: Edge) -> Node:
+    """What made a tensor, but for scales and masks that keep its shape."""
+    node = evidence.flow.node(edge.source)
+    for _ in range(6):
+        before = [one for one in evidence.flow.into(node.id) if one.spec.shape == edge.spec.shape]
+        if node.op.lower() in ("reshape", "transpose") or not before or node.weights:
+            break
+        node = evidence.flow.node(before[0].source)
+    return node
+
+
+def split_heads(evidence: Evidence, edge: Edge) -> Node | None:
+    """The reshape that split the features of each step, as a layer made them, into heads."""
+    maker, shape = alike(evidence, edge), edge.spec.shape or ()
+    turned = evidence.flow.into(maker.id)[:1] if maker.op.lower() == "transpose" else []
+    if turned and turned[0].spec.shape == (*shape[:2], *shape[:1:-1]):  # of each matrix, for the product
+        return split_heads(evidence, turned[0])
+    given = next(iter(evidence.flow.into(maker.id)), None)
+    whole = given.spec.shape or () if given is not None and maker.op.lower() == "reshape" else ()
+    inner = [n for n in shape[1:] if n is not None and n > 1]
+    if given is None or len(whole) != 3 or len(inner) != 3 or whole[1] != shape[1]:
+        return None
+    return maker if shape[1] != shape[2] and evidence.flow.node(given.source).weights else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.layout_facts import Entry, Laid, broken
+from ..examine.layout_facts import Entry, Laid, broken, matches
 from ..flow import Finding
 from .facts.layouts import (
     IdleAxis,
@@ -177,7 +177,7 @@ def _patterns(laid: Laid) -> Iterator[Finding]:
     for entry in laid.entries:
         if error := broken(entry.key):
             plain = Entry(_glob(entry.key), entry.axes)
-            whole = [path for path, _, _, _ in laid.variables if _fits(plain.key, path)]
+            whole = [path for path, _, _, _ in laid.variables if matches(plain.key, path)]
             near = whole or (_near(laid, plain)[0] if not broken(plain.key) else [])
             yield Finding.of(PATTERN.id, "error", KeyBroken(entry.key, error, entry.axes, tuple(near), _key_for(laid, plain, near)))
 
@@ -224,7 +224,7 @@ def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int)
 
 
 def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
-    if any(_fits(entry.key, path) for path in (*laid.outputs, *laid.left)) or not any(entry.axes):
+    if any(matches(entry.key, path) for path in (*laid.outputs, *laid.left)) or not any(entry.axes):
         return
     near, how = _near(laid, entry)
     instead: tuple[str, ...] = ()
@@ -260,11 +260,13 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
     found = [path for path in free if re.search(entry.key, path)]
     if found:
         return found, ""
-    found = [path for path in free if _fits(_glob(entry.key), path)]
+    found = [path for path in free if matches(_glob(entry.key), path)]
     if found:
         return found, "glob"
     # As attributes of layers are named, and not the layers themselves.
-    found = [path for path in free if path in laid.held and (_fits(entry.key, laid.held[path]) or _fits(f".*{entry.key}", laid.held[path]))]
+    found = [
+        path for path in free if path in laid.held and (matches(entry.key, laid.held[path]) or matches(f".*{entry.key}", laid.held[path]))
+    ]
     if found:
         return found, "held"
     # As a key is written with dots for slashes, or for a layer that bears another number.
@@ -355,7 +357,7 @@ def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
     if not near:
         return ""
     for made in (_glob(entry.key), f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *ends(near), entry.key.replace("/", "/(.*/)?")):
-        if [path for path, _, _, _ in laid.variables if _fits(made, path)] == near:
+        if [path for path, _, _, _ in laid.variables if matches(made, path)] == near:
             return made
     if len(near) == 1 and _root(entry.key) == near[0].split("/")[1:]:
         return near[0]
@@ -372,16 +374,9 @@ def ends(near: list[str]) -> Iterator[str]:
         yield ".*" + re.escape("/".join(ends.pop())).replace(r"\_", "_").replace(r"\-", "-").replace(r"\#", r"\d+").replace("#", r"\d+")
 
 
-def _fits(key: str, path: str) -> bool:
-    try:
-        return re.fullmatch(key, path) is not None
-    except re.error:
-        return False
-
-
 def _idle(laid: Laid) -> Iterator[Finding]:
     used = {axis for path, _, _, _ in laid.variables for axis in laid.axes(path) or ()}
-    used |= {axis for entry in laid.entries for axis in entry.axes if any(_fits(entry.key, path) for path in laid.outputs)}
+    used |= {axis for entry in laid.entries for axis in entry.axes if any(matches(entry.key, path) for path in laid.outputs)}
     for name, devices in laid.mesh.sizes:
         if devices > 1 and name != laid.mesh.batch and name not in used:
             meant = for_batch(name) and not for_batch(laid.mesh.batch) and laid.mesh.batch in used

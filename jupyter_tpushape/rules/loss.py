@@ -15,7 +15,6 @@ from ..flow.paths import show
 from ..graph import instead, written
 from ..trace.locations import location
 from .calls import VECTOR, misdeclared, vector_added
-from .classless import classless
 from .compared import (
     as_they_are,
     class_labels,
@@ -85,11 +84,10 @@ from .moved import crossed_before, rows_behind
 from .own_code import labels_refused
 from .reasons import reason
 from .registry import check
-from .restored import RESTORED, labels_not_inputs
-from .shapeless import label_rank, shape_lost
+from .restored import RESTORED, classless, labels_not_inputs
+from .shapeless import label_rank, no_number, shape_lost
 from .spelled import misspelled
-from .static_sizes import no_number
-from .tpu_setup import of_scopes
+from .tpu_scope import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import PAIRING, blamed

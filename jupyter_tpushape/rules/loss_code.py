@@ -1,17 +1,20 @@
-"""What the code of a loss does with labels and predictions: labels as indices, margins of sums over the batch, and both in each other's place."""
+"""What the code of a loss does with labels and predictions: labels as indices, margins of sums over the batch, labels that broadcast, weights that are one value, and both sides exchanged."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Edge, Finding, Node, Shape, Who
 from .compared import as_it_came, ends, kind_of, observed_labels
-from .facts.loss_silent import DistanceOverBatch, LossOrder, MarginOfSums
+from .examples import sequential
+from .facts.loss_silent import Crosswise, DistanceOverBatch, LossOrder, MarginOfSums, WeightsAsOne
 from .facts.ranges import RowsAsIndices
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check, rule
+from .silent import BROADCAST
 from .upstream import ancestors
+from .words import PAIRING
 
 _LOOKUPS = ("gather", "take", "embeddinglookup")
 
@@ -178,3 +181,93 @@ def _given(evidence: Evidence, edge: Edge) -> bool:
     """Whether a tensor is of the data."""
     start = evidence.flow.node(edge.source)
     return any(node.kind in ("input", "stage") for node in (start, *ancestors(evidence, start.id)))
+
+
+@check(order=42)
+def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
+    """The single value of a prediction that meets every value of a label in a loss of the user's own."""
+    for node in evidence.losses() if not evidence.where else ():
+        labels, predictions = ends(evidence, node)
+        if labels is None or predictions is None or kind_of(node) != "custom":
+            continue
+        y, p = labels.spec.shape or (), predictions.spec.shape or ()
+        # One label for several values is a choice, such as that of quantiles; one value for several labels is none.
+        single = len(y) == len(p) > 1 and y[:-1] == p[:-1] and p[-1] == 1 and y[-1] not in (None, 1)
+        if not single and not _both_widened(y, p):
+            continue
+        giver = evidence.flow.node(predictions.source)
+        for op in evidence.flow.nodes:
+            edges = evidence.flow.into(op.id)
+            if op.parent != node.id or op.op not in PAIRING or len(edges) != 2:
+                continue
+            starts = {_start(evidence, edge, node).source for edge in edges if edge.spec.shape in (y, p)}
+            if starts == {labels.source, predictions.source} and {edge.spec.shape for edge in edges} == {y, p}:
+                fact = Crosswise(node.name, p, y, Who.of(giver))
+                yield Finding.of(
+                    BROADCAST.id, "silent", fact, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
+                )
+                break
+
+
+def _both_widened(y: Shape, p: Shape) -> bool:
+    """Whether labels and predictions both have axes of size 1 where the other has more: then neither keeps its shape."""
+    if len(y) != len(p) or None in (*y, *p) or y[0] != p[0] or any(a != b and 1 not in (a, b) for a, b in zip(y, p, strict=True)):
+        return False
+    made = tuple(max(a or 0, b or 0) for a, b in zip(y, p, strict=True))
+    return made not in (y, p)
+
+
+def _start(evidence: Evidence, edge: Edge, loss: Node) -> Edge:
+    """Where the values of an edge come into a loss, which only single operations on each of them have changed since."""
+    while (giver := evidence.flow.node(edge.source)).parent == loss.id:
+        before = evidence.flow.into(giver.id)
+        if len(before) != 1 or before[0].spec.shape != edge.spec.shape:
+            break
+        edge = before[0]
+    return edge
+
+
+_LOSS = "lambda t, p: tf.reduce_sum(tf.reduce_mean(tf.square(t - p), axis=0) * tf.constant([0.1, 0.9]))"
+AS_ONE = rule(
+    "weights-as-one", "Weights of several classes multiply the same value", severity="silent", source="a sum of products with one value is its product with the sum",
+    fails=sequential("L.Dense(1)", loss=_LOSS), passes=sequential("L.Dense(2)", y="np.zeros((8, 2), 'float32')", loss=_LOSS),
+    doc="""Reported for a custom loss that multiplies a tensor whose last axis has size 1, or a single number, by several constants and then adds the products up
+or averages them. The result is the same as with one constant.""",
+)  # fmt: skip
+_TOTALS = ("sum", "mean", "reduce_sum", "reduce_mean")
+
+
+@check(order=41)
+def weights_as_one(evidence: Evidence) -> Iterator[Finding]:
+    """Products of a single value with constants that are added up right after."""
+    if evidence.where:
+        return
+    for loss in evidence.losses():
+        _, predictions = ends(evidence, loss)
+        for node in evidence.flow.nodes:
+            found = _several(evidence, node) if node.parent == loss.id else None
+            if found is None:
+                continue
+            shape, count, total = found
+            channels = ((predictions.spec.shape or (0,))[-1] or 0) if predictions is not None else 0
+            fact = WeightsAsOne(loss.name, Who.of(node), Who.of(total), shape, count, channels)
+            yield Finding.of(AS_ONE.id, "silent", fact, (node.id, loss.id), (), node.called or loss.location)
+            return
+
+
+def _several(evidence: Evidence, node: Node) -> tuple[Shape, int, Node] | None:
+    """What a product has of the program's values, by how many constants, and what adds the products up."""
+    given, made = evidence.flow.into(node.id), evidence.flow.out_of(node.id)
+    if node.op.lower() not in ("mul", "multiply") or len(given) != 1 or len(made) != 1:
+        return None
+    shape, wide = given[0].spec.shape, made[0].spec.shape
+    if shape is None or not wide or (shape and shape[-1] != 1) or (wide[-1] or 0) < 2 or wide[:-1] != shape[:-1]:
+        return None
+    if len(wide) > 1 and wide[-1] == wide[0]:
+        return None  # a sum over the samples looks the same
+    total = evidence.flow.node(made[0].target)
+    # What a loss returns has no edge; Keras averages it.
+    after = next((edge.spec.shape for edge in evidence.flow.out_of(total.id)), ())
+    if total.op.lower() not in _TOTALS or after not in ((), shape[:-1], shape):
+        return None
+    return shape, wide[-1] or 0, total

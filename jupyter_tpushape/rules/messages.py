@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .messages_families import FAMILIES, Known, known
-from .messages_older import OLDER
+from .messages_families import FAMILIES, OLDER, Known, known
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,6 @@ def rows_behind(evidence: Evidence, nodes: Iterable[Node], rows: int | None) -> 
     return batch_behind(evidence, nodes, lambda edge: {i for i, size in enumerate(edge.spec.shape or ()) if size == rows})
 
 
-__all__ = ["batch_behind", "enclosing", "rows_behind", "takes_block", "turned_around"]
-
-
 def crossed_before(evidence: Evidence, node: Node) -> Finding | None:
     """The samples were paired before: by a broadcast, or by a lookup."""
     if _whole(evidence):

@@ -1,4 +1,4 @@
-"""Labels of another kind than the outputs of a model that reproduces its input: an autoencoder that is given classes."""
+"""Labels of another kind than the outputs: classes for a model that reproduces its input, and predictions without an axis of classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, elements
 from .compared import ends, kind_of
 from .facts.loss_silent import LabelsNotInputs
+from .facts.scores import NoClassAxis
+from .loss_rules import RANK
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -67,3 +69,20 @@ def reproduced(evidence: Evidence) -> Iterator[Finding]:
             assert predictions is not None
             giver = evidence.flow.node(predictions.source)
             yield Finding.of(RESTORED.id, "silent", fact, (giver.id, loss.id), (predictions.id,), giver.location or giver.called)
+
+
+def classless(loss: Node, labels: Shape, predictions: Shape) -> NoClassAxis | None:
+    """What a sparse cross-entropy lacks in predictions of one number per sample."""
+    return NoClassAxis(loss.name, labels, predictions) if kind_of(loss) == "sparse" and len(predictions) == 1 else None
+
+
+@check(order=31)
+def no_class_axis(evidence: Evidence) -> Iterator[Finding]:
+    """Losses that only fail at run time: their shapes are not known before."""
+    for node in evidence.losses() if not evidence.where else ():
+        labels, predictions = ends(evidence, node)
+        y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
+        fact = classless(node, y or (), p) if p is not None else None
+        if fact is not None and predictions is not None:
+            giver = evidence.flow.node(predictions.source)
+            yield Finding.of(RANK.id, "error", fact, (node.id,), (predictions.id,), giver.location or giver.called)

@@ -8,9 +8,9 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..trace.axes import RECURRENT
-from .balanced import softmax_axis
 from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
+from .contracted import softmax_axis
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through

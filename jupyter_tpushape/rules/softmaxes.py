@@ -1,16 +1,19 @@
-"""Softmaxes, attention and their weights along another axis than is meant: the samples, or not the one of the classes or of a product."""
+"""What a softmax is said to give and does not: weights along another axis than is meant, several classes at once, and probabilities for a threshold of logits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
-from .balanced import meant, softmax_axis
+from ..flow import Edge, Finding, KeyPath, Node, Who
+from .compared import ends, kind_of, labels_seen
+from .contracted import meant, softmax_axis
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
 from .facts.other_axes import WeightsAcross
-from .facts.scores import PickedElsewhere
+from .facts.scores import LogitsCut, PickedElsewhere, SeveralMarked
 from .mixing import SOURCE, above, carried, of_a_loss
 from .registry import check, rule
 
@@ -214,3 +217,73 @@ def _scores(evidence: Evidence, edge: Edge) -> bool:
             return False
         edge = alike_edges[0]
     return False
+
+
+_LOGITS = sequential(
+    "L.Dense(1)",
+    y="np.tile([0, 1], 4)",
+    loss="keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=%s)]",
+)
+CUT = rule(
+    "logits-threshold", "A metric compares logits with a threshold for probabilities", severity="note",
+    source="keras.metrics.binary_accuracy, whose threshold is 0.5 unless it is given", fails=_LOGITS % "0.5", passes=_LOGITS % "0.0",
+    doc="""Reported for a binary accuracy, also that of `metrics=["accuracy"]`, on an output that a loss with `from_logits=True` reads. Only the reported
+value is wrong; the model is trained as intended. A threshold of 0 separates logits, and any threshold but the default of 0.5 is taken as intended.""",
+)  # fmt: skip
+# The functions that the binary accuracies of both Kerases call.
+_BINARY = frozenset({"binary_accuracy", "binary_matches"})
+
+
+@check(order=46)
+def logits_cut(evidence: Evidence) -> Iterator[Finding]:
+    """Binary accuracies of logits with the threshold for probabilities."""
+    losses = [(node, ends(evidence, node)[1]) for node in evidence.losses()] if not evidence.where else []
+    logits = {
+        edge.source: node for node, edge in losses if edge is not None and kind_of(node) == "binary" and node.config.get("from_logits")
+    }
+    for node in evidence.flow.nodes if logits else ():
+        if node.kind != "metric" or node.status != "ok" or node.op not in _BINARY or node.config.get("threshold", 0.5) != 0.5:
+            continue
+        predictions = ends(evidence, node)[1]
+        loss = logits.get(predictions.source) if predictions is not None else None
+        if predictions is None or loss is None:
+            continue
+        giver = evidence.flow.node(predictions.source)
+        if giver.config.get("activation") in ("sigmoid", "softmax") or giver.op.lower() in ("sigmoid", "softmax"):
+            continue  # told as an activation that is applied twice
+        fact = LogitsCut(node.name, Who.of(giver), loss.name, 0.5)
+        yield Finding.of(CUT.id, "note", fact, (node.id, giver.id), (predictions.id,), node.called or giver.location)
+
+
+MARKS = rule(
+    "several-classes", "Labels mark several classes per sample under a softmax", severity="silent", source="the formula of softmax",
+    fails=sequential("L.Dense(3, activation='softmax')", y="np.tri(8, 3, dtype='float32')", loss="'binary_crossentropy'"),
+    passes=sequential("L.Dense(3, activation='sigmoid')", y="np.tri(8, 3, dtype='float32')", loss="'binary_crossentropy'"),
+    doc="""Reported for a binary or categorical cross-entropy if the observed labels are vectors of 0 and 1 and at least a tenth of them have more than one 1.""",
+)  # fmt: skip
+_OFTEN = 0.1
+
+
+@check(order=45)
+def several_marked(evidence: Evidence) -> Iterator[Finding]:
+    """Cross-entropies between a softmax, or what a categorical one takes for it, and labels of several classes."""
+    for node in evidence.losses() if not evidence.where else ():
+        labels, predictions = ends(evidence, node)
+        kind = kind_of(node)
+        if predictions is None or labels is None or kind not in ("binary", "categorical"):
+            continue
+        giver, shape = evidence.flow.node(predictions.source), predictions.spec.shape or ()
+        softmax = giver.config.get("activation") == "softmax" or giver.op == "Softmax" or kind == "categorical"
+        if softmax and len(shape) > 1 and (shape[-1] or 0) > 2 and labels.spec.shape == shape:
+            share = _share(evidence, evidence.carried(labels))
+            if share >= _OFTEN:
+                fact = SeveralMarked(Who.of(giver), node.name, shape[-1] or 0, kind == "categorical")
+                yield Finding.of(MARKS.id, "silent", fact, (giver.id, node.id), (predictions.id,), giver.location)
+
+
+def _share(evidence: Evidence, path: KeyPath | None) -> float:
+    """How many of the observed vectors of 0 and 1 have more than one 1; 0 where they have other values."""
+    seen = labels_seen(evidence, path)
+    if not seen or any(array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all() for array in seen):
+        return 0.0
+    return float(np.mean(np.concatenate([(array.sum(-1) > 1).reshape(-1) for array in seen])))

@@ -150,7 +150,7 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
     if program is None or evidence.target is None:
         return
     text = any(leaf.dtype == "string" for _, leaf in evidence.sample.leaves("x")) if evidence.split is not None else False
-    takes_text = {edge.target for edge in evidence.flow.edges if edge.spec is not None and edge.spec.dtype == "string"}
+    takes_text = {edge.target for edge in evidence.flow.edges if edge.spec.dtype == "string"}
     told: set[tuple[str, str]] = set()
     for use in program.uses:
         if text and (use.op in TEXT or "String" in use.op):

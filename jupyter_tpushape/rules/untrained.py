@@ -1,4 +1,4 @@
-"""What training leaves out or does otherwise: weights, the mode of layers, results and updates."""
+"""What training leaves out or does otherwise: weights, also those that a function or no model holds, the mode of layers, results and updates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
-from .balanced import predicts
+from .contracted import predicts
 from .examples import stepped
-from .facts.training import NeverTrained, Resting, ResultUnused, SumOfShares, UpdateRefused, ZeroProduct
+from .facts.training import FrozenWeights, NeverTrained, OutsideModel, Resting, ResultUnused, SumOfShares, UpdateRefused, ZeroProduct
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -197,3 +197,75 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
     if found is not None and found.function:
         fact = UpdateRefused(found.how, found.optimizer, found.function, found.variable, found.gradient, found.weight, found.known)
         yield Finding.of(UPDATE.id, "error", fact, tuple(node.id for node in evidence.flow.failed()), location=found.location)
+
+
+_NET = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.inner, self.head = L.Dense(4), L.Dense(1)
+    {}
+    def features(self, x):
+        return self.inner(x)
+    def call(self, x):
+        return self.head(self.features(x))
+def build():
+    m = Net(); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+
+FROZEN = rule(
+    "weights-frozen", "A tf.function keeps the first values of weights", severity="silent",
+    source="keras/src/backend/tensorflow/core.py: compute_output_spec; measured with Keras 3.15", backend="tensorflow", frameworks=("keras",),
+    fails=_NET.format("@tf.function"), passes=_NET.format("# not compiled by itself"),
+    doc="""Keras 3 builds a layer without a `build` method by calling it on a separate graph. A `tf.function` that runs in this call is compiled there,
+and the weights that are created inside are constants in it. Reported if the traced step reads none of the weights of a layer inside such a method.
+A model that is called on data before `fit` has its weights by then, and is not reported.""",
+)  # fmt: skip
+
+
+@check(order=44, backend="tensorflow")
+def frozen_weights(evidence: Evidence) -> Iterator[Finding]:
+    """Compiled methods with weights inside that the training step never reads."""
+    for one in evidence.facts.get("frozen", ()):
+        fact = FrozenWeights(one.cls, one.function, one.layers, one.alone)
+        yield Finding.of(FROZEN.id, "error" if one.alone else "silent", fact, (one.node,) if one.node else (), location=one.place)
+
+
+_BESIDE = """
+def build():
+    i, inner = keras.Input((4,)), L.Dense(6)
+    inner.build((None, 4))
+    m = keras.Model(i, L.Dense(1)({}(i))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+OUTSIDE = rule(
+    "weights-outside", "The model does not contain a layer that it calls", severity="silent",
+    source="keras/src/layers/core/lambda_layer.py: variables that a function uses are not tracked",
+    fails=_BESIDE.format("L.Lambda(lambda t: inner(t))"), passes=_BESIDE.format("inner"),
+    doc="""Reported for a layer with trainable weights that the program calls, if none of these weights is a weight of the model. The function of a `Lambda` holds such
+a layer, or an object that is no layer. Not reported for layers with `trainable=False`, for layers that a loss calls, or if the class overrides `train_step`.""",
+)  # fmt: skip
+
+
+@check(order=46)
+def weights_outside(evidence: Evidence) -> Iterator[Finding]:
+    """The layers that each caller calls and the model does not hold."""
+    if (
+        evidence.where
+        or evidence.failure is not None
+        or "train_step" in evidence.facts.get("overrides", ())
+        or not evidence.trains
+        or evidence.facts.get("anew")
+    ):
+        return
+    found: dict[str, list[Node]] = {}
+    for name in evidence.facts.get("outside", ()):
+        node = evidence.flow.node(name)
+        if node is not None:
+            found.setdefault(node.parent, []).append(node)
+    for parent, nodes in found.items():
+        caller = evidence.flow.node(parent) if parent else None
+        fact = OutsideModel(tuple(map(Who.of, nodes)), Who.of(caller) if caller is not None else None)
+        yield Finding.of(OUTSIDE.id, "silent", fact, tuple(node.id for node in nodes), location=nodes[0].called)

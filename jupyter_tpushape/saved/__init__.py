@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .make import Broken, builder
-from .open import SUFFIXES, Held, Signature, is_saved, read
+from .open import is_saved, read
 from .reader import Unreadable
 from .walk import Impossible, Refused
 
-__all__ = ["SUFFIXES", "Broken", "Held", "Impossible", "Refused", "Signature", "Unreadable", "builder", "is_saved", "read"]
+__all__ = ["Broken", "Impossible", "Refused", "Unreadable", "builder", "is_saved", "read"]

@@ -9,11 +9,11 @@ from typing import Any
 
 from ..flow.paths import flatten, is_nested
 from ..flow.text import words
-from .arrays import all_arrays, describe, sample_arrays
+from ..internal import last_entry
+from .arrays import all_arrays, all_specs, describe, sample_arrays, sample_specs
 from .datasets import sample_dataset, sample_generator, sample_loader, sample_pydataset
 from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
-from .specs import all_specs, sample_specs
 from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, Stage, Stats
 
 __all__ = ["BadData", "DataRaises", "LeafSpec", "NeverCame", "Problem", "Sample", "Stage", "Stats", "sample"]
@@ -95,9 +95,7 @@ def sample(
 
 def _theirs(error: Exception) -> bool:
     """Whether the data's own code raised: its innermost line is not ours, or Python has no line for it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error)
     ours = trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(Path(__file__).parents[1]))
     return not ours or "__len__" in words(error)
 

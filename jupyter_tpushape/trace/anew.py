@@ -74,13 +74,11 @@ def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = F
     if not first:
         return None
     mark = len(recorder.inside)
-    recorder.muted += 1
     try:
-        again()
+        with recorder.unrecorded():
+            again()
     except Exception:
         return None  # what a second call says is another matter
-    finally:
-        recorder.muted -= 1
     found = next(((obj, place) for obj, place in recorder.inside[mark:] if place in first and _holds(obj)), None)
     return Anew(type(found[0]).__name__, found[1], in_loss, hasattr(found[0], "compute_output_shape")) if found is not None else None
 

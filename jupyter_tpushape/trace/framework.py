@@ -388,6 +388,14 @@ class Framework(ABC):
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         """The model's own loss, as its training step computes it."""
 
+    def _fresh(self, metrics: Any) -> Any:
+        """Metrics made again, so that two models do not share their state."""
+        if isinstance(metrics, dict):
+            return {key: self._fresh(value) for key, value in metrics.items()}
+        if isinstance(metrics, (list, tuple)):
+            return [self._fresh(value) for value in metrics]
+        return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, self.Metric) else metrics
+
     @abstractmethod
     def metric_objects(self, model: Any, y: Any, y_pred: Any) -> list[Any]:
         """The compiled metrics, built for these tensors."""

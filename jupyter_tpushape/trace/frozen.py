@@ -58,6 +58,3 @@ def _compiled(obj: Any) -> Iterator[tuple[str, Any]]:
 def _all_in(layer: Any, unread: set[int]) -> bool:
     own = [one for one in getattr(layer, "_trainable_variables", ()) if one.trainable]
     return bool(own) and all(id(one) in unread for one in own)
-
-
-__all__ = ["Frozen", "frozen"]

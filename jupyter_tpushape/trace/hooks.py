@@ -161,10 +161,10 @@ class Hooks:
                 new, args, kwargs = recorder.edits.call(self.framework, recorder, layer, args, kwargs)
                 if new is not layer:
                     # Through its own door, which prepares it: a recurrent layer for the state it is given.
-                    return recorder.edits.after_call(self.framework, recorder, new, new(*args, **kwargs))
+                    return recorder.edits.after_call(recorder, new, new(*args, **kwargs))
             outputs = self.record(recorder, original, layer, args, kwargs)
             if recorder.edits is not None and recorder.graph is None:
-                outputs = recorder.edits.after_call(self.framework, recorder, layer, outputs)
+                outputs = recorder.edits.after_call(recorder, layer, outputs)
             return outputs
 
         return __call__
@@ -302,12 +302,12 @@ class Hooks:
             if recorder.edits is not None:
                 if recorder.edits.hosts(layer):
                     return None
-                for extra in recorder.edits.before_add(self.framework, recorder, model, layer):
+                for extra in recorder.edits.before_add(self.framework, recorder, layer):
                     original(model, extra, *args, **kwargs)
                 layer = recorder.edits.replaced(self.framework, recorder, layer)
             result = original(model, layer, *args, **kwargs)
             if recorder.edits is not None:
-                for extra in recorder.edits.after_add(self.framework, recorder, model, layer):
+                for extra in recorder.edits.after_add(self.framework, recorder, layer):
                     original(model, extra, *args, **kwargs)
             return result
 

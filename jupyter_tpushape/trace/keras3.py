@@ -319,7 +319,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         optimizer = type(model.optimizer).from_config(model.optimizer.get_config()) if model.optimizer is not None else None
         return {
             "optimizer": optimizer, "loss": getattr(loss, "_user_loss", None), "loss_weights": getattr(loss, "_user_loss_weights", None),
-            "metrics": _fresh(getattr(metrics, "_user_metrics", None)), "weighted_metrics": _fresh(getattr(metrics, "_user_weighted_metrics", None)),
+            "metrics": self._fresh(getattr(metrics, "_user_metrics", None)), "weighted_metrics": self._fresh(getattr(metrics, "_user_weighted_metrics", None)),
         }  # fmt: skip
 
 
@@ -338,12 +338,3 @@ def _given_up(model: Any) -> bool:
 def _copy(value: Any) -> Any:
     # A defaultdict must stay one.
     return copy.copy(value) if isinstance(value, (dict, list)) else value
-
-
-def _fresh(metrics: Any) -> Any:
-    """Metrics made again, so that two models do not share their state."""
-    if isinstance(metrics, dict):
-        return {key: _fresh(value) for key, value in metrics.items()}
-    if isinstance(metrics, (list, tuple)):
-        return [_fresh(value) for value in metrics]
-    return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics

@@ -29,6 +29,3 @@ def outside(framework: Framework, recorder: Recorder, model: Any) -> Iterator[Ca
         if all(one.kind == "layer" for one in above) and not any(id(one.obj) in found for one in above):
             found[id(call.obj)] = call
     yield from found.values()
-
-
-__all__ = ["outside"]

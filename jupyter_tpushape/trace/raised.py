@@ -17,6 +17,7 @@ import numpy as np
 
 from ..flow import Location, Spec, syntax
 from ..flow.text import words
+from ..internal import last_entry
 from .framework import Framework
 from .locations import Place, Span, is_user_file, location, own_file, written_by_the_user
 from .written_numbers import Quotient, Unknown, quotients, unknown_sizes
@@ -220,9 +221,7 @@ def unwritten(error: BaseException) -> tuple[str, str] | None:
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
         chain.append(inner)
     root = next((one for one in reversed(chain) if isinstance(one, NotImplementedError)), None)
-    trace = root.__traceback__ if root is not None else None
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(root)
     owner = trace.tb_frame.f_locals.get("self") if trace is not None else None
     name = trace.tb_frame.f_code.co_name if trace is not None else ""
     # A method that raises with words of its own refuses something that it was given.
@@ -244,6 +243,13 @@ def _running(files: list[str], file: str, line: int) -> str:
 def scope_of(place: Place) -> ast.AST | None:
     """The function that a line stands in, or the file's whole text."""
     return _around(place)[1]
+
+
+def innermost_function(error: BaseException) -> tuple[FrameType, Place, str, ast.AST] | None:
+    """:func:`innermost`, and the function that its line stands in; ``None`` where its text is not known."""
+    found = innermost(error)
+    scope = scope_of(found[1]) if found is not None else None
+    return (*found, scope) if found is not None and scope is not None else None
 
 
 def tree_of(place: Place) -> ast.AST | None:

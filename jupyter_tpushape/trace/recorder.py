@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from ..flow import KeyPath, Spec
+from ..internal import last_entry
 from .assume import Assume
 from .locations import Place, is_user_file, user_frame
 from .patience import late
@@ -201,6 +202,15 @@ class Recorder:
         # Variables that were created while the program was traced.
         self.variables: list[Any] = []
 
+    @contextlib.contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Nothing inside is recorded."""
+        self.muted += 1
+        try:
+            yield
+        finally:
+            self.muted -= 1
+
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
         self.calls.clear()
@@ -300,9 +310,7 @@ def unmasked(error: BaseException) -> BaseException:
     if limit is not None:
         return limit
     for _ in range(8):
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
+        trace = last_entry(error)
         context = error.__context__
         if trace is None or context is None:
             break

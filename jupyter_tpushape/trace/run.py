@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -175,7 +174,7 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
     recorder = run.recorder
     recorder.hollow = True
     try:
-        with muted(recorder), limited("Building the model"):
+        with recorder.unrecorded(), limited("Building the model"):
             run.adapter.build_step(model, *(map_leaves(lambda leaf: leaf.spec, nest) for nest in batch))
     except ENDS:
         return False
@@ -190,7 +189,7 @@ def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weig
     batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
     with limited("The training step"), metered(adapter, adapter.comparing_metrics(model), recorder), tracked(adapter, model, recorder):
         parts = adapter.train_step(model, batch)
-    with muted(recorder):
+    with recorder.unrecorded():
         recorder.host_drawn = generators.drawn(lambda: adapter.train_step(model, batch))
     run.parts = -1 if parts is None else parts
     run.called = run.reached_loss = True
@@ -210,11 +209,11 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
         if _metered(model).keys() > known.keys():
             # Metrics that the call has built are known only now.
             recorder.metered = _metered(model)
-            with muted(recorder):
+            with recorder.unrecorded():
                 adapter.call_model(model, x_tensors, training)
         recorder.metered = {}
         recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
-        with muted(recorder):
+        with recorder.unrecorded():
             recorder.host_drawn = generators.drawn(lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
         tensors = [(path, tensor) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
@@ -290,7 +289,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         run.error, run.where, recorder.failed = refused, "loss", _end(run, "loss", "loss", "compile", refused, y, y_pred)
         return
     if loss is None and training and updates(adapter, model):
-        with muted(recorder):
+        with recorder.unrecorded():
             run.error = updated(adapter, recorder, model, total)
         if run.error is not None:
             run.where = "step"
@@ -351,13 +350,3 @@ def _end(run: Run, kind: str, name: str, op: str, error: BaseException, y: Any, 
     call.failure = error
     recorder.calls.append(call)
     return call
-
-
-@contextlib.contextmanager
-def muted(recorder: Recorder) -> Any:
-    """Nothing inside is recorded."""
-    recorder.muted += 1
-    try:
-        yield
-    finally:
-        recorder.muted -= 1

@@ -11,6 +11,7 @@ import msgspec
 
 from ..flow import syntax
 from ..flow.text import words
+from ..internal import last_entry
 from .framework import Framework
 from .locations import Place, is_user_file
 from .raised import innermost, values_of
@@ -145,9 +146,7 @@ _UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 def overridden(error: BaseException) -> Overridden | None:
     """The method that the framework called in vain; ``None`` where the user's own line did, or where no parameter is missing."""
-    trace = error.__traceback__ if isinstance(error, TypeError) else None
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = last_entry(error) if isinstance(error, TypeError) else None
     said = re.match(r"([\w.]+)\.(\w+)\(\) ", words(error))
     if trace is None or said is None or said[2] in _NODES or is_user_file(trace.tb_frame.f_code.co_filename):
         return None

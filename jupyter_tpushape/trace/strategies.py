@@ -194,7 +194,7 @@ class Doors:
     def _reduced(self, op: str, tensor: Any) -> Any:
         call = self._call("op", "all_reduce", "all_reduce", [tensor])
         call.config["op"] = op.upper().rsplit(".", 1)[-1]
-        with _muted(self.recorder):
+        with self.recorder.unrecorded():
             out = tf.identity(tensor)
         self._made(call, [out])
         return out
@@ -212,7 +212,7 @@ class Doors:
                 call.config["op"] = op
                 if axis is None and tf.is_tensor(tensor):
                     self.facts.reduces.append(Reduce(op, tensor, where))
-                with _muted(self.recorder):
+                with self.recorder.unrecorded():
                     whole = tf.convert_to_tensor(tensor)
                     over = tf.reduce_sum if op == "SUM" else tf.reduce_mean
                     made = tf.identity(whole) if axis is None else over(whole, axis)
@@ -300,7 +300,7 @@ class Doors:
             # A variable that this very trace made has no handle to follow: it stands for itself.
             real = [source for source in flat if not _unmade(source)]
             try:
-                with _muted(self.recorder):
+                with self.recorder.unrecorded():
                     got = iter(original(tape, target, [_read_from(source) for source in real], *args, **kwargs))
                     results = [
                         next(got) if not _unmade(source) else tf.compat.v1.placeholder(tf.as_dtype(source.dtype), tuple(source.shape))
@@ -396,12 +396,3 @@ def _classes(base: Any, name: str) -> Iterator[Any]:
             yield cls
         if issubclass(cls, base):
             pending.extend(type.__subclasses__(cls))
-
-
-@contextlib.contextmanager
-def _muted(recorder: Recorder) -> Iterator[None]:
-    recorder.muted += 1
-    try:
-        yield
-    finally:
-        recorder.muted -= 1

@@ -234,17 +234,8 @@ class TfKeras(Framework):
         loss, metrics = model.compiled_loss, model.compiled_metrics
         return {
             "optimizer": type(model.optimizer).from_config(model.optimizer.get_config()), "loss": loss._user_losses, "loss_weights": loss._user_loss_weights,
-            "metrics": _fresh(metrics._user_metrics), "weighted_metrics": _fresh(metrics._user_weighted_metrics),
+            "metrics": self._fresh(metrics._user_metrics), "weighted_metrics": self._fresh(metrics._user_weighted_metrics),
         }  # fmt: skip
-
-
-def _fresh(metrics: Any) -> Any:
-    """Metrics made again, so that two models do not share their state."""
-    if isinstance(metrics, dict):
-        return {key: _fresh(value) for key, value in metrics.items()}
-    if isinstance(metrics, (list, tuple)):
-        return [_fresh(value) for value in metrics]
-    return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics
 
 
 _MADE: set[Any] = set()

@@ -72,6 +72,3 @@ def _trained(framework: Framework, recorder: Recorder) -> set[int]:
 def _trains(framework: Framework, call: Call) -> bool:
     weights = framework.own_weights(call.obj) if call.weights is None else call.weights
     return bool(getattr(call.obj, "trainable", True)) and any(weight.trainable for weight in weights)
-
-
-__all__ = ["outside", "unused"]

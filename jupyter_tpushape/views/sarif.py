@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, the format of code scanners and editors."""
+"""A report for other tools: as SARIF 2.1.0, the format of code scanners and editors, and as workflow commands of GitHub Actions, an annotation for each finding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ..flow.text import clean
+from ..flow.text import clean, uncommanding
 
 if TYPE_CHECKING:
     from ..flow import Finding
@@ -79,3 +79,36 @@ def relative(file: str) -> str:
         return Path(file).resolve().relative_to(root.resolve()).as_posix()
     except (ValueError, OSError, RuntimeError):
         return file
+
+
+if TYPE_CHECKING:
+    from ..flow import Finding
+    from ..report import Report
+
+_COMMANDS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "notice"}
+
+
+def to_annotations(report: Report) -> str:
+    """One line per finding, and the result in the last line."""
+    return "\n".join([*(_line(finding) for finding in report.findings), f"tpushape: {report.summary}"])
+
+
+def _line(finding: Finding) -> str:
+    properties = {"title": f"tpushape: {finding.rule}"}
+    if finding.location is not None and finding.location.file:
+        properties |= {"file": relative(finding.location.file), "line": str(finding.location.line)}
+    words = [finding.message]
+    if finding.expected is not None and finding.found is not None:
+        words.append(f"wants {finding.expected}, gets {finding.found}")
+    words += [f"Verified fix: {fix.title}" for fix in finding.fixes if fix.verified][:1]
+    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {told}::{_data(chr(10).join(words))}"
+
+
+def _data(text: str) -> str:
+    # A runner takes some commands anywhere in a line.
+    return uncommanding(clean(text.replace("\r", " ")).replace("%", "%25").replace("\n", "%0A"))
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -114,8 +114,8 @@ def _flow(console: Console, report: Report) -> None:
         console.print(Text(f"    ⋮ {skipped} more", style="dim"))
 
 
-def _worth(nodes: list[Node], named: set[str], most: int = 40) -> list[bool]:
-    if len(nodes) <= most:
+def _worth(nodes: list[Node], named: set[str]) -> list[bool]:
+    if len(nodes) <= 40:
         return [True] * len(nodes)
     keep = [node.kind not in ("layer", "op") or node.status == "failed" or node.id in named for node in nodes]
     near = [any(keep[max(0, i - 2) : i + 3]) for i in range(len(nodes))]

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.repair.text.operations import operations, spelled
+from jupyter_tpushape.repair.text.keras_ops import operations, spelled
 
 L = keras.layers
 SOURCE = """

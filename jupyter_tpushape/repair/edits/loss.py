@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..text.arguments import Change, argument
-from ..text.compiling import compile_call
+from ..text.arguments import Change, argument, compile_call
 from ..text.names import Names, literal
 from ..text.program import Text
 from ..text.source import NoPlace, Source
@@ -44,9 +43,9 @@ class Loss(Edit):
         value = argument(call, "loss", ["optimizer", "loss"])
         if value is None:
             raise NoPlace
-        source.splice(self._changes(text, source, names, self._one_of(source, names, value)))
+        source.splice(self._changes(text, source, names, self._one_of(names, value)))
 
-    def _one_of(self, source: Source, names: Names, value: ast.expr) -> ast.expr:
+    def _one_of(self, names: Names, value: ast.expr) -> ast.expr:
         """Of several losses the one that it was; what is picked from a list is the picked one."""
         several = value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
         if several is None:

@@ -1,4 +1,4 @@
-"""What a function makes anew at each run, made once with its object."""
+"""What a function makes anew at each run, made once with its object, or a layer that it makes, held by it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ...flow import syntax
-from ..text.arguments import Change
+from ..text.arguments import Change, argument
+from ..text.names import arguments_of
 from ..text.program import Text
-from ..text.source import NoPlace, Source, at_line, behind, enclosing, free_name, method_of, nodes, parents
-from .base import TextEdit, kind
+from ..text.source import NoPlace, Source, at_line, behind, enclosing, free_name, made_in_init, method_of, nodes, parents
+from .base import SpanEdit, TextEdit, kind, written
 
 
 @kind
@@ -148,3 +149,43 @@ class _Sizes(ast.NodeTransformer):
         if isinstance(node, ast.Name):
             self.other.add(node.id)
         return cast("ast.AST", super().visit(node))
+
+
+@kind
+@dataclass(frozen=True)
+class HeldLayer(SpanEdit):
+    """``self.name(find)`` at ``span``, with ``self.name = layer(**config)`` in ``__init__``; ``given``: arguments that are parameters there."""
+
+    op = "held-layer"
+
+    find: str = ""
+    name: str = ""
+    layer_class: str = field(default="", metadata={"name": "layer"})
+    config: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+
+    def write(self, text: Text) -> None:
+        source, node = self.found(text, ast.expr)
+        above = parents(source.tree)
+        method = enclosing(above, node)
+        owner = above.get(method)
+        if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or not method.args.args:
+            raise NoPlace
+        cls = text.layer_class(self.layer_class)
+        spelled, changes = text.names(self.file).spell(cls, owner)
+        new = written(text.package(), "", self.layer_class, self.config)
+        call = syntax.parse(new, mode="eval").body
+        assert isinstance(call, ast.Call)
+        for key, name in sorted(self.given.items(), reverse=True):
+            literal = argument(call, key, arguments_of(cls))
+            if literal is None or literal.end_col_offset is None:
+                raise NoPlace
+            new = f"{new[: literal.col_offset]}{name}{new[literal.end_col_offset :]}"
+        attribute = free_name(owner, self.name)
+        made = made_in_init(source, owner, attribute, spelled + new[len(self.layer_class) :])
+        source.splice([*changes, made, source.change(node, f"{method.args.args[0].arg}.{attribute}({source.of(node)})")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        config = ", ".join(f"{key}={self.given.get(key, repr(value))}" for key, value in self.config.items())
+        yield f"# in __init__, and self.{self.name}({self.find}) at line {self.span[0]}:"
+        yield f"+self.{self.name} = layers.{self.layer_class}({config})"

@@ -1,4 +1,4 @@
-"""The parts of a pipeline's elements, put together as ``fit`` takes them."""
+"""The parts of a pipeline's elements, or the lists that a generator yields, put together as ``fit`` takes them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...flow import CannotRebuild, syntax
 from ..text.program import Text
 from ..text.source import NoPlace, Source, calls_nothing
 from ..text.variables import handed
 from .base import Edit, kind
-from .data_code import elements_of
+from .data_code import DataCode, elements_of
 from .run import Run
 
 NAMES = "abcdefghijklmnopqrstuvw"
@@ -107,3 +109,40 @@ def _opened(source: Source, held: ast.Dict, element: str) -> str:
     if f"{NAMES[0]}[" in new:
         raise NoPlace
     return new[1:-1]
+
+
+@kind
+@dataclass(frozen=True)
+class YieldArrays(DataCode):
+    """``np.array`` around the ``parts`` of what ``function`` gives: a generator, or a class by its ``__getitem__``.
+
+    ``inputs``: the first part is a list of samples with so many arrays each; it becomes one array for each of them.
+    """
+
+    op = "yield_arrays"
+
+    function: str = field(default="", metadata={"needed": True})
+    parts: list[int] = field(default_factory=list)
+    inputs: int = 0
+
+    def write(self, text: Text) -> None:
+        source, given = elements_of(text, self.function)
+        changes = []
+        for value in given:
+            if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) <= max(self.parts):
+                raise NoPlace
+            name, imports = text.names(source.file).spell(np, value)
+            changes += imports if value is given[0] else []
+            changes += [source.change(value.elts[part], self._array(name, source.of(value.elts[part]), part)) for part in self.parts]
+        if not changes:
+            raise NoPlace
+        source.splice(changes)
+
+    def _array(self, name: str, given: str, part: int) -> str:
+        if part or not self.inputs:
+            return f"{name}.array({given})"
+        return f"({', '.join(f'{name}.array([sample[{at}] for sample in {given}])' for at in range(self.inputs))})"
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.function}:"
+        yield "+np.array(x)"

@@ -54,16 +54,8 @@ class Run:
             self.new.add(id(self._made[key]))
         return self._made[key]
 
-    @contextlib.contextmanager
-    def _muted(self) -> Iterator[None]:
-        if self.recorder is None:
-            yield
-            return
-        self.recorder.muted += 1
-        try:
-            yield
-        finally:
-            self.recorder.muted -= 1
+    def _muted(self) -> Any:
+        return self.recorder.unrecorded() if self.recorder is not None else contextlib.nullcontext()
 
     def _seen(self, adapter: Any, recorder: Any) -> None:
         self.adapter, self.recorder = adapter, recorder
@@ -97,20 +89,20 @@ class Run:
     def _beside(self, name: str | None, position: str, index: int | None = None) -> list[Any]:
         return [new for edit in self.edits for new in edit.beside(self, str(name), position, index)]
 
-    def before_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
+    def before_add(self, adapter: Any, recorder: Any, layer: Any) -> list[Any]:
         """Layers to put into a Sequential in front of this one."""
         self._seen(adapter, recorder)
         self._calling(layer)
         self._listed.add(id(layer))
         return self._beside(getattr(layer, "name", None), "before")
 
-    def after_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
+    def after_add(self, adapter: Any, recorder: Any, layer: Any) -> list[Any]:
         """Layers to put into a Sequential behind this one."""
         self._seen(adapter, recorder)
         self._listed.add(id(layer))
         return self._beside(getattr(layer, "name", None), "after")
 
-    def after_call(self, adapter: Any, recorder: Any, layer: Any, outputs: Any) -> Any:
+    def after_call(self, recorder: Any, layer: Any, outputs: Any) -> Any:
         """Layers behind a call of a functional model."""
         if id(layer) in self._listed or id(layer) in self.new or recorder.graph is not None:
             return outputs

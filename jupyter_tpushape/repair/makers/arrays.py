@@ -206,9 +206,6 @@ def _axis(node: ast.Subscript) -> int | None:
     return cut[0] if len(cut) == 1 and cut[0] > 0 and isinstance(parts[cut[0]], ast.Slice) else None
 
 
-__all__ = ["sliced_alike"]
-
-
 def one_order(evidence: Evidence, finding: Finding) -> Made:
     """The order of one array for the other too: drawn once, and used as the index of both."""
     orders = evidence.facts.get("orders")

@@ -323,18 +323,3 @@ def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
         [ShareRows("data", "DATA")],
         "There are no files to shard.",
     )
-
-
-__all__ = [
-    "batch_dataset",
-    "cache_first",
-    "declared_lengths",
-    "for_hosts",
-    "sharded_once",
-    "share_by_rows",
-    "static_batch",
-    "static_both",
-    "static_lengths",
-    "unbatched",
-    "whole_batches",
-]

@@ -313,7 +313,7 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
         return
     x, y = shapes
     counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
-    if len(counts) == 2 and x[1] == y[1] and declared[0] is not None and len(declared[0]) == 2 and declared[0][1] == counts[0]:
+    if len(counts) == 2 and x[1] == y[1] and len(declared[0]) == 2 and declared[0][1] == counts[0]:
         edits = [
             transform(("x",), "transpose", perm=[1, 0]),
             transform(("y",), "transpose", perm=[1, 0]),

@@ -14,7 +14,7 @@ from ...rules.facts.entry import RankUnknown
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.reasons import Lengths
-from ...rules.opened import same_sizes
+from ...rules.fixed_rows import same_sizes
 from ...rules.words import listed
 from ..edits import UnwrapLayer
 from ..edits.expression import MODULE

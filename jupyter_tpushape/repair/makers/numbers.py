@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Fact, Finding, Shape, elements, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
+from ..edits import LayerConfig
 from ..edits.expression import MODULE
 from ..text.source import nodes, words_of
-from .edits import Made, created, gives, of, samples_alone
-from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
-from .read_sizes import shape_read
+from .edits import Fix, Made, created, gives, named, of, samples_alone
+from .line import Line, calls_at, calls_of, constants, defaults, lines_at, lines_of, listed, own_layer, reshaped, short, size_of, written_in
 from .turned import order_to
 
 _COUNTS = frozenset({"range", "arange"})
@@ -256,3 +256,23 @@ def where_of(evidence: Evidence, line: Line) -> str:
         return owner.name if owner is not None else line.raised.function
     owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
     return f"{owners[0].name}.{name}" if owners else str(name)
+
+
+def in_terms(evidence: Evidence, fix: Fix) -> Iterator[Fix]:
+    """``Dense(c)`` for ``Dense(c // ratio)``, where a fix would write a number: whether the part is that number shows when it is tried."""
+    _, edits, why = fix
+    edit = edits[0] if len(edits) == 1 else None
+    if not isinstance(edit, LayerConfig) or len(edit.config) != 1:
+        return
+    (key, size), node = next(iter(edit.config.items())), named(evidence, edit.target)
+    if node is None or type(size) is not int:
+        return
+    for line in lines_at(evidence, node.location)[:1]:
+        found = written_in(line, node, key)
+        written = found[0] if len(found) == 1 else None
+        if not isinstance(written, ast.BinOp):
+            continue
+        for part in (written.left, written.right):
+            if isinstance(part, (ast.Name, ast.Attribute)) and line.number(part) in (None, size):
+                text = ast.unparse(part)
+                yield f"Set {key}={text} on {node.name}", [line.edit(written, text)], why

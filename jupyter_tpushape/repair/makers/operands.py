@@ -7,7 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongMask
@@ -19,7 +19,7 @@ from ..text.source import nodes, words_of
 from .edits import Made, created, of
 from .entry import declare_known
 from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, own_layer, reshaped, short
-from .read_sizes import index_of, shape_read
+from .read_sizes import index_of
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
 _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})
@@ -183,7 +183,7 @@ def unpacked_batch(evidence: Evidence, finding: Finding, fact: FirstRow) -> Made
     """The inputs of a batch as Keras unpacks it, whatever came with them."""
     for line in lines_at(evidence, finding.location)[:1]:
         for node in nodes(line.scope, ast.Subscript):
-            if isinstance(fact, FirstRow) and ast.unparse(node) == f"{fact.name}[0]":
+            if ast.unparse(node) == f"{fact.name}[0]":
                 yield (
                     f"Unpack the batch at line {node.lineno}: keras.utils.unpack_x_y_sample_weight({fact.name})[0]",
                     [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils")],

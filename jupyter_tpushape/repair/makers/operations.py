@@ -12,8 +12,8 @@ from ...flow import Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
-from ..edits import Edit, HostLayer, code_calls, code_numbers
-from ..text.operations import spelled
+from ..edits import Edit, HostLayer, code
+from ..text.keras_ops import spelled
 from ..text.source import words_of
 from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, setting, transform, way_to
 from .entry import declaration
@@ -163,7 +163,7 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
     if batch is not None:
         yield (
             f"Let reshape infer the number of rows: -1 instead of {batch}",
-            [code_numbers.FirstNumber(owner.name, batch, -1, node.called.line if node.called else 0)],
+            [code.FirstNumber(owner.name, batch, -1, node.called.line if node.called else 0)],
             "Works for every batch size.",
         )
         # A function that a builder calls is in the code of no layer.
@@ -197,7 +197,7 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
             if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Use axis 1 in {owner.name}: axis 0 is the batch",
-                    [code_numbers.Axis(owner.name, 0, 1)],
+                    [code.Axis(owner.name, 0, 1)],
                     "Each sample is then processed separately.",
                 )
                 return
@@ -223,7 +223,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     for axis in (1, -1) if name is not None else ():
         yield (
             f"Apply softmax along axis {axis}{' in ' + name if name else ''}",
-            [code_numbers.Axis(name or "", 0, axis)],
+            [code.Axis(name or "", 0, axis)],
             "Each sample is then processed separately.",
         )
 
@@ -246,7 +246,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     if order is not None:
         yield (
             f"Swap the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
-            [code_calls.Transposed(name, order)],
+            [code.Transposed(name, order)],
             "Moves the values along with the axes.",
         )
 
@@ -292,7 +292,7 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
         if rest > 0 and size % rest == 0 and size // rest != target[-1]:
             yield (
                 f"Make each row one sample: {size // rest} instead of {target[-1]} in {owner.name}",
-                [code_numbers.Number(owner.name, target[-1], size // rest)],
+                [code.Number(owner.name, target[-1], size // rest)],
                 f"One sample has {size} values.",
             )
 
@@ -304,7 +304,7 @@ def single_precision(evidence: Evidence, finding: Finding) -> Made:
         for old, new in (("complex128", "complex64"), ("float64", "float32")):
             yield (
                 f"Use {new} in {name}",
-                [code_numbers.Name(name, old, new)],
+                [code.Name(name, old, new)],
                 f"TPUs do not support {old}.",
             )
 
@@ -315,6 +315,6 @@ def static_mask(evidence: Evidence, finding: Finding) -> Made:
         for axes in (1, 0, 2):
             yield (
                 f"Mask with zeros in {name}: tf.where instead of boolean_mask",
-                [code_calls.StaticMask(name, axes)],
+                [code.StaticMask(name, axes)],
                 "Keeps every row; rows outside the mask become zero.",
             )

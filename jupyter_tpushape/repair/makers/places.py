@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.attended import split_heads
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import HeadsAttended, Interleaved
 from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BatchScanned, BranchesApart
+from ...rules.in_order import split_heads
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
 from ..edits import Edit, Seeded

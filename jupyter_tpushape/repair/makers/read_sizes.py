@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
@@ -172,13 +172,6 @@ def _apart(line: Line) -> list[str]:
     first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
     taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
     return [ast.unparse(name) for name in listed(taken[0])] if taken else []
-
-
-def shape_read(node: ast.expr) -> ast.expr | None:
-    """The tensor whose shape an expression reads."""
-    if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
-        return node.args[0]
-    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
 
 
 def index_of(node: ast.Subscript) -> int | None:

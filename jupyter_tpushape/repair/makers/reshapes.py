@@ -269,17 +269,18 @@ def merged_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                 )
 
 
+def uneven_reshape(finding: Finding) -> tuple[Shape, Shape]:
+    """What is reshaped and what it is to become, where their numbers of values differ; empty ones otherwise."""
+    fact = finding.fact
+    if isinstance(fact, WrongCount):
+        return fact.given, fact.target
+    reason = fact.reason if isinstance(fact, OperationRaised) else None
+    return (reason.shape, reason.target) if isinstance(reason, Uneven) else ((), ())
+
+
 def even_heads(evidence: Evidence, finding: Finding) -> Made:
     """As many heads as divide the width of a layer of the user's own, which was created with another number of them."""
-    fact, owner = finding.fact, own_layer(evidence)
-    shape: Shape
-    target: Shape
-    if isinstance(fact, WrongCount):
-        shape, target = fact.given, fact.target
-    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, Uneven):
-        shape, target = fact.reason.shape, fact.reason.target
-    else:
-        return
+    owner, (shape, target) = own_layer(evidence), uneven_reshape(finding)
     if owner is None or len(target) < 2 or not shape:
         return
     width, heads = shape[-1] or 0, target[-2]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, syntax
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.own_code import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
@@ -18,7 +18,7 @@ from ..text.source import given_before, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, lines_of, makers_of, reshaped, short
 from .numbers import where_of
-from .read_sizes import index_of, shape_read
+from .read_sizes import index_of
 
 
 @of(NoneAsSize)

@@ -9,9 +9,9 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
 from ...flow.syntax import called
-from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair, Interleaved
-from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed, Uneven
+from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block, turned_around
 from ...rules.regrouped import groups_apart
 from ..edits import Edit
@@ -19,6 +19,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, of
 from .line import assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .reshapes import uneven_reshape
 
 
 @of(OperationRaised)
@@ -275,20 +276,9 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-__all__ = ["every_pair", "grouped", "last_two", "lined_up", "order_to", "same_length", "spaced", "whole_blocks"]
-
-
 def heads_joined(evidence: Evidence, finding: Finding) -> Made:
     """All heads of a step in one row, where a reshape keeps room for one of them; behind the steps again if they stand in front."""
-    shape: Shape
-    target: Shape
-    fact = finding.fact
-    if isinstance(fact, WrongCount):
-        shape, target = fact.given, fact.target
-    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, Uneven):
-        shape, target = fact.reason.shape, fact.reason.target
-    else:
-        return
+    shape, target = uneven_reshape(finding)
     if len(shape) != 4 or len(target) != 3 or None in shape[1:]:
         return
     front = target[1] == shape[2] != shape[1]

@@ -315,6 +315,3 @@ def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator
             [first, *(line.edit(one, name) for one in _passed(call, given))],
             "Each layer then gets the result of the one before.",
         )
-
-
-__all__ = ["use_result"]

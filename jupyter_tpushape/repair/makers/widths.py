@@ -9,7 +9,7 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import called, shape_read
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths, Uneven
@@ -18,7 +18,7 @@ from ..text.source import nodes
 from .edits import Made, configure, created, known, of, setting, way_to, width_of
 from .ends import compared, ends_of, head_of, of_classes
 from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
-from .read_sizes import index_of, shape_read
+from .read_sizes import index_of
 from .sliced import last_slices
 
 _WIDTHS = ("units", "filters")

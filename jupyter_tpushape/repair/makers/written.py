@@ -36,7 +36,7 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
     node, reason = evidence.failed, getattr(finding.fact, "reason", None)
     edges = received(evidence)
     if node is not None and len(edges) == 1 and not features:
-        yield from _as_created(evidence, node, edges[0])
+        yield from _as_created(evidence, edges[0])
     if (isinstance(reason, Lengths) and reason.summed) or isinstance(reason, OneElsewhere):
         return  # a product needs other sizes to be equal, and axes at the wrong place say nothing of their sizes
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
@@ -65,7 +65,7 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
             yield f"Set {said}, the size of {name}", made, "Other layers keep theirs." if alone else "The value is changed where it is set."
 
 
-def _as_created(evidence: Evidence, node: Node, mine: Edge) -> Made:
+def _as_created(evidence: Evidence, mine: Edge) -> Made:
     """The same where the other operand was created in the shape of a third tensor, such as random numbers."""
     created = [one for one in evidence.given if one.giver is None and one.spec.shape]
     shape, its = mine.spec.shape or (), created[0].spec.shape or () if len(created) == 1 else ()

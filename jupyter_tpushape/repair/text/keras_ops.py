@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from .arguments import Change, appended
@@ -240,3 +241,15 @@ def on_host(tree: ast.Module) -> set[ast.AST]:
                 found.add(inner)
                 waiting.append(inner)
     return found
+
+
+def operations() -> ModuleType:
+    """The module that is loaded: ``tensorflow`` or ``keras.ops``."""
+    tensorflow, keras = sys.modules.get("tensorflow"), sys.modules.get("keras")
+    foreign = keras is not None and keras.config.backend() != "tensorflow"
+    return sys.modules["keras.ops"] if foreign or tensorflow is None else tensorflow
+
+
+def spelled() -> str:
+    """How an idea or a snippet names it: ``tf`` or ``ops``."""
+    return "ops" if operations().__name__.startswith("keras") else "tf"

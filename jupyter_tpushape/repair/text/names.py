@@ -116,7 +116,7 @@ class Names:
         ways = [f"{key}.{path}" for key, value in visible.items() if inspect.ismodule(value) and (path := _way(value, wanted))]
         if ways:
             return min(ways, key=lambda way: way.count(".")), []
-        return self._import(wanted, name, at, sibling)
+        return self._import(wanted, name, sibling)
 
     def _visible(self, at: ast.AST) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -128,7 +128,7 @@ class Names:
         known = {key: value for key, value in {**self.globals, **self.closure}.items() if not key.startswith("_")}
         return {key: value for key, value in {**known, **found}.items() if value is not _MISSING}
 
-    def _import(self, wanted: Any, name: str, at: ast.AST, sibling: ast.AST | None) -> tuple[str, list[tuple[int, int, str]]]:
+    def _import(self, wanted: Any, name: str, sibling: ast.AST | None) -> tuple[str, list[tuple[int, int, str]]]:
         """The name added to the import that brings its sibling; a module by a line of its own."""
         if inspect.ismodule(wanted):
             short = {"numpy": "np", "tensorflow": "tf"}.get(wanted.__name__, name)

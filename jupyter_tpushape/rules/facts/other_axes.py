@@ -108,9 +108,8 @@ class RowsAgainstColumns(Fact, frozen=True):
 
 
 class VectorTransposed(Fact, frozen=True):
-    """``transpose`` is given a tensor with one axis, and ``node`` compares the result with the same tensor."""
+    """``node`` compares a tensor with one axis with its transpose."""
 
-    transpose: Who
     node: Who
     shape: Shape
 
