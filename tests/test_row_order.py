@@ -20,6 +20,9 @@ APART = {
     "a permutation of the inputs": "x = rng.permutation(x_all)\nreturn x, y_all",
     "numbers that are shuffled": "rows = np.arange(96)\nrng.shuffle(rows)\nreturn x_all[rows], y_all",
     "sorted by the labels": "x = x_all[np.argsort(y_all)]\nreturn x, y_all",
+    "each row repeated beside the whole": "return np.tile(x_all, (2, 1)), np.repeat(y_all, 2)",
+    "each row repeated beside two parts": "x = np.concatenate([x_all, x_all])\ny = np.repeat(y_all, 2, axis=0)\nreturn x, y",
+    "inputs repeated beside the whole of the labels": "many = 3\nreturn np.repeat(x_all, many, axis=0), np.tile(y_all, many)",
     "a pipeline": "rows = rng.permutation(96)\nx = x_all[rows]\nreturn tf.data.Dataset.from_tensor_slices((x, y_all)).batch(16)",
 }
 TOGETHER = {
@@ -36,6 +39,14 @@ TOGETHER = {
         "a, b = np.random.default_rng(3), np.random.default_rng(3)\nreturn x_all[a.permutation(96)], y_all[b.permutation(96)]"
     ),
     "labels that are all alike": "x = rng.permutation(x_all)\nreturn x, np.zeros(96, 'int64')",
+    "each row of both repeated": "return np.repeat(x_all, 2, axis=0), np.repeat(y_all, 2)",
+    "the classes of two parts": "x, many = np.concatenate([x_all[:5], x_all[:5]]), 5\nreturn x, np.repeat([0, 1], many)",
+    "parts beside labels that are joined before they are repeated": (
+        "x = np.concatenate([x_all[:40], x_all[:8]])\ny = np.concatenate([y_all[:20], y_all[:4]])\nreturn x, np.repeat(y, 2)"
+    ),
+    "repeated rows with others behind both": (
+        "x = np.concatenate([np.stack([x_all, x_all], 1).reshape(192, 8), x_all])\ny = np.concatenate([np.repeat(y_all, 2), y_all])\nreturn x, y"
+    ),
     "another array": "names = np.arange(96)\nnp.random.shuffle(names)\nreturn x_all, y_all",
     "elements of a pipeline": "return tf.data.Dataset.from_tensor_slices((x_all, y_all)).shuffle(96).batch(16)",
 }
@@ -155,7 +166,17 @@ MIXED = {
     "counted rows": WINDOWS + "    return x.reshape(-1, 3, N).astype('float32'), series[:30, 0]\n",
     "its own sizes": WINDOWS + "    x = np.reshape(x, (len(x), x.shape[2], x.shape[1]))\n    return x[:24], series[:24, 0]\n",
 }
+PARTS = "    parts = [np.array([series[i : i + N, k] for i in range(30)]) for k in range(3)]\n    x = np.stack([parts[0], parts[1], parts[2]], axis=%d)\n"
+MIXED["arrays that are stacked"] = PARTS % 1 + "    x = x / 2\n    return x.reshape(-1, N, 3).astype('float32'), series[:30, 0]\n"
+MIXED["labels that are stacked"] = PARTS % 1 + "    return np.zeros((30, 4)), x.reshape(-1, N, 3)\n"
+MIXED["stacked, and reshaped in a function"] = (
+    PARTS % 1
+    + "    return turned(scaled(x, 2.0), count=N), series[:30, 0]\n\ndef scaled(a, by):\n    a = a * by\n    return a\n\n"
+    + "def turned(values, count):\n    values = values.astype('float32')\n    return values.reshape(len(values), count, 3)\n"
+)
 KEPT = {
+    "stacked behind": PARTS % 2 + "    return x.reshape(-1, N, 3), series[:30, 0]\n",
+    "stacked, and turned": PARTS % 1 + "    x = x.transpose(0, 2, 1)\n    return x.reshape(-1, N, 3), series[:30, 0]\n",
     "windows as they are": WINDOWS + "    return x, series[:30, 0]\n",
     "the sizes that they have": WINDOWS + "    return x.reshape((30, N, 3)), series[:30, 0]\n",
     "a transpose": WINDOWS + "    return x.transpose((0, 2, 1)).reshape((30, 3, N)), series[:30, 0]\n",
@@ -165,11 +186,64 @@ KEPT = {
 }
 
 
+def windowed(name):
+    text = _SERIES.replace("L.Dense(1)]", "L.Dense(18), L.Reshape((N, 3))]") if "labels" in name else _SERIES
+    return HEAD.format(framework="keras") + "rng = np.random.default_rng(0)\n" + text + {**MIXED, **KEPT}[name]
+
+
 @pytest.mark.parametrize("name", [*MIXED, *KEPT])
 def test_steps_and_features_that_a_reshape_mixes(tmp_path, name):
     path = tmp_path / "train.py"
-    path.write_text(HEAD.format(framework="keras") + "rng = np.random.default_rng(0)\n" + _SERIES + {**MIXED, **KEPT}[name])
+    path.write_text(windowed(name))
     module = load(path)
     found = [finding for finding in tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings if finding.serious]
     assert [(one.rule, one.severity) for one in found] == ([("data-axes-mixed", "silent")] if name in MIXED else [])
-    assert all((one.fact.steps, one.fact.features) == (6, 3) for one in found)
+    assert all({one.fact.steps, one.fact.features} == {6, 3} for one in found)
+
+
+@pytest.mark.parametrize("name", [name for name in MIXED if "stacked" in name])
+def test_what_is_stacked_is_turned_where_it_was_reshaped(tmp_path, name):
+    path = tmp_path / "train.py"
+    path.write_text(windowed(name))
+    module = load(path)
+    fix = next(one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious).fixes[0]
+    assert fix.verified
+    before = module.data()
+    tpushape.apply(fix, path)
+    index = int("labels" in name)
+    values, after = before[index], load(path).data()[index]
+    assert np.array_equal(values.reshape(30, 3, 6).transpose(0, 2, 1), after)
+
+
+HELPER = """
+def prepared(images):
+    images = images / 2
+    order = np.random.permutation(len(images))
+    return images[order]
+
+
+def picked(values, order):
+    values = values[order]
+    return values
+
+
+def data():
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "apart"),
+    [
+        ("return prepared(x_all), y_all", True),
+        ("x = prepared(x_all)\n    return x, y_all", True),
+        ("order = rng.permutation(96)\n    return picked(x_all, order), picked(y_all, order=order)", False),
+        ("return picked(x_all, np.arange(96)), y_all", False),
+    ],
+)
+def test_an_order_in_a_function_that_the_data_goes_through(tmp_path, ends, apart):
+    path = tmp_path / "train.py"
+    path.write_text(f"{HEAD.format(framework='keras')}{ARRAYS}{MODEL}{HELPER}    {ends}\n")
+    module = load(path)
+    found = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious]
+    assert [one.rule for one in found] == ["shuffled-apart"] * apart
+    assert all(one.location.line == path.read_text().splitlines().index("    return images[order]") + 1 for one in found)

@@ -109,6 +109,26 @@ class Chosen(L.Layer):
         return best * tf.nn.softmax(scores)
 """
 
+_PLACES = """
+class Places(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.table = self.add_weight(shape=(1, 14, 6), name='table')
+        self.dense, self.head = L.Dense(6), L.Dense(1)
+    def call(self, x):
+        x = self.dense(x) + self.table
+        return self.head(tf.reduce_mean(x, axis=1))
+"""
+_LIGHT = """
+class Light(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.light = self.add_weight(shape=(1, 9, 12, 1), initializer='ones', name='light')
+        self.head = L.Dense(1)
+    def call(self, x):
+        return self.head(tf.reduce_mean(x * self.light, axis=[1, 2]))
+"""
+
 SOLVED: dict[str, tuple[str, Own]] = {
     "how many boxes one of two heads has": ("output-size", Own(model_of("""
 i = keras.Input((16, 16, 3))
@@ -126,6 +146,17 @@ model = keras.Model(i, head(L.Conv2D(4, 3, strides=2, padding='same')(i), BOXES)
 i = keras.Input((6,))
 model = keras.Model(i, L.Dense(1)(Experts(8)(i)))
 """, f"{rows(8, 6)}, {rows(8, 1)}", head=_EXPERTS), (("            L.Dense(12),", "            L.Dense(8),"),))),
+    "the length of a table that all samples share": ("op-shapes", Own(model_of("""
+model = Places()
+""", f"{rows(8, 10, 3)}, {rows(8, 1)}", head=_PLACES), ((
+        "        self.table = self.add_weight(shape=(1, 14, 6), name='table')", "        self.table = self.add_weight(shape=(1, 10, 6), name='table')",
+    ),))),
+    "the columns of a map that all samples share": ("op-shapes", Own(model_of("""
+model = Light()
+""", f"{rows(8, 9, 10, 3)}, {rows(8, 1)}", head=_LIGHT), ((
+        "        self.light = self.add_weight(shape=(1, 9, 12, 1), initializer='ones', name='light')",
+        "        self.light = self.add_weight(shape=(1, 9, 10, 1), initializer='ones', name='light')",
+    ),))),
     "a weight that a product needs transposed": ("op-shapes", Own(model_of("""
 i = keras.Input((4, 5))
 model = keras.Model(i, L.Dense(1)(Votes()(i)))

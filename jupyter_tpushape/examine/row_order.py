@@ -62,13 +62,15 @@ class Orders:
 
 def orders_apart(seen: Examined) -> Orders | None:
     """The first array that is put in an order without another one that is handed over with it; ``None`` where all are in one order."""
-    arrays = arrays_of(seen, only="|".join(_DRAWS))
+    arrays = arrays_of(seen, only="|".join((*_DRAWS, "repeat")))
     texts = [Texts.of(one.at.file) for one in arrays[:1]]
     drawn = [(one, list(_draws(texts[0], one))) for one in arrays]
     for one, draws in drawn:
         beside = [others for other, others in drawn if other.path[0] == one.path[0]]
         for other, others in drawn:
             odd = [draw for draw in draws if not draw.among(others) and not draw.known_to(one, other)]
+            if one.path[0] != other.path[0] and one.rows == other.rows and (repeated := _repeated(one, other)) is not None:
+                return Orders(one, other, repeated)
             # One of several inputs is paired with other samples on purpose.
             if not odd or one.path[0] == other.path[0] or one.rows != other.rows or not all(odd[0].among(given) for given in beside):
                 continue
@@ -76,6 +78,18 @@ def orders_apart(seen: Examined) -> Orders | None:
             if not _constant(seen, other) and not (theirs is not None and _seeded(texts[0])):
                 return Orders(one, other, odd[0], theirs)
     return None
+
+
+def _repeated(one: Array, other: Array) -> Draw | None:
+    """The step that repeats each row as often as the other array repeats as a whole, or has parts."""
+    joins = [step for array in (one, other) for step in array.steps if step.kind == "joined"]
+    calls = [step.node for step in joins if isinstance(step.node, ast.Call)]
+    said = [ast.unparse(word) for call in calls for word in call.keywords]
+    if len(calls) != 2 or joins[0] not in one.steps or joins[1] not in other.steps or {*said} - {"axis=0"} or called(calls[0]) != "repeat":
+        return None
+    times, parts = (ast.unparse(call.args[-1]).strip("()").split(",")[0] for call in calls)
+    many = parts if called(calls[1]) == "tile" else str(len(getattr(calls[1].args[0], "elts", ())))
+    return Draw(joins[0].at, calls[0], calls[0], joins[0]) if times == many and len(calls[0].args) == 2 else None
 
 
 def _constant(seen: Examined, array: Array) -> bool:

@@ -94,11 +94,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Array:
-    """An array that is handed over: its rows, the expression that hands it over, and the steps that led there, the last one first.
+    """An array that is handed over: its rows, the expression that hands it over, and, the last one first, the steps that led there.
 
-    ``names``: those under which it went, the last one first. ``places``: the expressions that it was given to a name as, or handed over
-    as, each with where it stands, the last one first. ``unpacked``: the assignment that takes it out of a call's results, and its name
-    there. ``listed``: where it begins as an empty list, which a loop fills. ``mentions``: every name in the expressions on the way.
+    ``names``: those that it had, and ``places``: the expressions that gave it to a name, a function or ``fit``, the last one first.
+    ``unpacked``: the assignment that takes it out of a call's results, and its name there. ``listed``: where it begins as an empty list
+    that a loop fills. ``mentions``: every name in the expressions on the way.
     """
 
     path: KeyPath
@@ -202,6 +202,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     unpacked: tuple[ast.Assign, str] | None = None
     listed: At | None = None
     mentions: set[str] = set()
+    entered: list[tuple[At, ast.Call, ast.FunctionDef]] = []
     for _ in range(_MOST):
         mentions |= loaded(value)
         step = _step(texts, here, value)
@@ -217,11 +218,16 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
             names.append(value.id)
         found = texts.given(value.id, here) if isinstance(value, ast.Name) else None
         if found is None:
-            break
+            through = _through(texts, here, value, entered)
+            if through is None:
+                break
+            here, value = through
+            places.append(through)
+            continue
         here, made, part = found
         if part is None:
             unpacked = unpacked or (made, names[-1])
-            result = _result(texts, here, made, names[-1])
+            result = _through(texts, here, made.value, entered, made.targets[0], names[-1])
             if result is None:
                 break
             here, part = result
@@ -234,14 +240,28 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     return Array(path, rows, at, node, tuple(steps), tuple(names), tuple(places), unpacked, listed, frozenset(mentions))
 
 
-def _result(texts: Texts, at: At, made: ast.Assign, name: str) -> tuple[At, ast.expr] | None:
-    """What a function of the program returns for one of the names that its results are unpacked into."""
-    target, call = made.targets[0], made.value
-    inner = texts.function(call.func.id, at) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
-    for there, value in returned(texts, *inner) if inner is not None and isinstance(target, ast.Tuple) else ():
-        if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(value.elts) == len(target.elts):
-            return next(((there, part) for one, part in zip(target.elts, value.elts, strict=True) if ast.unparse(one) == name), None)
-    return None
+def _through(
+    texts: Texts,
+    at: At,
+    value: ast.expr,
+    entered: list[tuple[At, ast.Call, ast.FunctionDef]],
+    target: ast.expr | None = None,
+    name: str = "",
+) -> tuple[At, ast.expr] | None:
+    """What the program's own function returns, for one name of a ``target``; or what the one entered last was given for a name."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and (inner := texts.function(value.func.id, at)) is not None:
+        entered.append((at, value, inner[1]))
+        for there, part in returned(texts, *inner):
+            if target is None:
+                return there, part
+            if isinstance(part, ast.Tuple) and isinstance(target, ast.Tuple) and len(part.elts) == len(target.elts):
+                return next(((there, item) for one, item in zip(target.elts, part.elts, strict=True) if ast.unparse(one) == name), None)
+    if not isinstance(value, ast.Name) or not entered or entered[-1][2] is not at.scope:
+        return None
+    place, call, scope = entered.pop()
+    taken = dict(zip((item.arg for item in scope.args.args), call.args, strict=False))
+    taken |= {word.arg: word.value for word in call.keywords if word.arg}
+    return (place, taken[value.id]) if value.id in taken else None
 
 
 def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
@@ -323,6 +343,18 @@ def first_index(value: ast.Subscript) -> ast.expr:
     return index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
 
 
+def stacked(value: ast.AST) -> list[ast.expr]:
+    """The arrays that an expression puts side by side along axis 1."""
+    if (
+        isinstance(value, ast.Call)
+        and called(value) == "stack"
+        and value.args
+        and [ast.unparse(word) for word in value.keywords] == ["axis=1"]
+    ):
+        return getattr(value.args[0], "elts", [])
+    return []
+
+
 def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
     """What an expression takes its rows from, where it keeps them."""
     if isinstance(value, ast.Subscript):
@@ -330,6 +362,8 @@ def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
         return value.value if isinstance(first, ast.Slice) or (isinstance(first, ast.Constant) and first.value in (None, ...)) else None
     if isinstance(value, ast.Call) and called(value) in _KEEPS and value.args:
         return value.args[0]
+    if parts := stacked(value):
+        return parts[0]
     if (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Attribute)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ..flow.syntax import called
 from .given_names import At, Texts
 from .program import Examined
-from .row_steps import Array, arrays_of
+from .row_steps import Array, arrays_of, stacked
 
 
 @dataclass(frozen=True)
 class Exchanged:
-    """A reshape to (rows, ``features``, ``steps``) of an array whose rows are (``steps``, ``features``)."""
+    """A reshape to (rows, ``features``, ``steps``) of an array whose rows are (``steps``, ``features``). ``beside``: it is stacked of as many arrays."""
 
     array: Array
     at: At
@@ -21,6 +21,7 @@ class Exchanged:
     inner: ast.expr
     steps: int
     features: int
+    beside: bool
 
     @property
     def text(self) -> str:
@@ -31,7 +32,7 @@ class Exchanged:
 def exchanged_axes(seen: Examined) -> Exchanged | None:
     """The first reshape of an input, with the sizes that are left in the batches, that moves the steps behind the features."""
     sample = seen.sample
-    shapes = {path: leaf.concrete or leaf.shape for path, leaf in sample.leaves("x")} if sample is not None else {}
+    shapes = {path: leaf.concrete or leaf.shape for role in ("x", "y") for path, leaf in sample.leaves(role)} if sample is not None else {}
     if not any(
         shape and len(shape) == 3 and None not in shape[1:] and shape[1] != shape[2] and min(shape[1:]) > 1 for shape in shapes.values()
     ):
@@ -50,8 +51,9 @@ def exchanged_axes(seen: Examined) -> Exchanged | None:
             if call is None or inner is None:
                 continue
             sizes = _target(texts, call)
-            if len(sizes) == 3 and (_turned(sizes, inner) or _is_window(texts, array, at, sizes)):
-                return Exchanged(array, at, call, inner, shape[2], shape[1])
+            beside = any(len(stacked(node)) == shape[2] for _, way in array.places for node in ast.walk(way))
+            if len(sizes) == 3 and (beside or _turned(sizes, inner) or _is_window(texts, array, at, sizes)):
+                return Exchanged(array, at, call, inner, shape[2], shape[1], beside)
     return None
 
 

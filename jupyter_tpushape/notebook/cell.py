@@ -256,13 +256,20 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     except SyntaxError:
         return False
     own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    own |= {target.id for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
+    targets = [target for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets]
+    own |= {item.id for target in targets for item in getattr(target, "elts", [target]) if isinstance(item, ast.Name)}
     own |= {
         alias.asname or alias.name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     }
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.comprehension)):
+            # What a loop takes from its own lists, and from lists of layers.
+            read = {item.id for item in ast.walk(node.iter) if isinstance(item, ast.Name)}
+            if all(name in own or name in _BUILT_IN or _of_libraries(names.get(name)) for name in read):
+                own |= {item.id for item in ast.walk(node.target) if isinstance(item, ast.Name)}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await)):
             return False
@@ -279,11 +286,46 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     return True
 
 
+_BUILT_IN = frozenset(
+    [
+        "super",
+        "range",
+        "len",
+        "list",
+        "tuple",
+        "dict",
+        "int",
+        "float",
+        "zip",
+        "enumerate",
+        "print",
+        "self",
+        "reversed",
+        "sorted",
+        "sum",
+        "min",
+        "max",
+        "abs",
+        "round",
+        "set",
+        "str",
+        "bool",
+        "any",
+        "all",
+    ]
+)
+
+
+def _of_libraries(value: Any) -> bool:
+    """Whether a list holds layers, tensors and the like alone."""
+    return isinstance(value, (list, tuple)) and all(type(one).__module__.split(".")[0] in _LIBRARIES for one in value)
+
+
 def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: frozenset[str]) -> bool:
     root = _root(function)
     if root is None:
         return isinstance(function, (ast.Call, ast.Attribute))
-    if root in own or root in ("super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self"):
+    if root in own or root in _BUILT_IN:
         return True
     value = names.get(root)
     module = getattr(value, "__module__", None) or getattr(value, "__name__", "") or type(value).__module__

@@ -126,7 +126,7 @@ def _of_samples(seen: Examined, fact: Fact | None) -> bool:
     if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or len({len(shape or ()) for shape in fact.shapes}) != 1:
         return False
     rows = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}
-    firsts = {shape[0] for shape in fact.shapes if shape}
+    firsts = {shape[0] for shape in fact.shapes if shape} - {1}
     return len(firsts) > 1 and bool(firsts & rows)
 
 
@@ -170,7 +170,9 @@ def _differ(shapes: list[Shape | None], joined: int | None) -> int:
     if len(known) != len(shapes) or len(known) < 2 or len(ranks) != 1:
         return 0
     rank = ranks.pop()
-    off = [axis for axis in range(rank) if joined not in (axis, axis - rank) and len({shape[axis] for shape in known}) > 1]
+    # One row for all is no size apart.
+    fits = set() if joined is not None else {1}
+    off = [axis for axis in range(rank) if joined not in (axis, axis - rank) and len({shape[axis] for shape in known} - fits) > 1]
     if len(off) != 1 or any(shape[off[0]] is None for shape in known):
         return 0
     sizes = Counter(int(shape[off[0]] or 0) for shape in known)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from .compared import as_it_came, ends, kind_of, observed_labels
-from .examples import sequential
+from .examples import sequential, stepped
 from .facts.loss_silent import Crosswise, DistanceOverBatch, LossOrder, MarginOfSums, WeightsAsOne
 from .facts.ranges import RowsAsIndices
 from .mixing import SUMMED, carried, of_a_loss
@@ -112,28 +112,11 @@ def _before(evidence: Evidence, node: Node, ops: Collection[str]) -> Node | None
     return next((one for one in found if one.op in ops), None)
 
 
-_STEP = """
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__(); self.dense = L.Dense(1, activation="sigmoid"); self.of = keras.losses.BinaryCrossentropy()
-    def call(self, x):
-        return self.dense(x)
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            p = self(x, training=True)
-            loss = self.of(%s)
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
-        return {"loss": loss}
-def build():
-    m = Net(); m.compile("sgd"); return m
-def data():
-    return np.ones((8, 4), "float32"), np.ones((8, 1), "float32")
-"""
+_GIVEN = "keras.losses.BinaryCrossentropy()(%s)"
 ORDER = rule(
     "loss-arguments", "Labels and predictions are exchanged", severity="silent",
     source="keras.losses.Loss.__call__(y_true, y_pred): a crossentropy takes the logarithm of its second argument",
-    fails=_STEP % "p, y", passes=_STEP % "y, p",
+    fails=stepped(loss=_GIVEN % "p, y", metrics=""), passes=stepped(loss=_GIVEN % "y, p", metrics=""),
     doc="""Reported for a crossentropy of Keras that the program calls itself, if its first argument comes from layers with weights and its second one from the
 data alone, or from constants such as `tf.ones_like(predictions)`. A loss that is the same both ways, such as the mean squared error, is not reported.""",
 )  # fmt: skip

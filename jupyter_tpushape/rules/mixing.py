@@ -21,7 +21,7 @@ from .facts.mixing import (
     Straddling,
 )
 from .registry import check, rule
-from .regrouped import channels_ahead, groups_apart
+from .regrouped import channels_ahead, groups_apart, patch_side
 from .upstream import ancestors
 from .words import PAIRING
 
@@ -53,11 +53,11 @@ MERGED = rule(
 INTERLEAVED = rule(
     "reshape-interleaves", "A reshape is used instead of a transpose", severity="silent", source=SOURCE,
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
-    doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
-rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
-in the same way. A reshape from (batch, steps, features) to (batch, heads, steps, features per head), or back, mixes steps and heads in the same way.
-So does one that joins rows and columns with the rows and columns of blocks that follow both, and one from (batch, rows, columns, channels) to
-(batch, channels, positions). A split into (batch, steps, heads, features) that no transpose follows is reported if attention then compares the heads of a step. Other reshapes that split or merge axes are not
+    doc="""A reshape keeps the order of the values in memory. If its target has the axes of its input in a different order, rows and columns are mixed: use a
+transpose (Permute). A reshape that moves the batch axis mixes samples, and one from (batch, steps, features) to (batch, heads, steps, features per head), or back,
+mixes steps and heads. So does one that joins rows and columns with those of blocks that follow both, and one that cuts a map into as many pieces as square patches. So does one from
+(batch, rows, columns, channels) to (batch, channels, positions). A split into (batch, steps, heads, features) that no transpose follows is reported if attention
+then compares the heads of a step. Other reshapes that split or merge axes are not
 reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
 positions and ends inside another sample.""",
 )  # fmt: skip
@@ -370,7 +370,9 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
-            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:]))
+            moved = (
+                moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:]) or patch_side(given[1:], after[1:]))
+            )
             moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:

@@ -51,6 +51,18 @@ def _gap(group: list[int]) -> bool:
     return group[-1] - group[0] >= len(group)
 
 
+def patch_side(before: Sequence[int | None], after: Sequence[int | None]) -> int:
+    """The side of the square patches that a target has as many of as a map of (rows, columns, channels); 0 where there are none, or of whole lines."""
+    rows, columns, channels = (n or 0 for n in before) if len(before) == 3 else (0, 0, 0)
+    for side in range(2, rows):
+        if not rows % side and not columns % side and side * side % (columns or 1):
+            many, block = (rows // side, columns // side), (side, side, channels)
+            heads, tails = (many, (math.prod(many),)), (block, (side * side, channels), (math.prod(block),))
+            if tuple(after) in [(*head, *tail) for head in heads for tail in tails]:
+                return side
+    return 0
+
+
 def channels_ahead(before: Sequence[int | None], after: Sequence[int | None], turned: bool) -> bool:
     """Whether a target takes the last axis of its input for the first one and all others for the second: (rows, columns, channels) to (channels, positions).
 

@@ -12,26 +12,10 @@ from .facts.training import FrozenWeights, NeverTrained, OutsideModel, Resting, 
 from .registry import check, rule
 from .upstream import ancestors
 
-_STEP = """
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__(); self.norm = L.BatchNormalization(); self.dense = L.Dense(1)
-    def call(self, x, training=None):
-        return self.dense(self.norm(x, training=training))
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((y - self(x%s)) ** 2)
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
-        return {"loss": loss}
-def build():
-    m = Net(); m.compile("sgd"); return m
-def data():
-    return np.ones((8, 4), "float32"), np.ones((8, 1), "float32")
-"""
+_STEP = stepped(layer="keras.Sequential([L.BatchNormalization(), L.Dense(1)])", metrics="")
 MODE = rule(
     "training-mode", "A training step does not say that it trains", severity="silent",
-    source="keras.io/guides/customizing_what_happens_in_fit: y_pred = self(x, training=True)", fails=_STEP % "", passes=_STEP % ", training=True",
+    source="keras.io/guides/customizing_what_happens_in_fit: y_pred = self(x, training=True)", fails=_STEP.replace(", training=True", ""), passes=_STEP,
     doc="""Reported for a `train_step` of the program's own that calls a model under its tape without `training`. The model has batch normalizations that
 are to be trained. It is a note for dropout layers alone, and for a part beside others, such as `self.encoder(x)`: a part may be meant to rest. A call with `training=False` is a choice
 and is not reported, nor are frozen layers.""",
@@ -178,12 +162,11 @@ _UPDATE = """
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((y - self(x, training=True)) ** 2)
         self.optimizer.apply_gradients(zip(%s))"""
-_METRIC = ', metrics=["mae"]'
 UPDATE = rule(
     "optimizer-update", "The optimizer does not accept an update of the training step", severity="error", backend="tensorflow",
     source="keras/src/optimizers/base_optimizer.py: apply; tf_keras/src/optimizers/optimizer.py: apply_gradients",
-    fails=stepped(_UPDATE % "self.trainable_variables, tape.gradient(loss, self.trainable_variables)").replace(_METRIC, ""),
-    passes=stepped(_UPDATE % "tape.gradient(loss, self.trainable_variables), self.trainable_variables").replace(_METRIC, ""),
+    fails=stepped(_UPDATE % "self.trainable_variables, tape.gradient(loss, self.trainable_variables)", metrics=""),
+    passes=stepped(_UPDATE % "tape.gradient(loss, self.trainable_variables), self.trainable_variables", metrics=""),
     doc="""Reported if an optimizer of Keras raises for what a training step passes to apply_gradients or apply. The values are not pairs, gradients and
 variables are swapped, a gradient does not fit its variable, or the optimizer was built for other variables.""",
 )  # fmt: skip

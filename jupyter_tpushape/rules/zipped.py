@@ -142,7 +142,8 @@ SHUFFLED = rule(
     "shuffled-apart", "The rows of inputs and labels are in different orders", severity="silent", source="the code that makes the data",
     fails=_ROWS + "    np.random.shuffle(x)\n    return x, y\n",
     passes=_ROWS + "    order = np.random.permutation(len(x))\n    return x[order], y[order]\n",
-    doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. Two orders are not reported if the file seeds
+    doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. So is an array whose rows are repeated one by one
+beside one that is repeated as a whole. Two orders are not reported if the file seeds
 random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples. Datasets that `zip` pairs
 are reported if one of the two is shuffled before.""",
 )  # fmt: skip
@@ -170,7 +171,7 @@ MIXED = rule(
     "data-axes-mixed", "A reshape of the data mixes steps and features", severity="silent", source="the code that makes the data",
     fails=_WINDOWS % "(3, 5)" + "    return x.reshape(len(x), 3, 5), series[5:, :1]\n",
     passes=_WINDOWS % "(5, 3)" + "    return x, series[5:, :1]\n",
-    doc="""Reported if the text shows the axes before the reshape: windows of a series, or an array whose own sizes are written in another order. Both sizes
+    doc="""Reported if the text shows the axes before the reshape: windows of a series, arrays that are stacked, or an array whose own sizes are written in another order. Both sizes
 must be larger than 1.""",
 )  # fmt: skip
 

@@ -213,6 +213,11 @@ def one_order(evidence: Evidence, finding: Finding) -> Made:
         return
     draw: Draw = orders.draw
     for line in line_in(evidence, draw.at.file, draw.node):
+        if draw.call is not None and called(draw.call) == "repeat":
+            array, times = map(line.source.of, draw.call.args)
+            edit = line.edit(draw.node, f"{MODULE}.concatenate([{array}] * {times})", "numpy")
+            yield f"Repeat {show(orders.one.path)} as a whole at {line.at}", [edit], "Row i of each array is then the same sample."
+            return
         name = draw.order or free_name(line.scope, "order")
         shared = [] if draw.order else _drawn_once(line, draw, name)
         if not draw.order and not shared:
@@ -244,6 +249,10 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
         if path == found.array.path and (want.shape or ())[1:] == shape[::-1]
     ]
     for line in line_in(evidence, found.at.file, found.call):
+        if found.beside:
+            edit = line.edit(found.call, f"{MODULE}.swapaxes({line.source.of(found.inner)}, 1, 2)", "numpy")
+            yield f"Swap the axes in place of the reshape at {line.at}", [edit], "Moves the values along with the axes."
+            return
         yield (
             f"Remove the reshape at {line.at}{f', and declare the input as {show_shape(shape)}' if declared else ''}",
             [line.without(found.call, found.inner), *declared],

@@ -13,11 +13,11 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block, turned_around
-from ...rules.regrouped import groups_apart
+from ...rules.regrouped import groups_apart, patch_side
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
-from .edits import Made, given, gives, of
+from .edits import Made, given, gives, insert, of
 from .line import assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
 from .reshapes import uneven_reshape
 
@@ -341,15 +341,23 @@ def dot_axes(evidence: Evidence, finding: Finding) -> Made:
 
 @of(Interleaved)
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
-    """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks, and columns with their columns."""
-    groups = groups_apart(fact.before[1:], fact.after[1:])
-    order = (0, *(axis + 1 for group in groups for axis in group))
-    for line, call in calls_at(evidence, finding.location, "reshape") if groups else ():
+    """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks or patches, and columns with their columns."""
+    groups, side = groups_apart(fact.before[1:], fact.after[1:]), patch_side(fact.before[1:], fact.after[1:])
+    order: tuple[int, ...] = (0, *(axis + 1 for group in groups for axis in group))
+    value, how, node = IT, f"Transpose to {order}", evidence.flow.node(finding.nodes[0])
+    if side:
+        rows, columns, channels = (n or 0 for n in fact.before[1:])
+        cut, order = (rows // side, side, columns // side, side, channels), (0, 1, 3, 2, 4, 5)
+        value, how = f"{MODULE}.reshape({IT}, {(-1, *cut)})", f"Split into patches of {side} × {side}"
+        if node.kind == "layer":
+            edits = [insert(node.name, "Reshape", target_shape=list(cut)), insert(node.name, "Permute", dims=list(order[1:]))]
+            yield f"{how} before {node.name}: add Reshape and Permute", edits, _JOINS
+    for line, call in calls_at(evidence, finding.location, "reshape") if groups or side else ():
         method = isinstance(call.func, ast.Attribute) and len(call.args) == 1
         array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
         if array is not None:
-            yield (
-                f"Transpose {short(array)} to {order} before the reshape at {line.at}",
-                [line.edit(array, f"{MODULE}.transpose({IT}, {order})", line.module())],
-                "A reshape joins only axes that are next to each other.",
-            )
+            edit = line.edit(array, f"{MODULE}.transpose({value}, {order})", line.module())
+            yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS
+
+
+_JOINS = "A reshape joins only axes that are next to each other."
