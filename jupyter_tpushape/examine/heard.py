@@ -36,9 +36,8 @@ class HeardKernelRank(Heard, frozen=True):
 
 
 class HeardWidth(Heard, frozen=True):
-    """A layer was built for size ``wanted`` on ``axis``."""
+    """A layer was built for size ``wanted`` on one axis."""
 
-    axis: int
     wanted: int
 
 
@@ -210,7 +209,7 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
 
 
 _NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
-_LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
+_LAST = re.compile(r"expected axis -?\d+ of input shape to have value (\d+)")
 _EQUAL = re.compile(r"Dimension(?:s| \d+ in both shapes) must be equal, but are (\d+) and (\d+)")
 _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _QUOTED = re.compile(r"(?:Full shape received|received input with shape|and input of shape|input_shape=):? ?\(([^)]*)\)")
@@ -227,7 +226,7 @@ def _layers(text: str) -> Iterator[Heard]:
     elif "Kernel shape must have the same length" in text:
         yield HeardKernelRank()
     if width:
-        yield HeardWidth(int(width[1]), int(width[2]))
+        yield HeardWidth(int(width[1]))
     if equal:
         yield HeardUnequal(int(equal[1]), int(equal[2]))
     if any(words in text for words in ("egative dimension", "zero or negative", "must be smaller", "resulted in an empty output")):

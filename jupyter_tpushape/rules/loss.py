@@ -429,7 +429,7 @@ def _encoding(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     """One value a label against a row of them. What the values are is looked at, not concluded from their shape."""
-    none = classless(loss, y, p)
+    none = classless(loss, p)
     if none is not None:
         return RANK.id, none, ()
     stats = observed_labels(evidence, labels)

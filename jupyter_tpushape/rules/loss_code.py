@@ -102,7 +102,7 @@ def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
         square = evidence.flow.node(whole.source)
         differs = square.op in _DIFFERENCES or _before(evidence, square, _DIFFERENCES) is not None
         if square.op in _SQUARES and differs and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
-            fact = DistanceOverBatch(Who.of(total), shape, Who.of(node))
+            fact = DistanceOverBatch(Who.of(total), shape)
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (whole.id,), total.called or node.called)
 
 

@@ -43,7 +43,7 @@ def ctc_length(evidence: Evidence) -> Iterator[Finding]:
         sampled = getattr(evidence.sample, "sampled", None) or []
         seen = stats_at(sampled, path) if path is not None and path[0] == "x" else None
         if path is not None and steps and seen is not None and seen.maximum is not None and seen.maximum > steps:
-            fact = TooManySteps(show(path), int(seen.maximum), steps, Who.of(node))
+            fact = TooManySteps(show(path), int(seen.maximum), steps)
             yield Finding.of(CTC.id, "error", fact, (node.id,), (edges[-1].id,), node.called)
 
 

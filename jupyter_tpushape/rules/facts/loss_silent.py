@@ -228,11 +228,10 @@ class MarginOfSums(Fact, frozen=True):
 
 
 class DistanceOverBatch(Fact, frozen=True):
-    """``total`` adds up the squares of ``whole`` along the batch, and ``root`` is taken of it: a distance that mixes the samples."""
+    """``total`` adds up the squares of ``whole`` along the batch, and a root is taken of it: a distance that mixes the samples."""
 
     total: Who
     whole: Shape
-    root: Who
 
     def message(self) -> str:
         return f"{self.total.op}{placed(self.total)} adds up the squared differences {show_shape(self.whole)} over the batch: the distance mixes all samples."

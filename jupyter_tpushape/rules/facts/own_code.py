@@ -66,7 +66,6 @@ class TooManySteps(Fact, frozen=True):
     leaf: str
     length: int
     steps: int
-    operation: Who
 
     def message(self) -> str:
         return f"{self.leaf} says that sequences have up to {self.length} steps, but the predictions for CTC have {self.steps}."

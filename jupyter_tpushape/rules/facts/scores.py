@@ -126,7 +126,6 @@ class NoClassAxis(Fact, frozen=True):
     """``loss`` reads a score per class, and the ``predictions`` are one number per sample."""
 
     loss: str
-    labels: Shape
     predictions: Shape
 
     def message(self) -> str:
