@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
 from .facts.mixing import HeadsAttended
+from .grids import TURNS
 from .mixing import INTERLEAVED
 from .registry import check
 
@@ -16,6 +17,11 @@ def heads_attended(evidence: Evidence) -> Iterator[Finding]:
     """Products of queries and keys that a reshape splits into heads, and that no transpose follows."""
     told = set()
     for node in evidence.flow.nodes if not evidence.where else ():
+        pair = evidence.flow.into(node.id)[:3] if node.op == "DotProductAttention" else []
+        if len(pair) == 3 and node.called not in told and all(_heads_first(evidence, edge) for edge in pair):
+            told.add(node.called)
+            fact = HeadsAttended(Who.of(node), pair[0].spec.shape or (), fused=True)
+            yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (pair[0].id,), node.called)
         scores = next(iter(evidence.flow.into(node.id)), None) if node.op.lower() == "softmax" and node.status == "ok" else None
         product = alike(evidence, scores) if scores is not None else node
         pair = evidence.flow.into(product.id)
@@ -27,6 +33,14 @@ def heads_attended(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(
                 INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id), (scores.id,), product.called
             )
+
+
+def _heads_first(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a transpose moved the heads, as a reshape split them from the features, before the steps."""
+    turned, shape = alike(evidence, edge), edge.spec.shape or ()
+    splits = [one.source for one in evidence.flow.into(turned.id) if turned.op.lower() in TURNS and len(shape) == 4]
+    given = [one.spec.shape for name in splits if evidence.flow.node(name).op.lower() == "reshape" for one in evidence.flow.into(name)]
+    return any(whole == (shape[0], shape[2], (shape[1] or 0) * (shape[3] or 0)) for whole in given)
 
 
 def alike(evidence: Evidence, edge: Edge) -> Node:

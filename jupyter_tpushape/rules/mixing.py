@@ -370,7 +370,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
-            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:]))
+            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:], _just_split(evidence, edge)))
             moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:
@@ -379,6 +379,12 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             if batch or moved or heads:
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def _just_split(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a reshape has just split two axes of what is reshaped again, and nothing else reads that."""
+    shapes = [one.spec.shape or () for one in evidence.flow.into(edge.source) if evidence.flow.node(edge.source).op.lower() == "reshape"]
+    return len(evidence.flow.out_of(edge.source)) == 1 and any(len(edge.spec.shape or ()) == len(one) + 2 for one in shapes)
 
 
 def swapped_after(evidence: Evidence, node: Node) -> Node | None:

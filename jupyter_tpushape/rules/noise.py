@@ -56,19 +56,24 @@ SHARED = rule(
     "noise-shared", "All samples get the same noise", severity="silent", frameworks=("keras",),
     source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
     doc="""Reported if normal noise that was drawn without a batch axis is scaled by a value of each sample and added to another one, as a variational autoencoder
-samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers.""",
+samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers. On JAX, any draw in a function
+that `jax.vmap` maps over the samples is reported if the key is not mapped, too.""",
 )  # fmt: skip
 _SUMS = ("AddV2", "Add", "Sub")
 
 
 @check(order=49)
 def noise_shared(evidence: Evidence) -> Iterator[Finding]:
-    """Noise scaled by each sample, and added to each sample."""
-    for name, edge_id, shape, line in evidence.facts.get("scaled") or () if evidence.failure is None else ():
+    """Noise scaled by each sample, and added to each sample, or drawn for each sample with one key."""
+    for name, edge_id, shape, line, one_key in evidence.facts.get("scaled") or () if evidence.failure is None else ():
         node, flow = evidence.flow.node(name), evidence.flow
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)
-        if edge is not None and (carried(evidence, edge) or {}).get(0) == 1 and _added(evidence, node):
-            fact = NoiseShared(shape, edge.spec.shape or (), node.called)
+        if (
+            edge is not None
+            and (carried(evidence, edge) or {}).get(0) == 1
+            and ((one_key and shape[:1] != (edge.spec.shape or ())[:1]) or _added(evidence, node))
+        ):
+            fact = NoiseShared(shape, edge.spec.shape or (), node.called, one_key)
             yield Finding.of(SHARED.id, "silent", fact, (node.id,), (edge.id,), line or node.called)
             return
 

@@ -13,7 +13,8 @@ from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
 from .entry import declaration
-from .line import Line, assigned_to, lines_at
+from .jax_arrays import mapped_calls
+from .line import Line, assigned_to, lines_at, short, whole_number
 
 _STEEP = frozenset({"sqrt", "rsqrt", "log", "cbrt", "norm"})
 _DRAWS = ("jax.random", "random", "jr", "jrandom")
@@ -228,7 +229,7 @@ def derived(evidence: Evidence, finding: Finding, fact: KeyReused) -> Made:
 @of(NoiseShared)
 def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
     """Noise of the shape of a tensor that the line which uses it reads, for a shape without the samples."""
-    for line in lines_at(evidence, finding.location)[:1]:
+    for line in lines_at(evidence, finding.location)[:1] if not fact.one_key else ():
         draw = next((one for one in line.around(ast.Call) if called(one) in _NORMAL), None)
         shape = _shape_of(draw) if draw is not None else None
         if draw is None or shape is None:
@@ -244,6 +245,23 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
                 [line.edit(shape, f"{MODULE}.shape({name})", "tensorflow" if ast.unparse(draw.func).startswith("tf.") else "keras.ops")],
                 "Each sample then has its own numbers.",
             )
+
+
+@of(NoiseShared)
+def key_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
+    """Keys split from the one that a function under vmap takes, and mapped like the samples."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.one_key else ():
+        drawn = {one.id for at in line.around(ast.Call) for one in nodes(at, ast.Name)}
+        for outer, _, axes, names in mapped_calls(line):
+            parts = [*zip(axes, outer.args, names, strict=False)]
+            for over in [ast.unparse(given) for axis, given, _ in parts if whole_number(axis) == 0][:1]:
+                for axis, given in ((axis, given) for axis, given, name in parts if name in drawn and ast.unparse(axis) == "None"):
+                    edits = [line.edit(axis, "0"), line.edit(given, f"{MODULE}.random.split({IT}, len({over}))", "jax")]
+                    yield (
+                        f"Split {short(given)} at line {given.lineno}, and map over the keys",
+                        edits,
+                        "Each sample then has its own numbers.",
+                    )
 
 
 _NORMAL = frozenset({"normal", "truncated_normal"})

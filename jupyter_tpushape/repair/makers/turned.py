@@ -352,11 +352,10 @@ def dot_axes(evidence: Evidence, finding: Finding) -> Made:
 @of(Interleaved)
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks, and columns with their columns."""
-    groups = groups_apart(fact.before[1:], fact.after[1:])
+    groups = groups_apart(fact.before[1:], fact.after[1:], split=True)
     order = (0, *(axis + 1 for group in groups for axis in group))
-    for line, call in calls_at(evidence, finding.location, "reshape") if groups else ():
-        method = isinstance(call.func, ast.Attribute) and len(call.args) == 1
-        array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+    for line in lines_at(evidence, finding.location) if groups else ():
+        array, _ = reshaped(line)
         if array is not None:
             yield (
                 f"Transpose {short(array)} to {order} before the reshape at {line.at}",
