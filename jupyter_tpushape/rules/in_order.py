@@ -137,9 +137,8 @@ IN_ORDER = rule(
     "samples-in-order", "An operation goes through the samples of a batch in order", severity="silent", source=SOURCE,
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
-    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. A loop over
-the samples that carries no state from one sample to the next is not reported, nor are counts, such as the position of a token in an expert's queue. Losses are not reported either:
-a partial likelihood adds up samples in order.""",
+    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. Not
+reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses.""",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.attended import split_heads
+from ...rules.attended import FUSED, split_heads
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import Unseeded
@@ -56,21 +56,18 @@ def heads(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
 def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Made:
     """A transpose of steps and heads behind each reshape that splits them, and before the one that joins them."""
     flow = evidence.flow
-    if fact.fused:
-        for line, call in calls_at(evidence, finding.location, "dot_product_attention"):
-            tensors = [("", one, place < 3) for place, one in enumerate(call.args)]
-            tensors += [(f"{word.arg}=", word.value, word.arg in ("query", "key", "value")) for word in call.keywords]
-            parts = [
-                f"{name}{MODULE}.swapaxes({ast.unparse(one)}, 1, 2)" if turned else name + ast.unparse(one) for name, one, turned in tensors
-            ]
-            if sum(turned for *_, turned in tensors) == 3:
-                yield (
-                    f"Swap steps and heads around {called(call)} at {line.at}",
-                    [line.edit(call, f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join(parts)}), 1, 2)", line.module())],
-                    "Each step then attends to the others.",
-                )
-        return
-    soft, made = flow.node(finding.nodes[1]), [*flow.into(finding.nodes[0])]
+    for line, call in calls_at(evidence, finding.location, "dot_product_attention") if fact.product.op == FUSED else ():
+        parts = [f"{MODULE}.swapaxes({ast.unparse(one)}, 1, 2)" for one in call.args[:3]]
+        new = (
+            f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join([*parts, *map(ast.unparse, [*call.args[3:], *call.keywords])])}), 1, 2)"
+        )
+        if len(parts) == 3:
+            yield (
+                f"Swap steps and heads around {called(call)} at {line.at}",
+                [line.edit(call, new, line.module())],
+                "Each step then attends to the others.",
+            )
+    soft, made = flow.node(finding.nodes[-1]), [*flow.into(finding.nodes[0])]
     while soft.op.lower() not in ("batchmatmulv2", "matmul", "einsum") and len(readers := flow.out_of(soft.id)) == 1:
         soft = flow.node(readers[0].target)
     joins = [flow.node(edge.target) for edge in flow.out_of(soft.id)]

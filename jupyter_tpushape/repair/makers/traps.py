@@ -229,7 +229,7 @@ def derived(evidence: Evidence, finding: Finding, fact: KeyReused) -> Made:
 @of(NoiseShared)
 def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
     """Noise of the shape of a tensor that the line which uses it reads, for a shape without the samples."""
-    for line in lines_at(evidence, finding.location)[:1] if not fact.one_key else ():
+    for line in lines_at(evidence, finding.location)[:1]:
         draw = next((one for one in line.around(ast.Call) if called(one) in _NORMAL), None)
         shape = _shape_of(draw) if draw is not None else None
         if draw is None or shape is None:
@@ -250,18 +250,15 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
 @of(NoiseShared)
 def key_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
     """Keys split from the one that a function under vmap takes, and mapped like the samples."""
-    for line in lines_at(evidence, finding.location)[:1] if fact.one_key else ():
-        drawn = {one.id for at in line.around(ast.Call) for one in nodes(at, ast.Name)}
+    for line in lines_at(evidence, finding.location)[:1]:
+        drawn = {one.id for call in line.around(ast.Call) for one in nodes(call, ast.Name)}
         for outer, _, axes, names in mapped_calls(line):
             parts = [*zip(axes, outer.args, names, strict=False)]
-            for over in [ast.unparse(given) for axis, given, _ in parts if whole_number(axis) == 0][:1]:
-                for axis, given in ((axis, given) for axis, given, name in parts if name in drawn and ast.unparse(axis) == "None"):
-                    edits = [line.edit(axis, "0"), line.edit(given, f"{MODULE}.random.split({IT}, len({over}))", "jax")]
-                    yield (
-                        f"Split {short(given)} at line {given.lineno}, and map over the keys",
-                        edits,
-                        "Each sample then has its own numbers.",
-                    )
+            over = [ast.unparse(given) for axis, given, _ in parts if whole_number(axis) == 0]
+            for axis, key, name in parts if over else ():
+                if name in drawn and ast.unparse(axis) == "None":
+                    edits = [line.edit(axis, "0"), line.edit(key, f"{MODULE}.random.split({IT}, len({over[0]}))", "jax")]
+                    yield f"Split {short(key)} at line {key.lineno}, and map over the keys", edits, "Each sample then has its own numbers."
 
 
 _NORMAL = frozenset({"normal", "truncated_normal"})

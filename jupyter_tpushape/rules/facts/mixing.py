@@ -303,25 +303,21 @@ class Interleaved(Fact, frozen=True):
 
 
 class HeadsAttended(Fact, frozen=True):
-    """A product of queries and keys of ``shape``, (batch, steps, heads, features): its scores are of heads, and not of steps.
-
-    ``fused``: a function that takes this order is given (batch, heads, steps, features).
-    """
+    """A product of queries and keys of ``shape``, (batch, steps, heads, features): its scores are of heads, and not of steps."""
 
     product: Who
     shape: Shape
-    fused: bool = False
 
     def message(self) -> str:
         return f"{self.product.op}{placed(self.product)} compares the heads of each step of {show_shape(self.shape)}, so no step attends to another."
 
     def why(self) -> str:
-        if self.fused:
-            return f"{self.product.op} expects (batch, steps, heads, features), but a transpose moved the heads before the steps. No error is raised."
+        if self.product.op == "DotProductAttention":
+            return "It expects (batch, steps, heads, features), but a transpose moved the heads before the steps. No error is raised."
         return "A product of matrices multiplies the last two axes. After the reshape to (batch, steps, heads, features), move the heads before the steps."
 
     def sides(self) -> Sides:
-        return Side(f"(batch, {'steps, heads' if self.fused else 'heads, steps'}, features)"), Side(show_shape(self.shape))
+        return Side(show_shape((self.shape[0], self.shape[2], self.shape[1], *self.shape[3:]))), Side(show_shape(self.shape))
 
 
 class Straddling(Fact, frozen=True):

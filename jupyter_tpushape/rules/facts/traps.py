@@ -160,21 +160,18 @@ class KeyReused(Fact, frozen=True):
 
 
 class NoiseShared(Fact, frozen=True):
-    """Noise of shape ``drawn`` is scaled, at ``line``, by a tensor of shape ``each``, which has a row for each sample. ``one_key``: vmap does not map over the key."""
+    """Noise of shape ``drawn`` is scaled, at ``line``, by a tensor of shape ``each``, which has a row for each sample."""
 
     drawn: Shape
     each: Shape
     line: Location | None
-    one_key: bool = False
 
     def message(self) -> str:
         at = f" at {self.line}" if self.line is not None else ""
         return f"The noise {show_shape(self.drawn)} has no batch axis, so all samples of {show_shape(self.each)} get the same random numbers{at}."
 
     def why(self) -> str:
-        if self.one_key:
-            return "vmap passes the same key for every sample, so each draw gives the same numbers. Split the key, and map over the keys."
-        return "Shapes are aligned from the right, so the same numbers scale each sample. Draw noise of the shape of the tensor that it scales."
+        return "A key gives the same numbers each time. Draw noise of the shape of the whole tensor; under vmap, split the key and map over the keys."
 
     def sides(self) -> Sides:
         return Side(show_shape(self.each)), Side(show_shape(self.drawn))
