@@ -24,7 +24,9 @@ def heads_attended(evidence: Evidence) -> Iterator[Finding]:
         scores = next(iter(evidence.flow.into(node.id)), None) if (node.op.lower() == "softmax" or fused) and node.status == "ok" else None
         product = alike(evidence, scores) if scores is not None and not fused else node
         pair = evidence.flow.into(product.id)[: 3 if fused else None]
-        if len(pair) != 2 + fused or not all(heads_first(evidence, edge) if fused else split_heads(evidence, edge) for edge in pair):
+        if len(pair) not in ((1, 2, 3) if fused else (2,)) or not all(
+            heads_first(evidence, edge) if fused else split_heads(evidence, edge) for edge in pair
+        ):
             continue
         shape = pair[0].spec.shape or ()
         if scores is not None and (fused or scores.spec.shape == (*shape[:3], shape[2])) and product.called not in told:

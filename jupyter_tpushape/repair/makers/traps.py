@@ -257,7 +257,7 @@ def key_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Mad
             over = [ast.unparse(given) for axis, given, _ in parts if whole_number(axis) == 0]
             for axis, key, name in parts if over else ():
                 if name in drawn and ast.unparse(axis) == "None":
-                    edits = [line.edit(axis, "0"), line.edit(key, f"{MODULE}.random.split({IT}, len({over[0]}))", "jax")]
+                    edits = [line.edit(axis, "0"), line.edit(key, f"{MODULE}.random.split({IT}, {over[0]}.shape[:1])", "jax")]
                     yield f"Split {short(key)} at line {key.lineno}, and map over the keys", edits, "Each sample then has its own numbers."
 
 
