@@ -54,16 +54,15 @@ INTERLEAVED = rule(
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the values in memory. If its target has the axes of its input in another order, rows and columns, samples and
 steps, or steps and heads are mixed: use a transpose (Permute). Also reported are reshapes that join axes that are apart, such as the rows and columns of blocks,
-that undo a split of two axes with other pieces, that move channels before the positions, or whose rows cross from one sample to the next; and attention that
-compares the heads of a step. Other reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
+that move channels before the positions, or whose rows cross from one sample to the next. Attention that compares the heads of a step is reported, too. Other reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
 SUMMED = rule(
     "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
-    doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples, and in a loss for the
+    doc="""Reported for a difference between one value per sample and a sum without an axis over all samples, and in a loss for the
 root of squared differences that are summed over the batch. In a model, a sum or a matrix product over the samples is reported if each sample is then combined with its
-result, unless that is a single number; a single number only if it is a product of two tensors and is added to each sample. A norm over the samples is reported
+result. A single number is reported only if it is a product of two tensors and is added to each sample. A norm over the samples is reported
 if a product then compares every sample with every other. Means, other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"

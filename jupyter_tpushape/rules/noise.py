@@ -55,8 +55,8 @@ def data():
 SHARED = rule(
     "noise-shared", "All samples get the same noise", severity="silent", frameworks=("keras",),
     source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
-    doc="""Reported if normal noise without a batch axis is scaled by a value of each sample and added to another one, as in a variational autoencoder, and
-on JAX if a function under `jax.vmap` draws with one key for all samples. Noise that is only added, or that scales weights, is not reported.""",
+    doc="""Reported if normal noise without a batch axis is scaled by a value of each sample and added to another one, as in a variational autoencoder.
+On JAX, also if a function under `jax.vmap` draws with one key for all samples. Noise that is only added, or that scales weights, is not reported.""",
 )  # fmt: skip
 _SUMS = ("AddV2", "Add", "Sub")
 
