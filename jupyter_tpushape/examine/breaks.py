@@ -128,11 +128,11 @@ def along(seen: Examined) -> list[tuple[str, str, int, bool]]:
     return list(dict.fromkeys((node, edge, axis, ordered) for node, edge, axis, ordered in found if node and edge))
 
 
-def scaled(seen: Examined) -> list[tuple[str, str, tuple[int, ...], Location | None]]:
-    """Noise without an axis for the samples, and what scales it: the operation's node, the edge of the other factor, the shape and the line of the draw."""
+def scaled(seen: Examined) -> list[tuple[str, str, tuple[int, ...], Location | None, bool]]:
+    """Noise without an axis for the samples, and what scales it: the operation's node, the edge of the other factor, the shape and the line of the draw, and ``one_key``."""
     found = [
-        (seen.call_ids.get(id(call), ""), seen.edge_ids.get((id(call), key), ""), shape, location(place))
-        for call, key, shape, place in seen.recorder.scaled
+        (seen.call_ids.get(id(call), ""), seen.edge_ids.get((id(call), key), ""), shape, location(place), one_key)
+        for call, key, shape, place, one_key in seen.recorder.scaled
     ]
     return [one for one in found if one[0] and one[1]]
 

@@ -79,7 +79,7 @@ def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | 
     return None
 
 
-_TURNS = frozenset({"transpose", "permute", "permute_dims"})
+TURNS = frozenset({"transpose", "permute", "permute_dims", "swapaxes"})
 
 
 def _turned(evidence: Evidence, predictions: Edge, y: Shape) -> tuple[Who | None, bool]:
@@ -99,7 +99,7 @@ def _turned(evidence: Evidence, predictions: Edge, y: Shape) -> tuple[Who | None
         given = edges[0].spec.shape or () if len(edges) == 1 else ()
         if not given or not gives or node.kind not in ("op", "layer"):
             break
-        if node.op.lower() in _TURNS and len(given) == len(p):
+        if node.op.lower() in TURNS and len(given) == len(p):
             exchanged = [axis for axis in range(len(p)) if given[axis] != gives[axis]] == off
             return (Who.of(node), last) if last or exchanged else (None, False)
         last = last and given == p and not node.weights

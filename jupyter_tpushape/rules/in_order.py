@@ -11,6 +11,7 @@ from .contracted import meant, predicts
 from .examples import sequential
 from .facts.mixing import HeadsAttended, NormalizedOverBatch
 from .facts.other_axes import RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
+from .grids import TURNS
 from .mixing import INTERLEAVED, SOURCE, SUMMED, above, carried, of_a_loss
 from .registry import check, rule
 from .upstream import ancestors
@@ -137,9 +138,8 @@ IN_ORDER = rule(
     "samples-in-order", "An operation goes through the samples of a batch in order", severity="silent", source=SOURCE,
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
-    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. A loop over
-the samples that carries no state from one sample to the next is not reported, nor are counts, such as the position of a token in an expert's queue. Losses are not reported either:
-a partial likelihood adds up samples in order.""",
+    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. Not
+reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses.""",
 )  # fmt: skip
 
 
@@ -289,22 +289,36 @@ def _axis(evidence: Evidence, node: Node, shape: Shape, grown: dict[int, float])
     return next((one for one in axes if one % len(shape) in grown), None)
 
 
+# What takes (batch, steps, heads, features).
+FUSED = "DotProductAttention"
+
+
 @check(order=43)
 def heads_attended(evidence: Evidence) -> Iterator[Finding]:
     """Products of queries and keys that a reshape splits into heads, and that no transpose follows."""
     told = set()
     for node in evidence.flow.nodes if not evidence.where else ():
-        scores = next(iter(evidence.flow.into(node.id)), None) if node.op.lower() == "softmax" and node.status == "ok" else None
-        product = alike(evidence, scores) if scores is not None else node
-        pair = evidence.flow.into(product.id)
-        if len(pair) != 2 or not all(split_heads(evidence, edge) for edge in pair):
+        fused = node.op == FUSED
+        scores = next(iter(evidence.flow.into(node.id)), None) if (node.op.lower() == "softmax" or fused) and node.status == "ok" else None
+        product = alike(evidence, scores) if scores is not None and not fused else node
+        pair = evidence.flow.into(product.id)[: 3 if fused else None]
+        if len(pair) not in ((1, 2, 3) if fused else (2,)) or not all(
+            heads_first(evidence, edge) if fused else split_heads(evidence, edge) for edge in pair
+        ):
             continue
         shape = pair[0].spec.shape or ()
-        if scores is not None and scores.spec.shape == (*shape[:3], shape[2]) and product.called not in told:
+        if scores is not None and (fused or scores.spec.shape == (*shape[:3], shape[2])) and product.called not in told:
             told.add(product.called)
             yield Finding.of(
-                INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id), (scores.id,), product.called
+                INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id)[fused:], (scores.id,), product.called
             )
+
+
+def heads_first(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a transpose moved the heads of ``split_heads`` before the steps."""
+    turned, shape = alike(evidence, edge), edge.spec.shape or ()
+    split = evidence.flow.into(turned.id)[:1] if turned.op.lower() in TURNS and len(shape) == 4 else []
+    return any(one.spec.shape == (shape[0], shape[2], shape[1], shape[3]) and split_heads(evidence, one) for one in split)
 
 
 def alike(evidence: Evidence, edge: Edge) -> Node:
@@ -329,4 +343,5 @@ def split_heads(evidence: Evidence, edge: Edge) -> Node | None:
     inner = [n for n in shape[1:] if n is not None and n > 1]
     if given is None or len(whole) != 3 or len(inner) != 3 or whole[1] != shape[1]:
         return None
-    return maker if shape[1] != shape[2] and evidence.flow.node(given.source).weights else None
+    layer = evidence.flow.node(given.source)
+    return maker if shape[1] != shape[2] and (layer.weights or layer.op == "Split") else None

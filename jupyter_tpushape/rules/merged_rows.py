@@ -1,8 +1,4 @@
-"""Rows in which the samples of a batch were merged with another axis: in which order they are, and what takes them for another order.
-
-A product of two sizes does not tell which of them runs faster. What merged the axes does: a reshape of (nodes, batch) has all samples of a node
-one after the other, and only a reshape to (nodes, batch) takes them apart again.
-"""
+"""Rows in which the samples of a batch were merged with another axis, and what takes them for another order than what merged them made."""
 
 from __future__ import annotations
 
@@ -26,10 +22,9 @@ APART = rule(
     "rows-regrouped", "Merged rows are taken for another order", severity="silent", source=SOURCE,
     fails=sequential("Nodes(), L.Flatten(), L.Dense(1)", "(8, 3, 4)", more=_NODES % "tf.reshape(rows, (-1, 3, 4))"),
     passes=sequential("Nodes(), L.Flatten(), L.Dense(1)", "(8, 3, 4)", more=_NODES % "tf.transpose(tf.reshape(rows, (3, -1, 4)), (1, 0, 2))"),
-    doc="""Samples that are merged with another axis, such as steps, nodes, patches or heads, are rows in a certain order. A reshape of (nodes, batch) and a
-concatenation along the batch have all samples one after the other. A reshape of (batch, nodes) and a repetition of each sample have the rows of a sample
-one after the other. Reported if a reshape takes such rows apart in another order, and if an element-wise operation or a loss combines rows of
-both orders. Rows are followed through whatever treats each of them by itself. Lookups, sorts and code that is not seen inside end that.""",
+    doc="""Samples that are merged with another axis, such as steps or heads, are rows in a certain order. A reshape of (nodes, batch) and a concatenation along
+the batch have all samples one after the other. A reshape of (batch, nodes) has the rows of a sample one after the other. Reported if a reshape
+takes such rows apart in another order, and if an element-wise operation or a loss combines rows of both orders. Lookups and sorts end that.""",
 )  # fmt: skip
 # What can change the order of rows. Lookups and sorts do so by their values.
 _REORDERS = (
@@ -101,9 +96,9 @@ def _batch(evidence: Evidence, edge: Edge) -> int | None:
 
 
 def _ends_within(apart: Shape, axis: int, rows: Shape | None) -> bool:
-    """Whether first axes of a shape, the one of the samples among them, are together the rows of another shape."""
+    """Whether first axes of a shape, the one of the samples among them, are together the rows of another shape, or several rows each."""
     first = itertools.accumulate((n or 0 for n in apart), lambda a, b: a * b)
-    return bool(rows) and any(size == (rows or (0,))[0] for at, size in enumerate(first) if at >= axis)
+    return bool(rows) and any(size and not ((rows or (0,))[0] or 1) % size for at, size in enumerate(first) if at >= axis)
 
 
 def rows_of(evidence: Evidence, edge: Edge, left: int = _FOLLOWED) -> Merged | None:

@@ -33,9 +33,8 @@ PAIRWISE = rule(
     fails=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
-Intended broadcasts are not reported. These are operations where only one operand carries the batch (bias, mask, positional encoding), where
-both operands have the same rank (squeeze and excite, pairwise distances with expand_dims), and matrix products of pairs. Operations inside
-built-in layers and compiled functions are not checked.""",
+Not reported: operations where only one operand carries the batch (bias, mask), where both have the same rank (pairwise distances with
+expand_dims), matrix products of pairs, and operations inside built-in layers and compiled functions.""",
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=SOURCE,
@@ -53,23 +52,19 @@ MERGED = rule(
 INTERLEAVED = rule(
     "reshape-interleaves", "A reshape is used instead of a transpose", severity="silent", source=SOURCE,
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
-    doc="""A reshape keeps the order of the values in memory. If its target has the axes of its input in a different order, rows and columns are mixed: use a
-transpose (Permute). A reshape that moves the batch axis mixes samples, and one from (batch, steps, features) to (batch, heads, steps, features per head), or back,
-mixes steps and heads. So does one that joins rows and columns with those of blocks that follow both, and one that cuts a map into as many pieces as square patches. So does one from
-(batch, rows, columns, channels) to (batch, channels, positions). A split into (batch, steps, heads, features) that no transpose follows is reported if attention
-then compares the heads of a step. Other reshapes that split or merge axes are not
-reported, nor those of tensors with only one axis larger than 1. A reshape to rows is reported if a row has the values of several
-positions and ends inside another sample.""",
+    doc="""A reshape keeps the order of the values in memory. If its target has the axes of its input in another order, rows and columns, samples and
+steps, or steps and heads are mixed: use a transpose (Permute). Also reported are reshapes that join axes that are apart, such as the rows and columns of blocks,
+that cut a map into as many pieces as square patches, that move channels before the positions, or whose rows cross from one sample to the next. Attention that compares the heads of a step is reported,
+too. Other reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
 SUMMED = rule(
     "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
-    doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
-In a loss, the root of squared differences that are summed over the batch is also reported.
-Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result, unless that is a single number. A single
-number is reported if it is a product of two tensors and is added to each sample. Means and other statistics of a batch are not reported, nor are divisions by a sum in a
-loss: they are often intended. A norm over the samples is reported if a product then compares every sample with every other.""",
+    doc="""Reported for a difference between one value per sample and a sum without an axis over all samples, and in a loss for the
+root of squared differences that are summed over the batch. In a model, a sum or a matrix product over the samples is reported if each sample is then combined with its
+result. A single number is reported only if it is a product of two tensors and is added to each sample. A norm over the samples is reported
+if a product then compares every sample with every other. Means, other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
@@ -370,9 +365,8 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
-            moved = (
-                moved or (frames and (given[1] or 0) > 1) or bool(groups_apart(given[1:], after[1:]) or patch_side(given[1:], after[1:]))
-            )
+            groups = groups_apart(given[1:], after[1:], _just_split(evidence, edge)) or patch_side(given[1:], after[1:])
+            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups)
             moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:
@@ -381,6 +375,12 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             if batch or moved or heads:
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def _just_split(evidence: Evidence, edge: Edge) -> bool:
+    """Whether a reshape has just split two axes of what is reshaped again, and nothing else reads that."""
+    shapes = [one.spec.shape or () for one in evidence.flow.into(edge.source) if evidence.flow.node(edge.source).op.lower() == "reshape"]
+    return len(evidence.flow.out_of(edge.source)) == 1 and any(len(edge.spec.shape or ()) == len(one) + 2 for one in shapes)
 
 
 def swapped_after(evidence: Evidence, node: Node) -> Node | None:

@@ -26,8 +26,8 @@ def data():
 REUSED = rule(
     "key-reused", "Two draws of random numbers use the same key", severity="silent", backend="jax", frameworks=("keras",),
     source="the traced program: two equal draws from one key", fails=_NOISES % "key", passes=_NOISES % "self.seed.next()",
-    doc="""Reported if one function draws numbers of the same distribution and shape twice from one key. The same draw in two calls of a function is not reported:
-both parts of a step may be meant to see the same noise.""",
+    doc="""Reported if one function draws numbers of the same distribution and shape twice from one key. The same draw in two calls of a function may be meant, and
+is not reported.""",
 )  # fmt: skip
 
 
@@ -55,19 +55,23 @@ def data():
 SHARED = rule(
     "noise-shared", "All samples get the same noise", severity="silent", frameworks=("keras",),
     source="the traced program: normal noise without a batch axis", fails=_SAMPLING % "(2,)", passes=_SAMPLING % "keras.ops.shape(mean)",
-    doc="""Reported if normal noise that was drawn without a batch axis is scaled by a value of each sample and added to another one, as a variational autoencoder
-samples. Noise that is only added, or that scales weights, is not reported, nor are single numbers.""",
+    doc="""Reported if normal noise without a batch axis is scaled by a value of each sample and added to another one, as in a variational autoencoder.
+On JAX, also if a function under `jax.vmap` draws with one key for all samples. Noise that is only added, or that scales weights, is not reported.""",
 )  # fmt: skip
 _SUMS = ("AddV2", "Add", "Sub")
 
 
 @check(order=49)
 def noise_shared(evidence: Evidence) -> Iterator[Finding]:
-    """Noise scaled by each sample, and added to each sample."""
-    for name, edge_id, shape, line in evidence.facts.get("scaled") or () if evidence.failure is None else ():
+    """Noise scaled by each sample, and added to each sample, or drawn for each sample with one key."""
+    for name, edge_id, shape, line, one_key in evidence.facts.get("scaled") or () if evidence.failure is None else ():
         node, flow = evidence.flow.node(name), evidence.flow
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)
-        if edge is not None and (carried(evidence, edge) or {}).get(0) == 1 and _added(evidence, node):
+        if (
+            edge is not None
+            and (carried(evidence, edge) or {}).get(0) == 1
+            and ((one_key and shape[:1] != (edge.spec.shape or ())[:1]) or _added(evidence, node))
+        ):
             fact = NoiseShared(shape, edge.spec.shape or (), node.called)
             yield Finding.of(SHARED.id, "silent", fact, (node.id,), (edge.id,), line or node.called)
             return

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 _MOST = 20_000
 
 
-def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> list[list[int]]:
+def groups_apart(before: Sequence[int | None], after: Sequence[int | None], split: bool = False) -> list[list[int]]:
     """The axes of one shape that each axis of the other is the product of, where at least two join axes that are apart; empty where none do.
 
     (rows, columns, r, r, channels) to (rows * r, columns * r, channels) is the way back from blocks, without the transpose that it needs.
+    What is left over is joined with the samples. ``split``: a reshape has just split the axes.
     """
     have, want = [n or 0 for n in before], [n or 0 for n in after]
+    each = math.prod(have) // (math.prod(want) or 1)
+    want = [each, *want] if each > 1 else want
     if (
         len(have) < 4
         or not 2 <= len(want) < len(have)
@@ -24,7 +27,7 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> l
         or math.prod(have) != math.prod(want)
     ):
         return []
-    if _adjacent(have, want):
+    if not split and _adjacent(have, want):
         return []
     found: list[list[list[int]]] = []
     for places in itertools.product(range(len(want)), repeat=len(have)):
@@ -36,7 +39,8 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None]) -> l
     apart = [
         groups
         for groups in found
-        if sum(_gap(group) for group in groups) > 1 and [group[0] for group in groups] == sorted(group[0] for group in groups)
+        if sum(_gap(group) for group in groups) > (not split)
+        and (split or [group[0] for group in groups] == sorted(group[0] for group in groups))
     ]
     return apart[0] if apart else []
 

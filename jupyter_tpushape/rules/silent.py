@@ -30,8 +30,8 @@ _SOURCE = "Keras losses, and how Keras aligns labels with predictions"
 BROADCAST = rule(
     "loss-broadcast", "The loss broadcasts labels against predictions", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
     fails=sequential("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=sequential("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
-    doc="""Regression losses subtract labels from predictions, which broadcasts axes of size 1. Keras first removes or adds one trailing axis of size 1,
-which is intended. Any difference that is left is broadcast, so labels are compared with predictions for other samples.
+    doc="""Regression losses subtract labels from predictions, which broadcasts axes of size 1. Keras first removes or adds one trailing axis of size 1.
+Any difference that is left is broadcast, so labels are compared with predictions for other samples.
 A custom loss is reported if one predicted value is compared with each of several values of a label.""",
 )  # fmt: skip
 LOGITS = rule(

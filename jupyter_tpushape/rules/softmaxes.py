@@ -130,8 +130,8 @@ ACROSS = rule(
     fails=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(1)),
     passes=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(-1)),
     doc="""Reported if the scores are a product of two tensors, queries and keys, and nothing but dropout is between the softmax and the product with the values.
-The softmax is then along the queries, or along the heads.
-Weights that are scaled again, as in slot attention, are not reported, nor are assignments that a layer computes, as in capsules, pooling by clusters or a mixture of experts.""",
+Not reported: weights
+that are scaled again, as in slot attention, and assignments that a layer computes, as in capsules or a mixture of experts.""",
 )  # fmt: skip
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Dot", "DotGeneral")

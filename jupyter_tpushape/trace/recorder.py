@@ -192,7 +192,7 @@ class Recorder:
         # Noise without an axis for the samples and what scales it: the call, its other factor, the shape and the line of the draw.
         # Slices that reach beyond a tensor: the operation, the tensor's key, the axis and the first place.
         self.beyond: list[tuple[Call, int, int, int]] = []
-        self.scaled: list[tuple[Call, int, tuple[int, ...], Any]] = []
+        self.scaled: list[tuple[Call, int, tuple[int, ...], Any, bool]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None
         # Axes that operations run along: the call, the tensor's key, the axis, and whether it goes through the axis in order.

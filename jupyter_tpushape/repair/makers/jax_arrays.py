@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
@@ -218,36 +219,20 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
     """None for the one argument of several that is not of their size, such as the data beside the stacked weights of an ensemble."""
     apart = {name.partition("[")[0] for _, _, name in fact.axes if name}
     for line in lines_of(evidence) if len(apart) == 1 and any(not name for *_, name in fact.axes) else []:
-        for outer in nodes(line.source.tree, ast.Call):
-            call = outer.func
-            mapped = isinstance(call, ast.Call) and called(call) == "vmap" and len(call.args) == 1 and not call.keywords
-            if not mapped or not isinstance(call, ast.Call) or not outer.lineno <= line.raised.line <= (outer.end_lineno or 0):
-                continue
-            function = call.args[0]
-            known = [function] if isinstance(function, ast.Lambda) else nodes(line.source.tree, ast.FunctionDef)
-            made = next((one for one in known if isinstance(one, ast.Lambda) or one.name == ast.unparse(function)), None)
-            names = [one.arg for one in made.args.args] if made is not None else []
-            if len(names) == len(outer.args) > 2 and apart <= set(names):
+        for outer, call, _, names in mapped_calls(line):
+            plain = len(call.args) == 1 and not call.keywords and outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
+            if plain and len(names) == len(outer.args) > 2 and apart <= set(names):
                 axes = _tuple([None if name in apart else 0 for name in names])
                 yield (
                     f"Pass {apart.copy().pop()} as a whole each time: in_axes={axes} at line {call.lineno}",
-                    [line.edit(function, f"{IT}, in_axes={axes}")],
+                    [line.edit(call.args[0], f"{IT}, in_axes={axes}")],
                     "The other arguments are mapped over their first axis.",
                 )
 
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
     """The written axis of the argument that differs: the one of its axes that has the size of the others, else None."""
-    for line, outer in ((at, one) for at in lines_of(evidence) for one in nodes(at.source.tree, ast.Call)):
-        call = assigned_to(line, outer.func)
-        axes = listed(argument(call, "in_axes", ["fun", "in_axes"])) if isinstance(call, ast.Call) and called(call) == "vmap" else []
-        function = call.args[0] if isinstance(call, ast.Call) and call.args else None
-        known = [function] if isinstance(function, ast.Lambda) else nodes(line.source.tree, ast.FunctionDef)
-        made = next(
-            (one for one in known if isinstance(one, ast.Lambda) or one.name == getattr(function, "attr", getattr(function, "id", None))),
-            None,
-        )
-        names = [one.arg for one in made.args.args if one.arg != "self"] if made is not None and function is not None else []
+    for line, (outer, _, axes, names) in ((at, one) for at in lines_of(evidence) for one in mapped_calls(at)):
         if (
             not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
             or not len(names) == len(axes) == len(outer.args)
@@ -268,6 +253,25 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
                     else f"Pass {name} as a whole each time at line {axes[place].lineno}",
                     [line.edit(axes[place], str(new))],
                     "It has the size of the other mapped axes." if fit else "The other arguments are mapped over their axes.",
+                )
+
+
+def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr], list[str]]]:
+    """Calls of what vmap makes, the call of vmap, its written axes, and the names of what the mapped function takes."""
+    tree = line.source.tree
+    held = {ast.unparse(item.targets[0]): item.value for item in nodes(tree, ast.Assign)}
+    for outer in nodes(tree, ast.Call):
+        call = held.get(ast.unparse(outer.func), outer.func)
+        if isinstance(call, ast.Call) and called(call) == "vmap" and call.args:
+            function = call.args[0]
+            name = getattr(function, "attr", getattr(function, "id", ""))
+            known = [function] if isinstance(function, ast.Lambda) else [one for one in nodes(tree, ast.FunctionDef) if one.name == name]
+            for made in known[:1]:
+                yield (
+                    outer,
+                    call,
+                    listed(argument(call, "in_axes", ["fun", "in_axes"])),
+                    [one.arg for one in made.args.args if one.arg != "self"],
                 )
 
 

@@ -31,15 +31,15 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
         return
     for line in lines_at(evidence, finding.location):
         call = line.call()
-        axis = line.keyword("axis")
-        if call is None or _plain(called(call)) != _plain(fact.operation.op):
-            continue
-        title, why = f"Pass axis=1 to {called(call)} at {line.at}", "It then runs along the steps of each sample."
-        if axis is not None:
-            yield title, [line.edit(axis, "1")], why
-        else:
-            at = next((one for one in call.args[1:] if whole_number(one) is not None), None)
-            yield title, [line.edit(at, "1") if at is not None else line.more(call, "axis=1")], why
+        if call is not None and _plain(called(call)) == _plain(fact.operation.op):
+            yield *_along(line, call, 1), "It then runs along the steps of each sample."
+
+
+def _along(line: Line, call: ast.Call, new: int) -> tuple[str, list[Edit]]:
+    """The axis of a call, by name or by place."""
+    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number(one) is not None), None)
+    edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
+    return f"Pass axis={new} to {called(call)} at {line.at}", [edit]
 
 
 def _plain(name: str) -> str:
@@ -154,6 +154,14 @@ def in_their_order(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -
             [line.edit(call, f"{MODULE}.transpose({MODULE}.reshape({line.source.of(given)}, {shape}), {back})", line.module())],
             "Each row then stays with its sample.",
         )
+
+
+@of(RowsTakenApart)
+def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> Made:
+    """What is joined along the batch joined along the features, where that is the shape that the rows get."""
+    wide = (*fact.before[1:-1], (fact.before[-1] or 0) * fact.outer)
+    for line, call in calls_at(evidence, fact.merged.called, "concatenate", "concat") if fact.after[1:] == wide else ():
+        yield *_along(line, call, -1), "Each row then has the values of one sample."
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:

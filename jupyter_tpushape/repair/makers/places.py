@@ -15,7 +15,7 @@ from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import HeadsAttended, Interleaved
 from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BatchScanned, BranchesApart
-from ...rules.in_order import split_heads
+from ...rules.in_order import FUSED, split_heads
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
 from ..edits import Edit, Seeded
@@ -56,7 +56,18 @@ def heads(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
 def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Made:
     """A transpose of steps and heads behind each reshape that splits them, and before the one that joins them."""
     flow = evidence.flow
-    soft, made = flow.node(finding.nodes[1]), [*flow.into(finding.nodes[0])]
+    for line, call in calls_at(evidence, finding.location, "dot_product_attention") if fact.product.op == FUSED else ():
+        parts = [f"{MODULE}.swapaxes({ast.unparse(one)}, 1, 2)" for one in call.args[:3]]
+        new = (
+            f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join([*parts, *map(ast.unparse, [*call.args[3:], *call.keywords])])}), 1, 2)"
+        )
+        if len(parts) == 3:
+            yield (
+                f"Swap steps and heads around {called(call)} at {line.at}",
+                [line.edit(call, new, line.module())],
+                "Each step then attends to the others.",
+            )
+    soft, made = flow.node(finding.nodes[-1]), [*flow.into(finding.nodes[0])]
     while soft.op.lower() not in ("batchmatmulv2", "matmul", "einsum") and len(readers := flow.out_of(soft.id)) == 1:
         soft = flow.node(readers[0].target)
     joins = [flow.node(edge.target) for edge in flow.out_of(soft.id)]

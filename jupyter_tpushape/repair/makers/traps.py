@@ -13,7 +13,8 @@ from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
 from .entry import declaration
-from .line import Line, assigned_to, lines_at
+from .jax_arrays import mapped_calls
+from .line import Line, assigned_to, lines_at, short, whole_number
 
 _STEEP = frozenset({"sqrt", "rsqrt", "log", "cbrt", "norm"})
 _DRAWS = ("jax.random", "random", "jr", "jrandom")
@@ -244,6 +245,20 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
                 [line.edit(shape, f"{MODULE}.shape({name})", "tensorflow" if ast.unparse(draw.func).startswith("tf.") else "keras.ops")],
                 "Each sample then has its own numbers.",
             )
+
+
+@of(NoiseShared)
+def key_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> Made:
+    """Keys split from the one that a function under vmap takes, and mapped like the samples."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        drawn = {one.id for call in line.around(ast.Call) for one in nodes(call, ast.Name)}
+        for outer, _, axes, names in mapped_calls(line):
+            parts = [*zip(axes, outer.args, names, strict=False)]
+            over = [ast.unparse(given) for axis, given, _ in parts if whole_number(axis) == 0]
+            for axis, key, name in parts if over else ():
+                if name in drawn and ast.unparse(axis) == "None":
+                    edits = [line.edit(axis, "0"), line.edit(key, f"{MODULE}.random.split({IT}, {over[0]}.shape[:1])", "jax")]
+                    yield f"Split {short(key)} at line {key.lineno}, and map over the keys", edits, "Each sample then has its own numbers."
 
 
 _NORMAL = frozenset({"normal", "truncated_normal"})

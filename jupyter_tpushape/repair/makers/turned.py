@@ -342,7 +342,7 @@ def dot_axes(evidence: Evidence, finding: Finding) -> Made:
 @of(Interleaved)
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks or patches, and columns with their columns."""
-    groups, side = groups_apart(fact.before[1:], fact.after[1:]), patch_side(fact.before[1:], fact.after[1:])
+    groups, side = groups_apart(fact.before[1:], fact.after[1:], split=True), patch_side(fact.before[1:], fact.after[1:])
     order: tuple[int, ...] = (0, *(axis + 1 for group in groups for axis in group))
     value, how, node = IT, f"Transpose to {order}", evidence.flow.node(finding.nodes[0])
     if side:
@@ -352,9 +352,8 @@ def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
         if node.kind == "layer":
             edits = [insert(node.name, "Reshape", target_shape=list(cut)), insert(node.name, "Permute", dims=list(order[1:]))]
             yield f"{how} before {node.name}: add Reshape and Permute", edits, _JOINS
-    for line, call in calls_at(evidence, finding.location, "reshape") if groups or side else ():
-        method = isinstance(call.func, ast.Attribute) and len(call.args) == 1
-        array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+    for line in lines_at(evidence, finding.location) if groups or side else ():
+        array, _ = reshaped(line)
         if array is not None:
             edit = line.edit(array, f"{MODULE}.transpose({value}, {order})", line.module())
             yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS

@@ -157,7 +157,8 @@ class Names:
         ):
             at += 1
         start = self.source.start(body[at]) if at < len(body) else len(self.source.text)
-        return start, start, line + "\n"
+        new = line + "\n"
+        return start, start, "" if self.source.text.startswith(new, start) else new
 
 
 def _bound(scope: ast.AST, name: str) -> ast.AST | None:

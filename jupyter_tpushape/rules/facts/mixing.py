@@ -312,10 +312,12 @@ class HeadsAttended(Fact, frozen=True):
         return f"{self.product.op}{placed(self.product)} compares the heads of each step of {show_shape(self.shape)}, so no step attends to another."
 
     def why(self) -> str:
+        if self.product.op == "DotProductAttention":
+            return "It expects (batch, steps, heads, features), but a transpose moved the heads before the steps. No error is raised."
         return "A product of matrices multiplies the last two axes. After the reshape to (batch, steps, heads, features), move the heads before the steps."
 
     def sides(self) -> Sides:
-        return Side("(batch, heads, steps, features)"), Side(show_shape(self.shape))
+        return Side(show_shape((self.shape[0], self.shape[2], self.shape[1], *self.shape[3:]))), Side(show_shape(self.shape))
 
 
 class Straddling(Fact, frozen=True):

@@ -171,7 +171,7 @@ class NoiseShared(Fact, frozen=True):
         return f"The noise {show_shape(self.drawn)} has no batch axis, so all samples of {show_shape(self.each)} get the same random numbers{at}."
 
     def why(self) -> str:
-        return "Shapes are aligned from the right, so the same numbers scale each sample. Draw noise of the shape of the tensor that it scales."
+        return "A key gives the same numbers each time. Draw noise of the shape of the whole tensor; under vmap, split the key and map over the keys."
 
     def sides(self) -> Sides:
         return Side(show_shape(self.each)), Side(show_shape(self.drawn))
