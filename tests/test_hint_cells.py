@@ -46,11 +46,11 @@ SPREAD = {
     ),
     "skips that a loop takes from a list": (
         (
-            "i = keras.Input((12, 12, 3))",
+            "i = keras.Input((8, 8, 3))",
             "x, skips = i, []\nfor f in (4, 8):\n    x = Conv2D(f, 3, padding='same')(x)\n    skips.append(x)\n    x = MaxPooling2D()(x)",
-            "for f, skip in zip((8, 4), reversed(skips)):\n    x = Conv2DTranspose(f, 3, strides=2)(x)\n    x = Concatenate()([x, skip])",
+            "for f, skip in zip((8, 4), reversed(skips)):\n    x = Conv2DTranspose(f, 3, strides=2, padding='valid')(x)\n    x = Concatenate()([x, skip])",
         ),
-        (3, "    x = Conv2DTranspose(f, 3, strides=2, padding='same')(x)"),
+        (3, '    x = Conv2DTranspose(f, 3, strides=2, padding="same")(x)'),
     ),
     "layers that are made before the graph": (
         (

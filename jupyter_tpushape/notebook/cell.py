@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..flow import syntax
 from ..trace.restore import Memento
-from .earlier import earlier, quiet
+from .earlier import earlier, quiet, spent
 
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
@@ -231,6 +231,8 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
         counters_then = extension.started.get(front[0][0], counters_then) if front else counters_then
     else:
         front = []
+    if not front and spent(quiet(shell, source)):
+        return None
     now = [(adapter, adapter.globals()) for adapter, _ in counters_then]
     try:
         for adapter, counters in counters_then:

@@ -51,10 +51,13 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
         return []
     pending = [source]
     while pending and len(found) <= _MOST:
-        for name in _names(pending.pop()):
+        own = assigned_in(text := pending.pop())
+        for name in _names(text):
             if not _is_begun(shell.user_ns.get(name)):
                 continue
             made = next((number for number in reversed(range(len(texts))) if name in assigned_in(texts[number])), None)
+            if made is None and name in own:
+                continue  # it lives in the cell alone
             if made is None:
                 return []
             later = [number for number in range(made + 1, len(texts)) if _changes(texts[number], name)]
@@ -64,6 +67,20 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
     if len(found) > _MOST or any(_trains(texts[number]) for number in found):
         return []
     return [(number, texts[number]) for number in sorted(found)]
+
+
+def spent(source: str) -> bool:
+    """Whether a cell gives a name another value that it has read before: what it read is gone once it has run."""
+    tree = parsed(source)
+    stored, every = set[str](), assigned_in(source)
+    for node in sorted(
+        (one for one in ast.walk(tree) if isinstance(one, (ast.Assign, ast.For))), key=lambda one: (one.lineno, one.col_offset)
+    ):
+        value, targets = (node.value, node.targets) if isinstance(node, ast.Assign) else (node.iter, [node.target])
+        if any(isinstance(one, ast.Name) and one.id in every - stored for one in ast.walk(value)):
+            return True
+        stored |= {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return False
 
 
 def _is_begun(value: Any, depth: int = _DEEP) -> bool:
