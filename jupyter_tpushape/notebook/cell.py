@@ -288,34 +288,9 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     return True
 
 
-_BUILT_IN = frozenset(
-    [
-        "super",
-        "range",
-        "len",
-        "list",
-        "tuple",
-        "dict",
-        "int",
-        "float",
-        "zip",
-        "enumerate",
-        "print",
-        "self",
-        "reversed",
-        "sorted",
-        "sum",
-        "min",
-        "max",
-        "abs",
-        "round",
-        "set",
-        "str",
-        "bool",
-        "any",
-        "all",
-    ]
-)
+_BUILT_IN = frozenset({
+    "super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self", "reversed", "sorted", "sum", "min", "max", "abs", "round", "set", "str", "bool", "any", "all",
+})  # fmt: skip
 
 
 def _of_libraries(value: Any) -> bool:

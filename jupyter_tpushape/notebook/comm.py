@@ -20,7 +20,7 @@ from ..trace.patience import hand_over
 from ..views.naming import looked_up, named
 from .interrupt import Cancelled, Interruptible
 from .request import BadRequest, Request, parse
-from .variables import in_variables
+from .scratch import in_variables
 
 TARGET = "jupyter_tpushape"
 

@@ -17,8 +17,8 @@ from IPython.display import display
 from ..views.naming import named
 from .live import Live, keep
 from .pairing import assigned, assigned_in
+from .scratch import in_variables
 from .tell import Progress, rich, tell
-from .variables import in_variables
 
 
 @magics_class

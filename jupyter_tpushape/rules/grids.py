@@ -9,7 +9,7 @@ import msgspec
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_data import HeardCompared, HeardPositions
-from ..examine.shifted import shifted
+from ..examine.written_slices import shifted
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import axes, cause, written
 from .compared import ends, kind_of, sizes_met

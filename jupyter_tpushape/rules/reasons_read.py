@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
-from ..examine.shifted import shifted
 from ..examine.unindexed import unindexed
+from ..examine.written_slices import shifted
 from ..flow import KeyPath, Node, Shape, Who
 from .facts.reasons import Reason, SamplesReduced
 from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Multiples, StepMore, Unindexed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,14 +15,13 @@ from .framework import Framework
 from .frozen import frozen
 from .inside import look_inside
 from .kept import Generators, kept, transforms
-from .outside import outside
 from .patience import ENDS, limited
 from .ran import Leaf, Run, leaves
 from .recorder import Call, Port, Recorder, recording, unmasked
 from .restore import left_as_found, uncollected
 from .tracked import metered, tracked
 from .unknown import between, filled, is_open, ports, reopened, same_way
-from .unused import unused
+from .unused import around, unused
 from .update import updated, updates
 
 
@@ -350,3 +349,27 @@ def _end(run: Run, kind: str, name: str, op: str, error: BaseException, y: Any, 
     call.failure = error
     recorder.calls.append(call)
     return call
+
+
+if TYPE_CHECKING:
+    from .framework import Framework
+    from .recorder import Call, Recorder
+
+
+def outside(framework: Framework, recorder: Recorder, model: Any) -> Iterator[Call]:
+    """The calls of such layers while the model ran, in their order; of those in a layer that is outside itself, only that one."""
+    if not framework.is_model(model) or not framework.trained(model):
+        return
+    held = {id(one) for one in framework.variables(model)}
+    found: dict[int, Call] = {}
+    for call in recorder.calls:
+        if call.kind != "layer" or not call.done or id(call.obj) in found or not getattr(call.obj, "trainable", True):
+            continue
+        own = framework.trained(call.obj)
+        if not own or any(id(one) in held for one in own):
+            continue
+        above = [*around(call)]
+        # What a loss computes with a network of its own is the loss's business.
+        if all(one.kind == "layer" for one in above) and not any(id(one.obj) in found for one in above):
+            found[id(call.obj)] = call
+    yield from found.values()

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...examine.shifted import shifted
+from ...examine.written_slices import shifted
 from ...flow import Finding, Node
 from ...flow.syntax import assigned, called
 from ...rules.facts.layers import OperationRaised
