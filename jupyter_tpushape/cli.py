@@ -11,9 +11,9 @@ from typing import Any
 
 try:
     from .command import check, compiler, completion, doctor, explain, lists, port
+    from .command.early import UsageError
     from .command.ends import answer_soon, done, ended, flushed, stand
     from .command.out import for_good, lenient, said, written
-    from .command.usage import UsageError
     from .flow.text import in_part
 except KeyboardInterrupt:
     # Ctrl-C in the first tenth of a second, when nothing of ours answers yet.

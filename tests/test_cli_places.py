@@ -9,8 +9,8 @@ import pytest
 import tf_keras
 
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.command.early import UsageError
 from jupyter_tpushape.command.load import input_spec
-from jupyter_tpushape.command.usage import UsageError
 from jupyter_tpushape.flow import Spec
 
 CELLS = [

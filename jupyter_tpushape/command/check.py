@@ -11,11 +11,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..files import descriptor, write_bytes
-from .early import check_place, check_saved
+from .early import UsageError, check_place, check_saved
 from .ends import no_way_out, only_one
 from .out import Aside, said
 from .quiet import import_backend
-from .usage import UsageError
 
 FORMATS = {"json": ".json", "html": ".html", "md": ".md", "svg": ".svg"}
 # Files that are read as data; any other file is a Python file.

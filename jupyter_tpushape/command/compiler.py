@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .early import UsageError
 from .out import written
-from .usage import UsageError
 
 
 def install(options: Any) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ..flow import syntax
 from ..flow.text import MOST_SOURCE
-from .usage import UsageError
 
 # What may define a name in ways that the text does not show.
 _HIDDEN = ("globals", "setattr", "exec", "eval", "vars", "locals", "__getattr__")
@@ -103,3 +102,10 @@ def _bound(file: Path) -> dict[str, bool] | None:
         elif (isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name) or (isinstance(node, ast.ExceptHandler) and node.name):
             found.setdefault(node.name, False)
     return found
+
+
+"""The error for arguments that do not work."""
+
+
+class UsageError(Exception):
+    """The arguments do not work; the message says what to use instead."""

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..trace.patience import sent
+from .early import UsageError
 from .out import hang_up, said
-from .usage import UsageError
 
 CLEAN, FOUND, USAGE, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 # After Ctrl-C: seconds in which Python code ends by itself. Code in C does not look up that soon.

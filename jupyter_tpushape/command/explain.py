@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..flow.text import clean, in_part
+from .early import UsageError
 from .lists import rules as show
 from .out import written
-from .usage import UsageError
 
 _MOST = 1_000_000
 _MOST_FILE = 256 << 20

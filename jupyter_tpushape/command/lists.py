@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .early import UsageError
 from .out import written
-from .usage import UsageError
 
 
 def targets(_: Any) -> int:

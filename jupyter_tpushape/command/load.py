@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..flow import Spec
-from .early import check_saved
+from .early import UsageError, check_saved
 from .out import said
 from .quiet import import_backend
-from .usage import UsageError
 
 _SPEC = re.compile(r"(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*):\s*(?P<dtype>[a-z]+\d*)")
 # TensorFlow stores sizes and numbers of elements in 64 bits.

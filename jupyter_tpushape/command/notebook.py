@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ..report import Report
-from .usage import UsageError
+from .early import UsageError
 
 # Of a notebook with its outputs.
 _MOST = 256 * 2**20

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO, final
 
 from ..flow.text import clean, in_part, line, uncommanding
-from .usage import UsageError
+from .early import UsageError
 
 # For a terminal without symbols.
 _SIGNS = {

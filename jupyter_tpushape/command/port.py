@@ -9,9 +9,9 @@ from typing import Any
 
 from ..files import descriptor, write_bytes
 from ..flow.text import clean
+from .early import UsageError
 from .ends import no_way_out
 from .out import Aside, said, unchanged, written
-from .usage import UsageError
 
 
 def port(options: Any) -> int:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .usage import UsageError
+from .early import UsageError
 
 _BACKENDS = ("tensorflow", "jax", "torch", "numpy", "openvino")
 

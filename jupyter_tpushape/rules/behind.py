@@ -13,9 +13,9 @@ from ..examine.program import Examined
 from ..examine.standins import from_declared
 from ..flow import Fact, Finding, Shape
 from ..trace.assume import Assume
-from .facts.behind import Behind
 from .facts.branches import UnlikeBranches
 from .facts.entry import CutIntoPatches, Misfit
+from .facts.held import Behind
 from .facts.layers import WrongWidth
 from .registry import run_rules
 

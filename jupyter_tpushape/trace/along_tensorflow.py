@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 # Between a softmax and the transposition that it makes where its axis is not the last one.
@@ -29,17 +30,16 @@ def along(operation: Any, kind: str, ranks: list[int | None]) -> Iterator[tuple[
 
 def turned(rank: int | None) -> list[int] | None:
     """The order of the axes that ``tf.nn.softmax`` gives a tensor so that its axis is the last one; ``None`` outside of it."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     for _ in range(_FRAMES):
-        axis = frame.f_locals.get("axis") if frame.f_code.co_name in ("softmax_v2", "log_softmax_v2") else None
-        if isinstance(axis, int) and rank:
-            order = list(range(rank))
-            order[axis], order[-1] = order[-1], order[axis]
-            return order
-        if frame.f_back is None:
+        if frame is None or frame.f_code.co_name in ("softmax_v2", "log_softmax_v2"):
             break
         frame = frame.f_back
-    return None
-
-
-__all__ = ["along", "turned"]
+    else:
+        return None
+    axis = frame.f_locals.get("axis") if frame is not None else None
+    if not isinstance(axis, int) or not rank:
+        return None
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return order

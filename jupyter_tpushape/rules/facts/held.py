@@ -1,4 +1,4 @@
-"""Facts about values that a layer or metric holds and that have another size than what it receives."""
+"""Facts about values that a layer or metric holds and that have another size than what it receives, and about faults behind a first one."""
 
 from __future__ import annotations
 
@@ -83,3 +83,22 @@ class InitialShape(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(show_shape(self.want)), Side(show_shape(self.got))
+
+
+class Behind(Fact, frozen=True):
+    """A second fault: found when ``mended`` is assumed to receive what it expects."""
+
+    mended: str
+    fact: Fact
+
+    def message(self) -> str:
+        said = self.fact.message()
+        return f"After that: {said}"
+
+    def why(self) -> str:
+        assumed = f"assuming that {self.mended} receives what it expects"
+        why = self.fact.why()
+        return f"Found by {assumed}: {why}" if why else f"Found by {assumed}."
+
+    def sides(self) -> Sides:
+        return self.fact.sides()
