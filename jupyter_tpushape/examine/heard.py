@@ -14,7 +14,7 @@ import msgspec
 
 from ..flow import Failure, Shape
 from ..flow.text import words
-from .heard_data import sizes_of
+from .heard_sizes import sizes_of
 
 Bound = Literal["", "min", "max"]
 

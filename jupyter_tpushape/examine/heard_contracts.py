@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..flow import Shape
 from .heard import Heard, reads
-from .heard_data import either_of, sizes_of
+from .heard_sizes import either_of, sizes_of
 
 
 class HeardDtypes(Heard, frozen=True):

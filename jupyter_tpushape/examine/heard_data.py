@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..flow import Shape
 from .heard import Heard, reads
+from .heard_sizes import either_of, sizes_of
 
 
 class HeardCompared(Heard, frozen=True):
@@ -114,13 +115,3 @@ _CLASS_ROWS = re.compile(
 def _class_rows(text: str) -> Iterator[Heard]:
     if found := _CLASS_ROWS.search(text):
         yield HeardClassRows(sizes_of(found[1]), sizes_of(found[2]))
-
-
-def sizes_of(text: str) -> Shape:
-    """The shape that a message gives as sizes between commas; what is no number is unknown."""
-    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
-
-
-def either_of(found: re.Match[str], *groups: int) -> str:
-    """What the first of these groups that took part in a match has: nothing at all is the shape of a scalar."""
-    return next((found[group] for group in groups if found[group] is not None), "")

@@ -372,3 +372,18 @@ def _tensors(value: Any) -> Iterator[Any]:
         adapter = adapter_for(one)
         if adapter is not None and adapter.is_symbolic(one):
             yield one
+
+
+def last_report(extension: Any, chosen: dict[str, Any]) -> Any:
+    """The flow of the last shape error; ``None`` if there was none.
+
+    Args:
+        chosen: options of ``trace``; with ``fixes``, a cell that only builds is run again to try them.
+    """
+    error = extension.error
+    if error is None:
+        return None
+    from .hint import report_for, report_of_code
+
+    report = rerun_report(extension, chosen) if chosen["fixes"] and extension.said else None
+    return report or report_for(error, fixes=bool(chosen["fixes"])) or report_of_code(error)

@@ -20,7 +20,7 @@ from ..trace.patience import hand_over
 from ..views.naming import looked_up, named
 from .interrupt import Cancelled, Interruptible
 from .request import BadRequest, Request, parse
-from .scratch import in_variables
+from .variables import in_variables
 
 TARGET = "jupyter_tpushape"
 
@@ -251,8 +251,7 @@ def _changed(shell: Any, request: Request, report: Any) -> str:
 
 
 def _explained(shell: Any, execution: int, progress: Any) -> Any:
-    from .cell import rerun_report
-    from .last import last_report
+    from .cell import last_report, rerun_report
 
     chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
     if execution and execution != shell._tpushape.count:

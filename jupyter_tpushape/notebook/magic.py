@@ -17,8 +17,8 @@ from IPython.display import display
 from ..views.naming import named
 from .live import Live, keep
 from .pairing import assigned, assigned_in
-from .scratch import in_variables
 from .tell import Progress, rich, tell
+from .variables import in_variables
 
 
 @magics_class
@@ -226,7 +226,7 @@ class TpuShapeMagics(Magics):
 
     def _last(self, chosen: dict[str, Any]) -> Any:
         """The flow of the last failure."""
-        from .last import last_report
+        from .cell import last_report
 
         report = last_report(self.extension, chosen)
         if report is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..views.naming import looked_up
+from .variables import in_variables
 
 _held: dict[str, Any] = {"caught": [], "stack": None}
 
@@ -112,21 +112,3 @@ def _newest(shell: Any) -> Any:
     if not models:
         raise ValueError("it builds no Keras model: name one, such as notebook.ipynb:model")
     return shell.user_ns[models[0]["name"]]
-
-
-@contextlib.contextmanager
-def in_variables(shell: Any, typed: str, data: Any) -> Iterator[None]:
-    """While this lasts, ``data`` is known to be the value of ``typed``, such as ``ds`` or ``x, y``. A function that makes the data speaks for itself."""
-    from ..examine import HANDED, is_builder
-
-    cells = getattr(getattr(shell, "compile", None), "_filename_map", None)
-    if not typed or not cells or is_builder(data):
-        yield
-        return
-    from ..trace.locations import Variables
-
-    token = HANDED.set(Variables.typed(list(cells)[-1], typed))
-    try:
-        yield
-    finally:
-        HANDED.reset(token)

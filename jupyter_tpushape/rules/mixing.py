@@ -54,7 +54,7 @@ INTERLEAVED = rule(
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the values in memory. If its target has the axes of its input in another order, rows and columns, samples and
 steps, or steps and heads are mixed: use a transpose (Permute). Also reported are reshapes that join axes that are apart, such as the rows and columns of blocks,
-that cut a map into as many pieces as square patches, that move channels before the positions, or whose rows cross from one sample to the next. Attention that compares the heads of a step is reported,
+and those that cut a map into as many pieces as square patches. So are those that move channels before the positions, or whose rows cross samples. Attention that compares the heads of a step is reported,
 too. Other reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
 _LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"

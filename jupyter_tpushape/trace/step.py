@@ -13,13 +13,13 @@ import tensorflow as tf
 
 from ..flow.paths import flatten, map_leaves, tupled
 from .anew import made_anew
+from .applied import StepFacts
 from .locations import location, user_frame
 from .patience import ENDS, limited
 from .ran import Leaf, Run, leaves
 from .reach import BadStep, Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
-from .step_facts import StepFacts
 from .strategies import Batches, Doors
 from .tensorflow import graph_for
 from .tracked import metered, tracked

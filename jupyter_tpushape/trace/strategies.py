@@ -20,11 +20,10 @@ from tensorflow.python.distribute.values import DistributedVariable, PerReplica
 from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 
 from ..flow import Location, Spec
-from .applied import How, Misapplied, Updates
+from .applied import Gradient, How, Misapplied, Reduce, StepFacts, Update, Updates
 from .locations import location, user_frame
 from .reach import is_own, plain
 from .recorder import Call, Port, Recorder
-from .step_facts import Gradient, Reduce, StepFacts, Update
 from .tensorflow import spec_of
 
 NEXT_INSIDE = "next(iterator) should be called from outside of replica_fn. Getting PerReplica from inside of replica_fn is not supported."
