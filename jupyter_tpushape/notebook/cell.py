@@ -289,7 +289,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
 
 
 _BUILT_IN = frozenset({
-    "super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self", "reversed", "sorted", "sum", "min", "max", "abs", "round", "set", "str", "bool", "any", "all",
+    "super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self", "reversed", "sorted", "sum", "min", "max",
 })  # fmt: skip
 
 

@@ -19,8 +19,8 @@ from ..internal import ours
 from ..trace.patience import hand_over
 from ..views.naming import looked_up, named
 from .interrupt import Cancelled, Interruptible
+from .inventory import in_variables
 from .request import BadRequest, Request, parse
-from .variables import in_variables
 
 TARGET = "jupyter_tpushape"
 

@@ -72,15 +72,21 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
 def spent(source: str) -> bool:
     """Whether a cell gives a name another value that it has read before: what it read is gone once it has run."""
     tree = parsed(source)
-    stored, every = set[str](), assigned_in(source)
-    for node in sorted(
-        (one for one in ast.walk(tree) if isinstance(one, (ast.Assign, ast.For))), key=lambda one: (one.lineno, one.col_offset)
-    ):
-        value, targets = (node.value, node.targets) if isinstance(node, ast.Assign) else (node.iter, [node.target])
-        if any(isinstance(one, ast.Name) and one.id in every - stored for one in ast.walk(value)):
-            return True
-        stored |= {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
-    return False
+    # What a function or class reads, it reads when it is called.
+    inner = {id(one) for made in tree.body if isinstance(made, (ast.FunctionDef, ast.ClassDef)) for one in ast.walk(made)}
+    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and id(one) not in inner]
+    # The value of an assignment comes before its targets.
+    ends = {
+        id(one): node.end_lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for part in node.targets
+        for one in ast.walk(part)
+    }
+    first: dict[str, ast.Name] = {}
+    for name in sorted(names, key=lambda one: (ends.get(id(one)) or one.lineno, isinstance(one.ctx, ast.Store))):
+        first.setdefault(name.id, name)
+    return any(isinstance(name.ctx, ast.Store) and not isinstance(first[name.id].ctx, ast.Store) for name in names)
 
 
 def _is_begun(value: Any, depth: int = _DEEP) -> bool:

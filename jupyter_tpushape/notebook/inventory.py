@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -306,3 +306,21 @@ def _methods(name: str, source: str) -> frozenset[str]:
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == name
     )
+
+
+@contextlib.contextmanager
+def in_variables(shell: Any, typed: str, data: Any) -> Iterator[None]:
+    """While this lasts, ``data`` is known to be the value of ``typed``, such as ``ds`` or ``x, y``. A function that makes the data speaks for itself."""
+    from ..examine import HANDED, is_builder
+
+    cells = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    if not typed or not cells or is_builder(data):
+        yield
+        return
+    from ..trace.locations import Variables
+
+    token = HANDED.set(Variables.typed(list(cells)[-1], typed))
+    try:
+        yield
+    finally:
+        HANDED.reset(token)

@@ -15,10 +15,10 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from ..views.naming import named
+from .inventory import in_variables
 from .live import Live, keep
 from .pairing import assigned, assigned_in
 from .tell import Progress, rich, tell
-from .variables import in_variables
 
 
 @magics_class

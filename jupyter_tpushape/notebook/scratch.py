@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..views.naming import looked_up
-from .variables import in_variables
+from .inventory import in_variables
 
 _held: dict[str, Any] = {"caught": [], "stack": None}
 

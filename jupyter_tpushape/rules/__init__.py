@@ -36,6 +36,7 @@ from . import (  # noqa: F401 - each registers its rules
     tpu_ops,
     tpu_pipeline,
     tpu_scope,
+    tpu_setup,
     tpu_steps,
     tpu_types,
     traps,

@@ -57,7 +57,7 @@ from .reasons import reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
 from .spelled import misspelled
-from .tpu_scope import told as set_up_finding
+from .tpu_setup import told as set_up_finding
 from .upstream import channels_in_front, lost_batch, steps_of, whole_steps, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 

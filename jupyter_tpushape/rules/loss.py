@@ -87,7 +87,7 @@ from .registry import check
 from .restored import RESTORED, classless, labels_not_inputs
 from .shapeless import label_rank, no_number, shape_lost
 from .spelled import misspelled
-from .tpu_scope import of_scopes
+from .tpu_setup import of_scopes
 from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import PAIRING, blamed

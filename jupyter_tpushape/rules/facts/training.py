@@ -224,7 +224,7 @@ class HalfBuilt(Fact, frozen=True):
     """The training step was compiled by a call of ``fit`` that raised, before it had created all of its variables."""
 
     def message(self) -> str:
-        return "An earlier fit raised an error and left the model half built, so the next fit raises too, with any data."
+        return "An earlier call raised an error and left the model half built, so the next fit raises too, with any data."
 
     def why(self) -> str:
         return (
@@ -235,9 +235,6 @@ class HalfBuilt(Fact, frozen=True):
 
 class LayersLeft(HalfBuilt, frozen=True):
     """A ``build`` that raised has given the model the input of its data."""
-
-    def message(self) -> str:
-        return "An earlier call raised an error and left the model half built, so fit raises too, with data of any other shape."
 
     def why(self) -> str:
         return (
