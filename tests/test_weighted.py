@@ -69,6 +69,29 @@ def test_a_softmax_runs_along_what_the_product_sums(tmp_path, lib, lines, wrong,
         assert not serious(tmp_path, [line.replace(wrong, right) if "softmax" in line else line for line in lines], lib)
 
 
+STEPPED = """
+    class Stepped(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+            return {"loss": loss}
+    model = Stepped(inputs, layers.Dense(1)(x))
+"""
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_also_in_a_model_with_a_step_of_its_own(tmp_path, monkeypatch, axis):
+    monkeypatch.setitem(
+        globals(),
+        "OWN",
+        OWN.replace("    model = keras.Model(inputs, layers.Dense(1)(x))\n", STEPPED.replace("{", "{{").replace("}", "}}")),
+    )
+    found = serious(tmp_path, ("s = tf.matmul(q, k, transpose_b=True)", f"return tf.nn.softmax(s, axis={axis}) @ v"))
+    assert [one.rule for one in found] == ["softmax-axis"] * (axis == 1)
+
+
 @pytest.mark.parametrize("lines", [
     ("w = tf.nn.softmax(tf.matmul(q, k, transpose_b=True))", "return w @ v"),
     # By its keys, in whatever order the scores have.

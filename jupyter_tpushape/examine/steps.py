@@ -133,7 +133,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if facts.looped:
         seen.limits.append("A loop over a tensor was traced for one iteration only")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
-    evidence.facts["tracked"], evidence.facts["scaled"] = tracked(seen.recorder), scaled(seen)
+    evidence.facts.update(tracked=tracked(seen.recorder), scaled=scaled(seen), along=along(seen))
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:
         with contained(seen.limits, "which axes carry the batch"):
