@@ -129,3 +129,41 @@ def test_every_loss_of_a_step_is_divided_for_its_gradient(framework, tmp_path):
     again = load(path)
     fit(again.build(), again.data())
     assert tpushape.trace(again.build, again.data, tpu="v5e-8").ok
+
+
+PENALIZED = """
+class Critic(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = keras.Sequential([L.InputLayer((4,)), L.Dense(8, activation="relu"), L.Dense(1)])
+
+    def train_step(self, data):
+        x, fake = data
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                score = self.net(x)
+            slope = inner.gradient(score, x)
+            loss = tf.reduce_mean(self.net(fake)) - tf.reduce_mean(score) + tf.reduce_mean((tf.norm(slope, axis=1) - 1.0) ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.net.trainable_variables), self.net.trainable_variables))
+        return {"loss": loss}
+
+def build():
+    model = Critic()
+    model.compile("sgd")
+    return model
+
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.ones((64, 4), "float32"), np.ones((64, 4), "float32"))).batch(16, drop_remainder=True).prefetch(1)
+"""
+
+
+def test_the_gradient_of_a_penalty_stays_as_it_is(tmp_path):
+    path = tmp_path / "penalty_program.py"
+    path.write_text(HEAD.format(framework="keras") + PENALIZED)
+    module = load(path)
+    finding = next(one for one in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if one.serious)
+    assert (finding.rule, finding.fixes[0].proof) == ("gradient-scale", "source")
+    tpushape.apply(finding.fixes[0], path)
+    assert "inner.gradient(score, x)" in path.read_text()
+    assert "tape.gradient(scaled_loss, " in path.read_text()

@@ -180,7 +180,7 @@ def _average(evidence: Evidence, finding: Finding) -> Ideas:
         yield f"Keep one loss per sample and average over the global batch: tf.nn.compute_average_loss(losses, {size})", _STEP
         if evidence.framework == "keras":
             yield (
-                "Or call a Keras 3 loss object, such as keras.losses.MeanSquaredError()(y, prediction), which divides by the number of replicas itself",
+                "Or call a loss object of Keras 3, which divides by the number of replicas itself",
                 _STEP,
             )
 

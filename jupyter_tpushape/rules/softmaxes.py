@@ -153,7 +153,11 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
             continue
         product, over = _summed(evidence, node, rank)
         axis, maker = axis % rank, evidence.flow.node(edges[0].source)
-        if (own := _order(maker)) and own in [_order(evidence.flow.node(one.target)) for one in evidence.flow.out_of(node.id)]:
+        if (
+            (own := _order(maker))
+            and maker.called == node.called
+            and own in [_order(evidence.flow.node(one.target)) for one in evidence.flow.out_of(node.id)]
+        ):
             # TensorFlow's own softmax works along the last axis, and exchanges that with its own before and after.
             axis, over, edges = own[axis], own[over], evidence.flow.into(maker.id)
         edge = edges[0]

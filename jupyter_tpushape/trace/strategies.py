@@ -8,6 +8,7 @@ and an optimizer's update is one node that updates nothing. All of it is undone 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -65,7 +66,7 @@ class Doors:
         self.facts = StepFacts()
         self.updates = Updates()
         # What each tape records: from which call of the trace to which.
-        self._taped: list[tuple[Any, int, int]] = []
+        self._taped: list[list[Any]] = []
         self.converted = converted
         self.inside = 0
         self._thread = threading.get_ident()
@@ -259,33 +260,28 @@ class Doors:
         def turn(tape: Any, *args: Any) -> Any:
             if self._ours():
                 here = len(self.recorder.calls)
-                open_ = next((at for at, one in enumerate(self._taped) if one[0] is tape and one[2] < 0), None)
                 if original.__name__ == "__enter__":
-                    self._taped.append((tape, here, -1))
-                elif open_ is not None:
-                    self._taped[open_] = (tape, self._taped[open_][1], here)
+                    self._taped.append([tape, here, sys.maxsize])
+                for one in [one for one in self._taped if one[0] is tape][-1:] if original.__name__ == "__exit__" else ():
+                    one[2] = here
             return original(tape, *args)
 
         return turn
 
-    def _outside(self, tape: Any, target: Any, sources: list[Any]) -> How | None:
+    def _outside(self, tape: Any, targets: list[Any], sources: list[Any]) -> How | None:
         """What a tape has not seen: the loss, or every call of a layer that has one of the variables."""
-        ranges = [(start, end) for one, start, end in self._taped if one is tape]
-        maker = self.recorder.producers.get(id(target))
+        makers: list[Any] = [self.recorder.producers.get(id(target)) for target in targets]
 
         def seen(call: Call) -> bool:
-            return any(start <= call.index and (end < 0 or call.index < end) for start, end in ranges)
+            return any(start <= call.index < end for one, start, end in self._taped if one is tape)
 
-        if not ranges or maker is None:
+        if not makers or None in makers or not any(one[0] is tape for one in self._taped):
             return None
-        if not seen(maker):
+        if not any(map(seen, makers)):
             return "loss"
         wanted = {id(one) for one in sources}
-        owners = [
-            call
-            for call in self.recorder.calls
-            if call.kind == "layer" and any(id(one) in wanted for one in self.adapter.own_variables(call.obj))
-        ]
+        layers = [call for call in self.recorder.calls if call.kind == "layer"]
+        owners = [call for call in layers if any(id(one) in wanted for one in self.adapter.own_variables(call.obj))]
         return "model" if owners and not any(map(seen, owners)) else None
 
     def _gradient(self, original: Any, _: Any) -> Any:
@@ -309,7 +305,8 @@ class Doors:
                 call.failure, self.recorder.failed = error, self.recorder.failed or call
                 raise
             call.config["variables"] = len(flat)
-            if (outside := self._outside(tape, targets[0], flat) if targets else None) is not None:
+            lost = all(one is None or _unmade(source) for one, source in zip(results, flat, strict=True))
+            if lost and (outside := self._outside(tape, targets, flat)) is not None:
                 results = [None] * len(flat)
                 self.facts.misapplied = Misapplied(outside, "", "", location=where)
             self._made(call, [one for one in results if one is not None])

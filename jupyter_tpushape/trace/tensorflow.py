@@ -16,10 +16,9 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
 from ..replicas.strategy import is_tpu
-from .along_tensorflow import along, turned
 from .anew import note
 from .backend import Backend, Graph, Values
-from .learned import cuts
+from .learned import along, cuts, turned
 from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
 from .values_tensorflow import WRITES, GraphValues

@@ -239,8 +239,10 @@ def inside_tape(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Ma
 
 @of(GradientScale)
 def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
-    """Each loss of a training step divided by the number of replicas, for its gradient alone: what is reported stays as it is."""
-    asked = [evidence.flow.node(name).called for name in finding.nodes] if fact.by == "" and fact.times == fact.replicas else []
+    """Each loss of a step divided by the number of replicas, for its gradient alone."""
+    asked = [evidence.flow.node(name).called for name in finding.nodes if _applied(evidence, name)]
+    if fact.by or fact.times != fact.replicas:
+        return
     edits: list[Edit] = []
     ends: dict[tuple[int, ...], tuple[Line, ast.stmt, list[str]]] = {}
     for line, call in (one for place in dict.fromkeys(asked) for one in calls_at(evidence, place, "gradient")):
@@ -259,6 +261,17 @@ def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
             edits,
             "The sum over the replicas is then the gradient of the batch's mean.",
         )
+
+
+def _applied(evidence: Evidence, gradient: str) -> bool:
+    """Whether an update gets it, and not only another gradient: that of a penalty is part of the loss."""
+    pending = [gradient]
+    for name in pending:
+        after = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(name)]
+        if any(node.op.endswith(".apply_gradients") for node in after):
+            return True
+        pending += [node.id for node in after if node.op != "GradientTape.gradient" and node.id not in pending]
+    return False
 
 
 def _block(line: Line, tape: str) -> ast.With | None:

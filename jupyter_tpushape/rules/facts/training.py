@@ -118,7 +118,7 @@ class UpdateRefused(Fact, frozen=True):
             return f"{self.optimizer}.apply receives gradients without their variables."
         if self.how in ("loss", "model"):
             made = "The loss is computed" if self.how == "loss" else "The model is called"
-            return f"{made} outside of the with block of its GradientTape, so every gradient is None."
+            return f"{made} outside of the block of its GradientTape, so every gradient is None."
         return f"{self.optimizer}.apply_gradients expects pairs of a gradient and a variable, but receives other values."
 
     def why(self) -> str:
@@ -132,7 +132,7 @@ class UpdateRefused(Fact, frozen=True):
         if self.how == "unbuilt":
             return "The optimizer is not built yet, so it does not know which variables the gradients belong to."
         if self.how in ("loss", "model"):
-            return f"A tape records only what runs inside its block, and {self.optimizer}.{self.function} raises `No gradients provided for any variable`."
+            return f"A tape records only what runs inside its block. {self.optimizer}.{self.function} raises an error."
         if self.function == "apply":
             return "apply takes the gradients first, then their variables."
         return "zip(gradients, variables) makes the pairs: the gradient comes first."
