@@ -57,8 +57,10 @@ $(STATIC): $(BIN)/.installed $(BROWSER_SOURCES)
 
 build: $(STATIC)
 
+# What a page with widgets loads is for the tests alone: apart from what a build needs.
 browser: install
 	@bash scripts/browser.sh
+	cd tests/view_browser && jlpm install --immutable
 
 compiler: install
 	@bash scripts/compiler.sh

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from jupyter_tpushape.views.widget import ReportWidget
 
 ROOT = Path(__file__).parents[2]
-MODULES = ROOT / "node_modules"
+MODULES = Path(__file__).parent / "node_modules"
 ANYWIDGET = Path(str(importlib.util.find_spec("anywidget").origin)).parent / "nbextension" / "index.js"  # type: ignore[union-attr]
 
 # Colab puts an output into a frame of its own and carries what a widget says to the kernel over its own channel.
