@@ -57,3 +57,17 @@ def test_rows_of_one_sample_and_parts_of_it_are_clean():
             return tf.reduce_mean(tf.square(tf.reshape(t, (-1, size)) - tf.reshape(p, (-1, size))), -1)
 
         assert traced(apart, (6, 6, 1), head=L.Conv2D(1, 1)).ok
+
+
+@pytest.mark.parametrize("width", [16, 5])
+def test_a_width_that_is_the_batch_size_by_chance_is_not_the_batch(width):
+    def build():
+        i = keras.Input((12, 4))
+        rows = L.Lambda(lambda t: tf.reshape(t, (-1, 3, 4)), output_shape=(3, 4))(i)
+        model = keras.Model(i, L.Dense(2)(L.LSTM(width)(rows)))
+        model.compile("sgd", "mse")
+        return model
+
+    x = np.zeros((64, 12, 4), "float32")
+    (finding,) = tpushape.trace(build, tf.data.Dataset.from_tensor_slices((x, x[:, 0, :2])).batch(16), tpu=None, fixes=False).findings
+    assert finding.rule == "batch-axis-merged" and finding.fact.maker.op == "Reshape"

@@ -1,4 +1,4 @@
-"""Weights of positions and of a file: what is written, and as it should be."""
+"""Weights of positions and of a file, scores of a metric, and rows that nothing batches: what is written, and as it should be."""
 
 from __future__ import annotations
 
@@ -27,5 +27,39 @@ model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
 """, f"{rows(8, 4, 6, 2)}, np.ones((8, 4, 6, 1)), np.ones((8, 24))", "'binary_crossentropy'"), (
         ("    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 4, 6, 1)), np.ones((8, 24))",
          "    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 4, 6, 1)), np.reshape(np.ones((8, 24)), (-1, 4, 6))"),
+    ))),
+    "a metric that flattens the labels alone": ("metric-raises", Own(model_of("""
+i = keras.Input((6, 7, 1))
+model = keras.Model(i, L.Conv2D(4, 1, activation='softmax')(i))
+""", f"{rows(8, 6, 7, 1)}, np.arange(8 * 42).reshape(8, 6, 7, 1) % 4", "'sparse_categorical_crossentropy', metrics=[right]", head="""
+def right(y_true, y_pred):
+    labels = tf.cast(tf.reshape(y_true, [-1]), tf.int64)
+    classes = tf.argmax(y_pred, axis=-1)
+    return tf.reduce_mean(tf.cast(tf.equal(labels, classes), tf.float32))
+"""), (
+        ("    return tf.reduce_mean(tf.cast(tf.equal(labels, classes), tf.float32))",
+         "    return tf.reduce_mean(tf.cast(tf.equal(labels, tf.reshape(classes, (-1,))), tf.float32))"),
+    ))),
+    "a confusion matrix of probabilities": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(5, activation='softmax')])
+""", f"{rows(8, 6)}, np.arange(8) % 5", "'sparse_categorical_crossentropy', metrics=[confused]", head="""
+def confused(y_true, y_pred):
+    matrix = tf.math.confusion_matrix(tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1]), num_classes=5, dtype=tf.float32)
+    return tf.linalg.trace(matrix) / tf.reduce_sum(matrix)
+"""), (
+        ("    matrix = tf.math.confusion_matrix(tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1]), num_classes=5, dtype=tf.float32)",
+         "    y_pred = tf.cast(tf.argmax(y_pred, axis=-1), y_true.dtype)"),
+    ))),
+    "sequences of several lengths that nothing batches": ("missing-batch-axis", Own(model_of("""
+model = keras.Sequential([L.Embedding(50, 8), L.LSTM(4), L.Dense(1)])
+""", "tf.data.Dataset.from_generator(lambda: ((np.ones(n), n % 2) for n in range(4, 20)), output_signature=(tf.TensorSpec((None,)), tf.TensorSpec(())))"), (
+        ("    return tf.data.Dataset.from_generator(lambda: ((np.ones(n), n % 2) for n in range(4, 20)), output_signature=(tf.TensorSpec((None,)), tf.TensorSpec(())))",
+         "    return tf.data.Dataset.from_generator(lambda: ((np.ones(n), n % 2) for n in range(4, 20)), output_signature=(tf.TensorSpec((None,)), tf.TensorSpec(()))).padded_batch(32)"),
+    ))),
+    "a generator of single samples": ("missing-batch-axis", Own(model_of("""
+model = keras.Sequential([L.Conv1D(8, 3), L.GlobalMaxPooling1D(), L.Dense(3)])
+""", "tf.data.Dataset.from_generator(lambda: ((np.ones((9, 2)), np.ones(3)) for _ in range(40)), output_signature=(tf.TensorSpec((9, 2)), tf.TensorSpec((3,))))"), (
+        ("    return tf.data.Dataset.from_generator(lambda: ((np.ones((9, 2)), np.ones(3)) for _ in range(40)), output_signature=(tf.TensorSpec((9, 2)), tf.TensorSpec((3,))))",
+         "    return tf.data.Dataset.from_generator(lambda: ((np.ones((9, 2)), np.ones(3)) for _ in range(40)), output_signature=(tf.TensorSpec((9, 2)), tf.TensorSpec((3,)))).batch(32)"),
     ))),
 }  # fmt: skip

@@ -48,6 +48,7 @@ from .facts.entry import (
 )
 from .registry import check
 from .saved_models import finding_of as saved_model_finding
+from .tpu_batch import never_batched
 from .words import axes_of
 
 
@@ -273,14 +274,8 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        told = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and _never_batched(evidence))
+        told = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
         yield Finding.of(rule_id, severity, told, tuple(dict.fromkeys(nodes)), edges)
-
-
-def _never_batched(evidence: Evidence) -> bool:
-    """Whether the data is a pipeline without a batch."""
-    stages = getattr(evidence.sample, "stages", ()) or ()
-    return getattr(evidence.sample, "kind", "") == "dataset" and not any("batch" in stage.op for stage in stages)
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:

@@ -10,9 +10,11 @@ from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
 from ..flow import Fact, Finding, Node, Who
 from ..trace.locations import location
 from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
+from .facts.entry import Door, Misfit
 from .facts.held import InitialShape
 from .facts.transforms import OneMapped
 from .registry import check
+from .tpu_batch import never_batched
 
 
 def handed_over(evidence: Evidence, node: Node, known: bool = True) -> tuple[str, Fact] | None:
@@ -27,7 +29,7 @@ def handed_over(evidence: Evidence, node: Node, known: bool = True) -> tuple[str
 
 def overriding_finding(evidence: Evidence) -> Finding | None:
     """A method of the user's that does not take what the framework passes to it, an initializer that returns another shape than asked, or a layer
-    that a mapped function calls on one sample."""
+    that is called on one sample, by a mapped function or because nothing batches the data."""
     lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
     nodes = (evidence.failed.id,) if evidence.failed is not None else ()
     if evidence.failure is not None and initial is not None and evidence.failed is not None:
@@ -40,6 +42,10 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
         if wanted > len(shape):
             where = location((evidence.raised.file, evidence.raised.line))
             return Finding.of("layer-raises", "error", OneMapped(layer, shape, wanted), nodes, location=where)
+    if evidence.failure is not None and not evidence.declared and evidence.x and never_batched(evidence):
+        x = evidence.x[0][1]
+        one = Door("", (None, *(x.shape or ())), x.dtype)
+        return Finding.of("missing-batch-axis", "error", Misfit("sample", one, x.shape or (), pipeline=True), nodes)
     if lacking is None or evidence.failure is None:
         return None
     function, lacks, where = lacking

@@ -458,7 +458,8 @@ def _units(
 ) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
-    if kind == "custom" and evidence.failed is not None and not widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
+    own = kind == "custom" or (kind == "metric" and evidence.failed is not None and evidence.failed.kind == "op")
+    if own and evidence.failed is not None and not widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
         return None
     giver = evidence.flow.node(predictions.source)
     stats = observed_labels(evidence, labels)

@@ -30,7 +30,9 @@ def batch_behind(evidence: Evidence, nodes: Iterable[Node], axes: Axes) -> tuple
             edge = before
         around = {item.id for item in enclosing(evidence, reader)}
         outside = [item for item in enclosing(evidence, flow.node(edge.source)) if item.kind in ("layer", "op") and item.id not in around]
-        return (outside[-1], edge.spec.shape or (), axis, reader) if outside else None
+        # A size that is the batch's by chance comes from what was given no batch.
+        moved = outside and any(axes(one) for one in flow.into(outside[-1].id))
+        return (outside[-1], edge.spec.shape or (), axis, reader) if moved else None
     return None
 
 

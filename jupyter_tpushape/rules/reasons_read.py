@@ -10,8 +10,8 @@ from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.unindexed import unindexed
 from ..examine.written_slices import shifted
-from ..flow import KeyPath, Node, Shape, Who
-from .facts.reasons import Reason, SamplesReduced
+from ..flow import KeyPath, Node, Shape, Who, elements
+from .facts.reasons import InARow, Reason, SamplesReduced
 from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
@@ -19,6 +19,9 @@ from .upstream import ancestors
 def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
     """Why two operands of an operation are incompatible, where the program's text tells; ``None`` where it does not."""
     for mine, its in ((one, other), (other, one)):
+        row, shape = mine.spec.shape or (), its.spec.shape or ()
+        if len(row) == 1 < len(shape) and row[0] == elements(shape) != shape[0]:
+            return InARow(row, shape)
         found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
         if found is not None:
             return found

@@ -171,7 +171,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
 def uneven(evidence: Evidence) -> Iterator[Finding]:
     """A full batch that does not split evenly over the replicas."""
     split = evidence.split
-    if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
+    if split is None or split.batch is None or not split.uneven or never_batched(evidence):
         return
     fact = UnevenReplicas(split.batch, tuple(split.full), evidence.trains)
     yield Finding.of(UNEVEN.id, "silent" if fact.trains else "slow", fact, split_nodes(evidence))
@@ -193,13 +193,18 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(EMPTY_NORM.id, "silent", fact, (norm.id, *split_nodes(evidence)), location=norm.location)
 
 
-def _unbatched(evidence: Evidence) -> bool:
-    """Whether elements are single samples: a dataset without batch(), compared with what the model declares."""
+def never_batched(evidence: Evidence) -> bool:
+    """Whether elements are single samples: a dataset without batch(), whose labels are single numbers or whose rank is one less than declared."""
     sample = evidence.sample
-    if sample is None or sample.kind != "dataset":
+    if getattr(sample, "kind", "") != "dataset":
         return False
-    batched = [stage.op for stage in sample.stages if "batch" in stage.op or stage.op in ("generator", "window", "group_by_window")]
+    batched = [stage.op for stage in sample.stages if "batch" in stage.op]
     if batched and batched[-1] != "unbatch":
+        return False
+    firsts = {(spec.shape or (0,))[0] for _, spec in (*evidence.x, *evidence.y)}
+    if any(spec.shape == () for _, spec in evidence.y) or (not evidence.declared and len(firsts) > 1 and None not in firsts):
+        return True
+    if any(stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
         return False
     if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
         return False
@@ -209,13 +214,17 @@ def _unbatched(evidence: Evidence) -> bool:
         return first is not None  # a single number is no batch
     declared = dict(evidence.declared or [])
     wanted = [(ranks[path], declared[door].rank) for door, path in evidence.feeds if path in ranks and declared[door].rank is not None]
-    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2
+    return (
+        all(rank == (want or 0) - 1 for rank, want in wanted)
+        if wanted
+        else first < 2 or (evidence.where == "call" and not evidence.declared)
+    )
 
 
 @check(order=63, backend="tensorflow")
 def unbatched(evidence: Evidence) -> Iterator[Finding]:
     """A dataset whose elements are single samples."""
-    if evidence.split is None or not _unbatched(evidence):
+    if evidence.split is None or not never_batched(evidence):
         return
     leaf = next(leaf for _, leaf in evidence.sample.leaves("x"))
     rows = evidence.split.rows((leaf.shape[0] or 0) if leaf.shape else 0)

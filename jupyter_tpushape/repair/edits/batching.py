@@ -75,16 +75,17 @@ def _tensorflow() -> Any:
 @kind
 @dataclass(frozen=True)
 class AddBatch(_Batching):
-    """A batch for a pipeline that has none."""
+    """A batch for a pipeline that has none, by the method ``name``."""
 
     op = "add-batch"
 
     batch: int = 0
     drop_remainder: bool = False
+    name: str = "batch"
 
     @property
     def _stage(self) -> str:
-        return f".batch({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
+        return f".{self.name}({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
 
     def write(self, text: Text) -> None:
         handed(text).behind(self._stage)
@@ -94,7 +95,7 @@ class AddBatch(_Batching):
         yield f"+ds = ds{self._stage}"
 
     def data(self, run: Run, data: Any) -> Any:
-        return data.batch(self.batch, drop_remainder=self.drop_remainder)
+        return getattr(data, self.name)(self.batch, drop_remainder=self.drop_remainder)
 
 
 @kind

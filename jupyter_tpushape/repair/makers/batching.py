@@ -12,6 +12,7 @@ from ...flow.syntax import called
 from ...rules.facts.entry import PartShuffled, ZippedApart
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
+from ...rules.tpu_batch import never_batched
 from ...rules.words import count
 from ..edits import AddBatch, BatchedParts, BatchNumber, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, ShuffledPairs, data_code
 from ..text.source import nodes
@@ -22,25 +23,9 @@ from .line import lines_at
 _DEFAULT = 32
 
 
-def unbatched(evidence: Evidence) -> bool:
-    """Whether the data is a pipeline without a batch, whose elements have one axis less than a batch would."""
-    sample = evidence.sample
-    if sample is None or getattr(sample, "kind", "") != "dataset":
-        return False
-    if any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
-        return False
-    ranks = [len(leaf.shape) for _, leaf in sample.leaves("x") if leaf.shape is not None]
-    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
-    if not ranks:
-        return False
-    if declared and len(declared) == len(ranks):
-        return all(rank == want - 1 for rank, want in zip(ranks, declared, strict=True))
-    return ranks[0] < 2 or evidence.where == "call"
-
-
 def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     """A batch for a pipeline that has none: a size that every replica can share."""
-    if not unbatched(evidence):
+    if not never_batched(evidence):
         return
     replicas = evidence.target.replicas if evidence.target else 1
     declared = next((spec.shape[0] for _, spec in evidence.declared or [] if spec.shape), None)
@@ -48,9 +33,10 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     rows = getattr(evidence.sample, "cardinality", None) or 0
     short = 0 < rows < size
     drop = (replicas > 1 or bool(declared)) and not short
+    name = "padded_batch" if any(None in (leaf.shape or ()) for _, leaf in evidence.sample.leaves()) else "batch"
     yield (
-        f"Batch the dataset: .batch({size}{', drop_remainder=True' if drop else ''})",
-        [AddBatch("data", size, drop)],
+        f"Batch the dataset: .{name}({size}{', drop_remainder=True' if drop else ''})",
+        [AddBatch("data", size, drop, name)],
         "fit expects a batched dataset and does not batch it itself.",
     )
 

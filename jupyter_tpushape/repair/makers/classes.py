@@ -175,26 +175,32 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
-    """The class of each one-hot label, where a function flattens the labels with all their classes and of the predictions only the best class."""
+    """The best class, where a function flattens labels or predictions with all their classes and the other ones are class numbers."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     y = evidence.y[0][1].shape or () if len(evidence.y) == 1 else ()
-    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot or len(y) < 2:
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or len(evidence.outputs) != 1:
         return
-    labels = next((one.arg for one in line.scope.args.args if one.arg != "self"), "")
+    names = [one.arg for one in line.scope.args.args if one.arg != "self"]
     picked = [call for call in nodes(line.scope, ast.Call) if called(call) == "argmax"]
     sizes = {elements(edge.spec.shape) for edge in evidence.given if edge.spec.shape and len(edge.spec.shape) == 1}
-    whole = elements(y)
-    if len(picked) != 1 or not labels or not whole or sizes != {whole, whole // (y[-1] or 1)}:
+    # Of labels that are numbers, those of the predictions are compared in a metric; a loss has no gradient there.
+    at = 0 if stats[0].one_hot else 1
+    shape = (y, evidence.outputs[0][1].shape or ())[at]
+    whole, each = elements(shape), shape[-1] if len(shape) > 1 else None
+    if len(names) < 2 or not whole or not each or sizes != {whole, whole // each} or len(picked) != 1 - at:
         return
-    if any(one.id == labels for one in nodes(picked[0], ast.Name)) or (_calculates(evidence) and not _compared(line)):
+    if at and (evidence.where != "metric" or not stats[0].whole):
+        return
+    name = names[at]
+    if any(one.id == name for call in picked for one in nodes(call, ast.Name)) or (_calculates(evidence) and not _compared(line)):
         return
     body = line.scope.body[1:] if ast.get_docstring(line.scope) is not None else line.scope.body
-    text = f"{labels} = {MODULE}.cast({MODULE}.argmax({labels}, axis=-1), {labels}.dtype)"
+    text = f"{name} = {MODULE}.cast({MODULE}.argmax({name}, axis=-1), {names[0]}.dtype)"
     yield (
-        f"Use the class of each label from line {body[0].lineno}: argmax of {labels}",
+        f"Use the class of each {'prediction' if at else 'label'} from line {body[0].lineno}: argmax of {name}",
         [line.before(body[0], text, line.module())],
-        f"{labels} is one-hot with {y[-1]} values for each label, but of the predictions only the class is flattened.",
+        f"{name} has {each} values, one for each class, but the class of {names[1 - at]} is flattened alone.",
     )
 
 

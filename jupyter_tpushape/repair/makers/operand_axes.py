@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Who, show_shape
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
-from ...rules.facts.reasons import AxisDropped, ClassIndices, SamplesReduced
+from ...rules.facts.reasons import AxisDropped, ClassIndices, InARow, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -27,8 +27,15 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         for line in lines_of(evidence) or lines_at(evidence, finding.location):
             yield from _mask(line, finding.fact.shape)
         return
-    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, (AxisDropped, ClassIndices, CountsSamples)):
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    if isinstance(reason, (AxisDropped, ClassIndices, CountsSamples)):
         return  # which axis is missing is known, or none is: the size is wrong
+    if isinstance(reason, InARow):
+        for line in lines_of(evidence):
+            for node in (node for node, shape in line.shaped() if shape == reason.other):
+                flat = line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())
+                yield f"Flatten {short(node)} at {line.at}, too: {_sizes(reason.row)}", [flat], "The other operand is flattened."
+        return
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):

@@ -214,6 +214,18 @@ class Flattened(Reason, frozen=True):
         )
 
 
+class InARow(Reason, frozen=True):
+    """``row`` has all values of ``other``, flattened with the batch."""
+
+    row: Shape
+    other: Shape
+
+    def words(self) -> str:
+        return (
+            f"{show_shape(self.row)} is flattened, and {show_shape(self.other)} is not. They have as many values: flatten both, or neither."
+        )
+
+
 class Column(Reason, frozen=True):
     """``column`` has one value in each row, and as many rows as the last axis of ``other``."""
 
