@@ -62,4 +62,11 @@ model = keras.Sequential([L.Conv1D(8, 3), L.GlobalMaxPooling1D(), L.Dense(3)])
         ("    return tf.data.Dataset.from_generator(lambda: ((np.ones((9, 2)), np.ones(3)) for _ in range(40)), output_signature=(tf.TensorSpec((9, 2)), tf.TensorSpec((3,))))",
          "    return tf.data.Dataset.from_generator(lambda: ((np.ones((9, 2)), np.ones(3)) for _ in range(40)), output_signature=(tf.TensorSpec((9, 2)), tf.TensorSpec((3,)))).batch(32)"),
     ))),
+    "masks and their weights in one row": ("label-rank", Own(model_of("""
+i = keras.Input((4, 6, 2))
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
+""", f"{rows(8, 4, 6, 2)}, np.ones((8, 24, 1)), np.ones((8, 24))", "'binary_crossentropy'"), (
+        ("    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 24, 1)), np.ones((8, 24))",
+         "    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.reshape(np.ones((8, 24, 1)), (-1, 4, 6, 1)), np.reshape(np.ones((8, 24)), (-1, 4, 6))"),
+    ))),
 }  # fmt: skip

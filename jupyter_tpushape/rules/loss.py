@@ -220,6 +220,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         other = labels_not_inputs(evidence, loss)
         if other is not None:
             return RESTORED.id, other, (predictions.source,)
+        if len(p) > len(y) > 2 and y != p[:-1] and None not in y and elements(y) == elements(p):
+            # The positions of each label are in a row.
+            return RANK.id, LabelRank(loss.name, y, p, node.failure.said, None), ()
         for explain in (_folded, _pairs, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
