@@ -69,4 +69,35 @@ model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
         ("    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.ones((8, 24, 1)), np.ones((8, 24))",
          "    return np.random.default_rng(0).random((8, 4, 6, 2)).astype('float32'), np.reshape(np.ones((8, 24, 1)), (-1, 4, 6, 1)), np.reshape(np.ones((8, 24)), (-1, 4, 6))"),
     ))),
+    "the first step of what is one vector already": ("op-shapes", Own(model_of("""
+i = keras.Input((7, 4))
+x = L.GlobalAveragePooling1D()(i)
+model = keras.Model(i, L.Dense(1)(x[:, 0, :]))
+""", f"{rows(8, 7, 4)}, {rows(8, 1)}"), (
+        ("    model = keras.Model(i, L.Dense(1)(x[:, 0, :]))", "    model = keras.Model(i, L.Dense(1)(x))"),
+    ))),
+    "the last step of what is one vector already": ("op-shapes", Own(model_of("""
+i = keras.Input((7, 4))
+x = L.Lambda(lambda t: t[:, -1, :])(L.Dense(5)(L.GlobalAveragePooling1D()(i)))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 7, 4)}, {rows(8, 1)}"), (
+        ("    x = L.Lambda(lambda t: t[:, -1, :])(L.Dense(5)(L.GlobalAveragePooling1D()(i)))",
+         "    x = L.Lambda(lambda t: t)(L.Dense(5)(L.GlobalAveragePooling1D()(i)))"),
+    ))),
+    "a mask of a written length, chosen by where": ("op-shapes", Own(model_of("""
+i = keras.Input((7, 4))
+model = keras.Model(i, L.Dense(1)(Causal()(i)))
+""", f"{rows(8, 7, 4)}, {rows(8, 7, 1)}", head="""
+class Causal(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.mask = tf.linalg.band_part(tf.ones((9, 9)), -1, 0)
+    def call(self, x):
+        scores = tf.matmul(x, x, transpose_b=True)
+        scores = tf.where(self.mask == 0, -1e9, scores)
+        return tf.matmul(tf.nn.softmax(scores), x)
+"""), (
+        ("        scores = tf.where(self.mask == 0, -1e9, scores)",
+         "        scores = tf.where(self.mask[:scores.shape[-2], :scores.shape[-1]] == 0, -1e9, scores)"),
+    ))),
 }  # fmt: skip

@@ -326,13 +326,17 @@ _NO_AXIS = re.compile(
     r"Invalid reduction dimension (-?\d+) for input with (\d+) dimension"
     r"|axis (-?\d+) is out of bounds for (?:array|tensor|shape) of (?:dimension|rank) (\d+)"
     r"|Expected dimension in the range \[-(?P<rank>\d+), \d+\),? but got (?P<axis>-?\d+)"
+    r"|Index out of range using input dim (?P<beyond>\d+)|[Tt]oo many indices.*: array is (?P<indexed>\d+)-dimensional"
+    r"|has shape \((?P<shape>.+)\) but slice has to many indices"
 )
 
 
 @reads
 def _no_axis(text: str) -> Iterator[Heard]:
     if found := _NO_AXIS.search(text):
-        yield HeardNoAxis(int(found[1] or found[3] or found["axis"]), int(found[2] or found[4] or found["rank"]))
+        # One index more than there are axes.
+        first = found["beyond"] or found["indexed"] or (found["shape"] and str(len(sizes_of(found["shape"]))))
+        yield HeardNoAxis(int(found[1] or found[3] or found["axis"] or first), int(found[2] or found[4] or found["rank"] or first))
 
 
 class HeardFewAxes(Heard, frozen=True):

@@ -53,7 +53,7 @@ from .jitted import told as compiled_step_finding
 from .layer_rules import ATTENTION, AXIS, CODE, OPERATION, RAISES, RANK, RESHAPE, UNKNOWN, WINDOW
 from .lines import line_raised
 from .moved import crossed_before
-from .reasons import reason
+from .reasons import no_axis, reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
 from .spelled import misspelled
@@ -172,7 +172,9 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
-        inner = OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node), reason=emptied(evidence))
+        beyond = no_axis(node, inside.shapes[0] or ()) if inside.shapes else None
+        shapes = inside.shapes[:1] if beyond is not None else inside.shapes
+        inner = OperationRaised(inside.operation, shapes, f"{inside.said}.", layer=Who.of(node), reason=emptied(evidence) or beyond)
         return Finding.of(OPERATION.id, "error", inner)
     given = tuple(edge.spec.shape for edge in edges)
     return Finding.of(

@@ -59,7 +59,7 @@ from .facts.loss import (
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost, EveryPair
-from .facts.reasons import AxisDropped, Flattened
+from .facts.reasons import AxisDropped, Flattened, NoAxis
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
@@ -270,6 +270,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
         )
         why = Flattened(y, p) if y and p and in_a_row else reason(evidence, node)
+        shapes = shapes[:1] if isinstance(why, NoAxis) else shapes
         return (
             METRIC.id if metric else CUSTOM.id,
             OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why),

@@ -61,11 +61,18 @@ def _one_step(scanned: Shape, operands: list[Given]) -> bool:
     return bool(made) and any(len(shape) == len(made[0]) and shape[:1] == scanned[:1] != made[0][:1] for shape in shapes)
 
 
+def no_axis(node: Node, shape: Shape) -> NoAxis | None:
+    """That what an operation works on has no such axis."""
+    axis = hear(node.failure, HeardNoAxis)
+    return NoAxis(axis.axis, shape) if axis is not None and len(shape) == axis.rank else None
+
+
 def reason(evidence: Evidence, node: Node) -> Reason | None:
     """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
     # The axis of a concatenation is a number among its tensors.
     joins = node.op.lower() in _JOINS
-    operands = [one for one in evidence.given if one.spec.shape is not None and not (joins and one.spec.shape == ())]
+    plain = joins or node.op.lower().startswith("select")
+    operands = [one for one in evidence.given if one.spec.shape is not None and not (plain and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
     gone = emptied(evidence) or multiples(node, operands)
     if gone is not None:
@@ -84,9 +91,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if pieces is not None and min(pieces.pieces) >= 0:
         giver = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")
         return Pieces(pieces.size, pieces.pieces, giver)
-    axis = hear(node.failure, HeardNoAxis)
-    if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
-        return NoAxis(axis.axis, operands[0].spec.shape or ())
+    beyond = no_axis(node, operands[0].spec.shape or ()) if operands else None
+    if beyond is not None:
+        return beyond
     shapes: tuple[Shape, ...] = (evidence.facts.get("scanned") or ((),))[0]
     batches = {None, *((spec.shape or (None,))[0] for _, spec in evidence.x)}
     for scanned in shapes:

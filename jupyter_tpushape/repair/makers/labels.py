@@ -357,8 +357,6 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
                 yield f"Expand the labels at axis {axis} to match the predictions", [edit], "An axis of size 1 does not add values."
         if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
             yield f"Reshape each label to {show_shape(p[1:])}", [transform(path, "reshape_rows", shape=list(p[1:]))], "Keeps every value."
-        if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
-            yield "Keep only the first column of the labels", [transform(path, "column")], "The model does not learn the other columns."
 
 
 def rows_of_one(evidence: Evidence, finding: Finding) -> Made:

@@ -18,7 +18,7 @@ from ..text.arguments import argument
 from ..text.source import nodes, words_of
 from .edits import Made, created, of
 from .entry import declare_known
-from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, own_layer, reshaped, short
+from .line import Line, assigned_to, calls_at, calls_of, defaults, lines_at, lines_of, listed, own_layer, reshaped, short, whole_number
 from .read_sizes import index_of
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
@@ -265,6 +265,16 @@ def axes_there(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                 [line.edit(call, ast.unparse(call.args[0]))],
                 f"The axes that it names do not exist in {show_shape(fact.reason.shape)}.",
             )
+    for line in lines_of(evidence)[:1]:
+        for item in nodes(line.node, ast.Subscript) if line.node is not None else ():
+            parts = listed(item.slice) or []
+            picked = [one for one in parts if not isinstance(one, ast.Slice)]
+            if len(parts) == rank + 1 and len(picked) == 1 and whole_number(picked[0]) is not None:
+                yield (
+                    f"Remove the index of {short(item.value)} at {line.at}",
+                    [line.edit(item, ast.unparse(item.value))],
+                    f"It has {rank} dimensions already.",
+                )
 
 
 _SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})
