@@ -201,7 +201,7 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
         found.reverse()
         found.sort(key=lambda node: not (isinstance(node, ast.BinOp) and op in _OPERATORS.get(type(node.op), ())))
         return [Line(evidence, raised, source, node) for node in found] or [Line(evidence, raised, source, None)]
-    exact = [node for node in nodes(tree, (ast.expr, ast.AugAssign)) if tuple(raised.span) in _spans(node)]
+    exact = [node for node in nodes(tree, (ast.expr, ast.AugAssign), raised.span[:2]) if tuple(raised.span) in _spans(node)]
     return [Line(evidence, raised, source, exact[0] if exact else None)]
 
 

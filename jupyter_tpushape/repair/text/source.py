@@ -201,7 +201,7 @@ def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...], lines: tuple[int, 
 
 def at_line(tree: ast.AST, kind: type[N] | tuple[type[N], ...], line: int) -> Iterator[Any]:
     """The nodes of a kind that stand on a line, or around it."""
-    return (node for node in nodes(tree, kind) if node.lineno <= line <= (node.end_lineno or node.lineno))
+    return (node for node in nodes(tree, kind, (line, line)) if node.lineno <= line <= (node.end_lineno or node.lineno))
 
 
 def words_of(call: ast.Call) -> list[ast.expr]:
