@@ -100,4 +100,28 @@ class Causal(L.Layer):
         ("        scores = tf.where(self.mask == 0, -1e9, scores)",
          "        scores = tf.where(self.mask[:scores.shape[-2], :scores.shape[-1]] == 0, -1e9, scores)"),
     ))),
+    "an autoencoder that ends with one row": ("label-rank", Own(model_of("""
+i = keras.Input((6, 4, 1))
+model = keras.Model(i, L.Dense(24)(L.Dense(5)(L.Flatten()(i))))
+""", f"2 * ({rows(8, 6, 4, 1)},)"), (
+        ("    model = keras.Model(i, L.Dense(24)(L.Dense(5)(L.Flatten()(i))))",
+         "    model = keras.Model(i, L.Reshape((6, 4, 1))(L.Dense(24)(L.Dense(5)(L.Flatten()(i)))))"),
+    ))),
+    "a decoder that ends with one row, in a step of its own": ("loss-raises", Own(model_of("""
+model = Twice(keras.Sequential([keras.Input((6, 4, 1)), L.Flatten(), L.Dense(5)]), keras.Sequential([keras.Input((5,)), L.Dense(24)]))
+""", rows(8, 6, 4, 1), "keras.losses.BinaryCrossentropy(from_logits=True)", head="""
+class Twice(keras.Model):
+    def __init__(self, encoder, decoder):
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            made = self.decoder(self.encoder(x))
+            loss = tf.reduce_mean(tf.reduce_sum(keras.losses.binary_crossentropy(x, made), axis=(1, 2)))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_weights), self.trainable_weights))
+        return {'loss': loss}
+"""), (
+        ("    model = Twice(keras.Sequential([keras.Input((6, 4, 1)), L.Flatten(), L.Dense(5)]), keras.Sequential([keras.Input((5,)), L.Dense(24)]))",
+         "    model = Twice(keras.Sequential([keras.Input((6, 4, 1)), L.Flatten(), L.Dense(5)]), keras.Sequential([keras.Input((5,)), L.Dense(24), L.Reshape((6, 4, 1))]))"),
+    ))),
 }  # fmt: skip

@@ -30,7 +30,7 @@ class HeardIncompatible(Heard, frozen=True):
 
 _INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
 _COMPARED = re.compile(
-    r"must have (?:the same shape|rank \(ndim\) `target\.ndim - 1`)(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
+    r"must have (?:the same (?:shape|rank \(ndim\))|rank \(ndim\) `target\.ndim - 1`)(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
     r"|`labels\.shape\.rank` must equal `logits\.shape\.rank - 1`\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
 )

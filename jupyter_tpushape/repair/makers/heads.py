@@ -6,10 +6,11 @@ import ast
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Node, Shape, elements
+from ...flow import Edge, Fact, Finding, Node, Shape, elements
 from ...flow.observed import keeps, passes
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import GridApart, LabelRank, StepsReduced
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.facts.reasons import LacksAxis
@@ -339,6 +340,22 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
     loss = loss_node(evidence, finding)
     if loss is not None and kind_of(loss) in ("binary", "regression"):
         yield from units(evidence, finding)
+
+
+@of(LabelRank, LossCalled)
+def like_labels(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """The last vector in the shape of the images or sequences that the model is to output, with as many values."""
+    assert isinstance(fact, (LabelRank, LossCalled))
+    (y, p), row = (fact.labels, fact.predictions), [int(n or 0) for n in fact.labels[1:]]
+    givers = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs() if edge.spec.shape == p]
+    if len(p) != 2 or len(row) < 2 or elements(y[1:]) != p[1] or len(givers) != 1 or not getattr(fact, "copied", True):
+        return
+    if givers[0].kind == "layer":
+        yield (
+            f"Add Reshape({tuple(row)}) after {givers[0].name}, at the end of the model",
+            [append(givers[0].name, "Reshape", target_shape=row)],
+            "The output then has the shape of what it is compared with.",
+        )
 
 
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:
