@@ -71,3 +71,14 @@ def test_a_width_that_is_the_batch_size_by_chance_is_not_the_batch(width):
     x = np.zeros((64, 12, 4), "float32")
     (finding,) = tpushape.trace(build, tf.data.Dataset.from_tensor_slices((x, x[:, 0, :2])).batch(16), tpu=None, fixes=False).findings
     assert finding.rule == "batch-axis-merged" and finding.fact.maker.op == "Reshape"
+
+
+@pytest.mark.parametrize("target", [(2, 6), (6, 2)])
+def test_parts_that_hold_whole_rows_are_clean(target):
+    def build():
+        i = keras.Input((4,))
+        model = keras.Model(i, L.Reshape(target)(L.Concatenate()([L.Dense(6)(i), L.Dense(6)(i)])))
+        model.compile("sgd", "mse")
+        return model
+
+    assert tpushape.trace(build, (np.ones((8, 4), "float32"), np.ones((8, *target), "float32")), tpu=None, fixes=False).ok

@@ -124,4 +124,15 @@ class Twice(keras.Model):
         ("    model = Twice(keras.Sequential([keras.Input((6, 4, 1)), L.Flatten(), L.Dense(5)]), keras.Sequential([keras.Input((5,)), L.Dense(24)]))",
          "    model = Twice(keras.Sequential([keras.Input((6, 4, 1)), L.Flatten(), L.Dense(5)]), keras.Sequential([keras.Input((5,)), L.Dense(24), L.Reshape((6, 4, 1))]))"),
     ))),
+    "parts of a mixture, cut as if each were a row": ("reshape-interleaves", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, L.Concatenate()([L.Dense(5, activation='softmax')(i), L.Dense(5)(i), L.Dense(5, activation='softplus')(i)]))
+""", f"{rows(8, 4)}, {rows(8, 1)}", "mixture", head="""
+def mixture(y, p):
+    p = tf.reshape(p, (-1, 5, 3))
+    weight, mean, width = p[..., 0], p[..., 1], p[..., 2]
+    return -tf.math.log(tf.reduce_sum(weight * tf.exp(-tf.square(y - mean) / (width + 1.0)), axis=-1) + 1e-6)
+"""), (
+        ("    p = tf.reshape(p, (-1, 5, 3))", "    p = tf.reshape(tf.transpose(tf.reshape(p, (-1, 3, 5)), (0, 2, 1)), (-1, 5, 3))"),
+    ))),
 }  # fmt: skip

@@ -352,11 +352,16 @@ def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
         if node.kind == "layer":
             edits = [insert(node.name, "Reshape", target_shape=list(cut)), insert(node.name, "Permute", dims=list(order[1:]))]
             yield f"{how} before {node.name}: add Reshape and Permute", edits, _JOINS
-    for line in lines_at(evidence, finding.location) if groups or side else ():
+    if fact.parts:
+        rank = len(fact.before)
+        apart, order = (-1, *fact.before[1:-1], fact.parts, fact.after[-2]), (*range(rank - 1), rank, rank - 1)
+        value, how = f"{MODULE}.reshape({IT}, {apart})", f"Split into {fact.parts} parts of {apart[-1]}"
+    for line in lines_at(evidence, finding.location) if groups or side or fact.parts else ():
         array, _ = reshaped(line)
         if array is not None:
             edit = line.edit(array, f"{MODULE}.transpose({value}, {order})", line.module())
-            yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS
+            yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS if not fact.parts else _BESIDE
 
 
 _JOINS = "A reshape joins only axes that are next to each other."
+_BESIDE = "Each value is then beside those of the other parts."

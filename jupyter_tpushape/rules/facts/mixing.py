@@ -280,12 +280,13 @@ class RowsJoined(Fact, frozen=True):
 
 
 class Interleaved(Fact, frozen=True):
-    """A reshape used in place of a transpose. ``batch``: the batch is the axis that it moves."""
+    """A reshape used in place of a transpose. ``batch``: the batch is the axis that it moves; ``parts``: how many are concatenated on the last axis."""
 
     reshape: Who
     before: Shape
     after: Shape
     batch: bool
+    parts: int = 0
 
     def message(self) -> str:
         turns = f"{named(self.reshape)}{placed(self.reshape)} reshapes {show_shape(self.before)} to {show_shape(self.after)}"
@@ -296,6 +297,8 @@ class Interleaved(Fact, frozen=True):
     def why(self) -> str:
         if self.batch:
             return "A reshape keeps the order in memory, so each position now has pieces of several samples. To swap axes, use transpose."
+        if self.parts:
+            return f"The last axis has {self.parts} concatenated parts of {self.after[-2]} values, and a reshape keeps their order: the parts come first."
         return "A reshape keeps the order in memory. To swap axes, use Permute or transpose."
 
     def sides(self) -> Sides:
