@@ -110,12 +110,14 @@ def effect_of(seen: Examined, again: Examined) -> Effect:
     after = next((spec.shape for _, spec in again.evidence.outputs), None)
     old, new = _parameters(seen), _parameters(again)
     parts = []
-    if after is not None:
+    if after == ():
+        parts.append("the step runs")  # a step of the program's own returns numbers
+    elif after is not None:
         ends = "the loss" if again.evidence.y and again.evidence.losses() else "the output"
         parts.append(f"reaches {ends}; predictions {show_shape(before) + ' → ' if before and before != after else ''}{show_shape(after)}")
     if old is not None and new is not None and old != new:
         parts.append(f"{new - old:+,} parameters")
-    elif new is not None and old is None:
+    elif new and old is None:
         parts.append(f"{new:,} parameters")
     return Effect(before, after, after, (new or 0) - (old or 0) if old is not None else 0, "; ".join(parts))
 
