@@ -60,6 +60,10 @@ NOTEBOOKS = {
         ["x = np.zeros((24, 4), 'float32')\ny = np.zeros((24, 1), 'float32')", "x_train = x[:16]\ny_train = y", TABLE],
         "model (x_train, y_train)", "none", 1, "+y_train = y[:16]", "x_train, y_train",
     ),
+    "parts of a split that a cell unpacks in another order": (
+        ["def split(x, y):\n    return x[:16], x[16:], y[:16], y[16:]", "x, y = np.zeros((24, 4), 'float32'), np.zeros((24, 1), 'float32')\nx_train, y_train, x_test, y_test = split(x, y)", TABLE],
+        "model (x_train, y_train)", "none", 1, "+x_train, x_test, y_train, y_test = split(x, y)", "x_train, y_train",
+    ),
     "tensors of a model that a list holds": (
         ["x = np.zeros((16, 9, 3), 'float32')\ny = np.zeros((16, 9, 1), 'float32')", STATES.format(i="i", o="o"), "history = []"],
         "model (x, y)", "none", 1, "+o = layers.Dense(1)(o)", "x, y",

@@ -108,7 +108,7 @@ class Array:
     steps: tuple[Step, ...] = ()
     names: tuple[str, ...] = ()
     places: tuple[tuple[At, ast.expr], ...] = ()
-    unpacked: tuple[ast.Assign, str] | None = None
+    unpacked: tuple[At, ast.Assign, str] | None = None
     listed: At | None = None
     mentions: frozenset[str] = frozenset()
 
@@ -199,7 +199,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     steps: list[Step] = []
     names: list[str] = []
     places = [(at, node)] if written else []
-    unpacked: tuple[ast.Assign, str] | None = None
+    unpacked: tuple[At, ast.Assign, str] | None = None
     listed: At | None = None
     mentions: set[str] = set()
     entered: list[tuple[At, ast.Call, ast.FunctionDef]] = []
@@ -226,7 +226,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
             continue
         here, made, part = found
         if part is None:
-            unpacked = unpacked or (made, names[-1])
+            unpacked = unpacked or (here, made, names[-1])
             result = _through(texts, here, made.value, entered, made.targets[0], names[-1])
             if result is None:
                 break

@@ -302,7 +302,7 @@ def _words(name: str) -> frozenset[str]:
 def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
     """Two names in each other's place where a call's results are unpacked, as train_test_split and load_data return them."""
     taken = [(one, *one.unpacked) for one in _arrays(evidence) if one.unpacked is not None]
-    for (one, statement, kept), (other, same, name) in itertools.permutations(taken, 2):
+    for (one, _, statement, kept), (other, here, same, name) in itertools.permutations(taken, 2):
         if same is not statement or one.rows == other.rows:
             continue
         targets = [item for item in ast.walk(statement.targets[0]) if isinstance(item, ast.Name)]
@@ -310,7 +310,7 @@ def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
         mine = next(item for item in targets if item.id == name)
         for target in targets if len(targets) > 3 else ():
             if target.id not in (kept, name):
-                for line in line_in(evidence, other.at.file, statement):
+                for line in line_in(evidence, here.file, statement):
                     names = [name if item is target else target.id if item is mine else item.id for item in targets]
                     yield (
                         f"Unpack {', '.join(names)} at line {statement.lineno}",
