@@ -170,6 +170,7 @@ test-binder: dist
 	bash scripts/binder.sh
 
 bench: build
+	cd benchmarks/view && jlpm install --immutable
 	python benchmarks/all.py
 
 # Half an hour: each layer of both Kerases, forward and gradient, put to the TPU compiler; rules read the table.

@@ -29,7 +29,7 @@ def violations(window: Window, where: str) -> list[str]:
 def test_axe_finds_nothing_in_the_panel(window: Window, lab: Lab, theme: str) -> None:
     page = window.page
     window.goto(f"/lab/workspaces/axe{theme}?reset")
-    page.add_script_tag(path=ROOT / "node_modules" / "axe-core" / "axe.min.js")
+    page.add_script_tag(path=ROOT / "tests" / "view_browser" / "node_modules" / "axe-core" / "axe.min.js")
     page.evaluate("(name) => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", f"JupyterLab {theme}")
     page.wait_for_selector(f'body[data-jp-theme-name="JupyterLab {theme}"]', state="attached")
     panel = window.panel

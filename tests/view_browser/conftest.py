@@ -30,7 +30,7 @@ def flows() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
