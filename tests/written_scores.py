@@ -135,4 +135,14 @@ def mixture(y, p):
 """), (
         ("    p = tf.reshape(p, (-1, 5, 3))", "    p = tf.reshape(tf.transpose(tf.reshape(p, (-1, 3, 5)), (0, 2, 1)), (-1, 5, 3))"),
     ))),
+    "a step that prints a number": ("symbolic-tensor", Own(model_of("""
+i = keras.Input((4,))
+model = Told(i, L.Dense(1)(i))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head="""
+class Told(keras.Model):
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        loss = tf.reduce_mean(tf.square(y - y_pred))
+        print('loss', float(loss.numpy()))
+        return loss
+"""), (("        print('loss', float(loss.numpy()))", "        tf.print('loss', loss)"),), keras=True)),
 }  # fmt: skip

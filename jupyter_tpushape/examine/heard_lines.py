@@ -100,7 +100,9 @@ def _takes(text: str) -> Iterator[Heard]:
 
 
 class HeardNoValue(Heard, frozen=True):
-    """Python or NumPy asked for the values of a symbolic tensor of TensorFlow."""
+    """Python or NumPy asked for the values of a symbolic tensor of TensorFlow; ``method``: by its method for an array of NumPy."""
+
+    method: bool
 
 
 _NO_VALUE = re.compile(
@@ -111,7 +113,7 @@ _NO_VALUE = re.compile(
 @reads
 def _no_value(text: str) -> Iterator[Heard]:
     if _NO_VALUE.search(text):
-        yield HeardNoValue()
+        yield HeardNoValue("attribute 'numpy'" in text)
 
 
 class HeardInnerDataset(Heard, frozen=True):

@@ -418,7 +418,13 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "sample-weights": (inputs.one_weight, inputs.grouped_weights, inputs.each_value, inputs.without_weights, layers.general),
     "weights-apart": (tables.adapted_to_inputs, tables.size_of_table, tables.axes_of_weight, foreign.head_left_out),
     "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
-    "symbolic-tensor": (conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),
+    "symbolic-tensor": (
+        jax_arrays.without_numpy,
+        conditions.each_element,
+        foreign.keras_functions,
+        operands.counted_by_reshape,
+        entry.declare_known,
+    ),
     "value-asked": (
         conditions.static_argument,
         jax_arrays.without_numpy,

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardRank, hear
 from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
+from ..examine.heard_lines import HeardNoValue
 from ..flow import Fact, Finding, Node, Who
 from ..trace.locations import location
 from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
 from .facts.entry import Door, Misfit
 from .facts.held import InitialShape
+from .facts.mesh import ValueAsked
 from .facts.transforms import OneMapped
 from .registry import check
 from .tpu_batch import never_batched
@@ -32,6 +34,10 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
     that is called on one sample, by a mapped function or because nothing batches the data."""
     lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
     nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+    asked = hear(evidence.failure, HeardNoValue)
+    if asked is not None and asked.method and evidence.raised is not None and evidence.where != "data":
+        where = location((evidence.raised.file, evidence.raised.line))
+        return Finding.of("symbolic-tensor", "error", ValueAsked("array"), nodes, location=where)
     if evidence.failure is not None and initial is not None and evidence.failed is not None:
         name, want, got, where = initial
         return Finding.of("layer-raises", "error", InitialShape(Who.of(evidence.failed), name, want, got), nodes, location=where)

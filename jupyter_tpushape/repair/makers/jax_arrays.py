@@ -46,9 +46,18 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
 def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Tensors as they are, where the code asks for their values."""
     for line in lines_of(evidence)[:1] if fact.asked == "array" else []:
+        above, shown = parents(line.source.tree), {call for call in nodes(line.scope, ast.Call) if called(call) == "print"}
         calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "numpy" and isinstance(call.func, ast.Attribute)]
-        edits = [line.edit(call, ast.unparse(call.func.value)) for call in calls if isinstance(call.func, ast.Attribute)]
-        if edits:
+        edits = []
+        for call in calls:
+            around = above[call]
+            whole = around if isinstance(around, ast.Call) and called(around) in ("float", "int") else call
+            edits.append(line.edit(whole, ast.unparse(call.func.value)))
+        if evidence.backend == "tensorflow":
+            edits += [line.edit(call.func, f"{MODULE}.print", "tensorflow") for call in shown]
+        # What a list keeps of a compiled step has no value there either.
+        kept = [one for one in (statement_of(above, call) for call in calls) if isinstance(one, ast.Expr) and one.value not in shown]
+        if edits and not kept:
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
         call = line.call()
         way = ast.unparse(call.func).split(".") if call is not None else []

@@ -38,7 +38,7 @@ _INSTEAD: dict[Asked, str] = {
         "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis), "
         "or x.at[start + jnp.arange(size)] to write them."
     ),
-    "array": "Use keras.ops or jax.numpy instead of NumPy.",
+    "array": "Use keras.ops instead of NumPy, and print with the framework's own function.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
     "size": "Use a size that does not depend on values, such as x.shape[1], and mask the rest. Some functions take it as size= or length=.",
     "rows": "Compute with the whole batch at once, or apply a function to each sample with ops.vectorized_map(function, x).",
