@@ -169,13 +169,13 @@ def resized_labels(evidence: Evidence) -> Iterator[Finding]:
             continue
         where = stages[-1].location
         line = blended[place]
-        location = _at_line(where, line) if where is not None and line else where
+        location = at_line(where, line) if where is not None and line else where
         yield Finding.of(
             RESIZED.id, "silent", LabelsInterpolated(stages[-1].function, path, node.name, line), (node.id,), location=location
         )
 
 
-def _at_line(where: Location, line: int) -> Location:
+def at_line(where: Location, line: int) -> Location:
     return Location(where.file, line, where.cell, where.execution)
 
 

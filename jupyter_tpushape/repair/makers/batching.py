@@ -9,8 +9,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, show_shape
 from ...flow.paths import flatten, show
 from ...flow.syntax import called
-from ...rules.facts.entry import PartShuffled, ZippedApart
+from ...rules.facts.entry import ZippedApart
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.orders import OrdersApart
 from ...rules.facts.reasons import WholeOnly
 from ...rules.tpu_batch import never_batched
 from ...rules.words import count
@@ -53,8 +54,8 @@ def batched_parts(evidence: Evidence, finding: Finding, fact: ZippedApart) -> Ma
     )
 
 
-@of(PartShuffled)
-def shuffled_pairs(evidence: Evidence, finding: Finding, fact: PartShuffled) -> Made:
+@of(OrdersApart)
+def shuffled_pairs(evidence: Evidence, finding: Finding, fact: OrdersApart) -> Made:
     """The order of the pairs, in place of that of one part."""
     yield "Move shuffle() after zip(): one order for all parts", [ShuffledPairs("data")], "Each sample then keeps its label."
 

@@ -379,19 +379,3 @@ class ZippedApart(Fact, frozen=True):
 def _parts(indices: tuple[int, ...]) -> str:
     named = " and ".join(str(index + 1) for index in indices)
     return f"part {named} is" if len(indices) == 1 else f"parts {named} are"
-
-
-class PartShuffled(Fact, frozen=True):
-    """``zip`` pairs a shuffled dataset, ``part``, with one in its own order: the inputs with the labels, or the labels with the inputs."""
-
-    part: int
-
-    def message(self) -> str:
-        one, other = ("inputs", "labels")[:: 1 - 2 * self.part]
-        return f"zip() pairs {one} and {other} in different orders: the dataset of the {one} is shuffled, but not that of the {other}."
-
-    def why(self) -> str:
-        return "zip() takes one element of each dataset. Training runs, but most samples have the label of another one. Shuffle the pairs after zip()."
-
-    def sides(self) -> Sides:
-        return Side("one order for all parts"), Side(f"part {self.part + 1} is shuffled")
