@@ -99,7 +99,23 @@ def data():
     x, ill, age = rng.normal(size=(32, 5)), rng.integers(0, 2, (32, 1)).astype("float32"), rng.uniform(20, 80, (32, 1))
     return x, ({})
 """
+MAPS = """
+def build():
+    i = keras.Input((8, 8, 6))
+    x = {}
+    m = keras.Model(i, L.Dense(3, activation="softmax")(L.Flatten()(x)))
+    m.compile("sgd", "sparse_categorical_crossentropy")
+    return m
+def data():
+    return rng.random((32, 8, 8, 6)).astype("float32"), rng.integers(0, 3, 32)
+"""
+FIRST = 'data_format="channels_first"'
 FAULTS = {
+    "a pool of channels": ("channels-order", MAPS.format(f"L.MaxPooling2D({FIRST})(L.Conv2D(4, 3)(i))")),
+    "means of columns": (
+        "channels-order",
+        MAPS.format(f"L.GlobalAveragePooling2D({FIRST})(L.ReLU()(L.BatchNormalization()(L.Conv2D(4, 3)(i))))"),
+    ),
     "a reshape of a picture": ("data-axes-mixed", PICTURES.format(".map(lambda x, y: (tf.reshape(x, (8, 8, 3)), y)).batch(8)")),
     "a reshape of a batch": ("data-axes-mixed", PICTURES.format(".batch(8).map(lambda x, y: (tf.reshape(x, (-1, 8, 8, 3)), y))")),
     "bytes in an operator": ("unsigned-difference", CLIPS.format("a - b", "uint8")),
@@ -115,6 +131,9 @@ FAULTS = {
     "labels in the order of the names": ("label-scale", HEADS.format("age, ill")),
 }
 TWINS = {
+    "channels that were moved": MAPS.format(f"L.GlobalAveragePooling2D({FIRST})(L.Permute((3, 1, 2))(L.Conv2D(4, 3)(i)))"),
+    "a pool of pairs of channels, on purpose": MAPS.format(f"L.GlobalMaxPooling2D()(L.MaxPooling2D((1, 2), {FIRST})(L.Conv2D(4, 3)(i)))"),
+    "the mean of each step, on purpose": MAPS.format(f"L.GlobalAveragePooling1D({FIRST})(L.Conv1D(4, 3)(L.Reshape((64, 6))(i)))"),
     "a transpose": PICTURES.format(".map(lambda x, y: (tf.transpose(x, (1, 2, 0)), y)).batch(8)"),
     "an axis of size 1": PICTURES.format(".map(lambda x, y: (tf.transpose(tf.reshape(x, (1, 3, 8, 8))[0], (1, 2, 0)), y)).batch(8)"),
     "floats": CLIPS.format('tf.cast(a, "float32") - tf.cast(b, "float32")', "uint8"),

@@ -95,7 +95,7 @@ FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
-    "channels-order": (transposed.channels,),
+    "channels-order": (transposed.channels, transposed.one_format),
     "swapped-axes": (transposed.batch_first, transposed.kept_steps, entry.declare_rows, transposed.permute_data),
     "transposed-input": (transposed.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),

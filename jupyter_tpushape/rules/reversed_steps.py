@@ -131,7 +131,7 @@ SAME = rule(
     fails=_NET % ":-1", passes=_NET % "1:",
     doc="""Reported if a model embeds all steps but the last of a sequence, or all but the first, and a loss compares its predictions with the very same slice.
 A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. So are
-labels whose values are those of the ids that a decoder reads step by step, or of the last step of windows.""",
+labels with the values that a decoder reads step by step, or of the last step of windows.""",
 )  # fmt: skip
 
 
@@ -152,12 +152,10 @@ def same_steps(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _given(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[str]:
-    """The part of the inputs that has the very values of the labels: what a decoder embeds step by step, or the last step of each window."""
-    path, flow = evidence.carried(labels), evidence.flow
-    above = [flow.node(predictions.source), *ancestors(evidence, predictions.source, 3)]
-    decodes = any(recurs(node) and node.op != "Bidirectional" and node.config.get("return_sequences") for node in above)
-    read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in flow.into(node.id)}
-    given = seen_at(evidence, path)
+    """The part of the inputs that has the values of the labels: what a decoder embeds step by step, or the last step of each window."""
+    path, above = evidence.carried(labels), [evidence.flow.node(predictions.source), *ancestors(evidence, predictions.source, 3)]
+    read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in evidence.flow.into(node.id)}
+    decodes, given = any(recurs(node) and node.config.get("return_sequences") for node in above), seen_at(evidence, path)
     # Fewer values may be equal to others by chance.
     for at, _ in evidence.x if given and all(len(np.unique(one)) > 7 for one in given) else ():
         pairs = zip(seen_at(evidence, at), given, strict=False)

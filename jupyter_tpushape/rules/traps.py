@@ -11,7 +11,6 @@ from ..sources.pipeline import COMPARED
 from .encodings import at_line
 from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from .registry import check, rule
-from .words import SLICES
 
 _LAYER = """
 import jax, jax.numpy as jnp
@@ -87,7 +86,7 @@ ROUNDED = rule(
 
 
 def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any, Any]]:
-    """What the trace found, and what the flow and the functions of the pipeline show on any backend."""
+    """What the trace, the functions of the pipeline and the flow show."""
     yield from evidence.facts.get("traps") or ()
     for stage in getattr(evidence.sample, "stages", ()):
         for dtype, line in stage.detail.get("slips", ()):
@@ -100,27 +99,28 @@ def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any,
             near = {flow.node(name).op for edge in edges for name in (edge.source, *(one.target for one in flow.out_of(edge.source)))}
             if near.isdisjoint(COMPARED):
                 yield "unsigned", node.op, node.called, edges[0].spec.dtype, ()
-        rows, dtype = _rows(evidence, node), _rounded_by(evidence, edges)
-        if dtype and rows > _EXACT[dtype]:
-            yield "rounded", node.op, node.called, dtype, (rows, _EXACT[dtype])
+        axis = {"Flip": "operand1", "Roll": "operand2"}.get(node.op, "") if evidence.backend == "jax" else ""
+        if axis and axis not in node.config and edges and len(edges[0].spec.shape or ()) > 1:
+            yield "across", node.op, node.called, node.op.lower(), edges[0].spec.shape
+        for rows in _tables(evidence, node):
+            if (dtype := _rounded_by(evidence, edges)) and rows > _EXACT[dtype]:
+                yield "rounded", node.op, node.called, dtype, (rows, _EXACT[dtype])
 
 
-def _rows(evidence: Evidence, node: Node) -> int:
-    """How many rows the table has that an embedding, or an operation of a layer with one of its weights, looks up; 0 where it looks up none."""
-    shapes = [edge.spec.shape or () for edge in (*evidence.flow.into(node.id)[-1:], *evidence.flow.out_of(node.id)[:1])]
+def _tables(evidence: Evidence, node: Node) -> Iterator[int]:
+    """How many rows a weight has that a layer, or an operation in it, looks up."""
     owner = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node
-    if len(shapes) < 2 or (owner is node and node.family != "embedding"):
-        return 0
-    tables = [weight.shape for weight in owner.weights if weight.shape and shapes[1] == (*shapes[0], *weight.shape[1:])]
-    return max((shape[0] or 0 for shape in tables), default=0)
+    for edge, made in zip(evidence.flow.into(node.id)[-1:], evidence.flow.out_of(node.id), strict=False):
+        for shape in (weight.shape or () for weight in owner.weights):
+            if len(shape) > 1 and made.spec.shape == (*(edge.spec.shape or ()), *shape[1:]):
+                yield shape[0] or 0
 
 
 def _rounded_by(evidence: Evidence, edges: list[Edge]) -> str:
     """The dtype of a few digits that whole numbers come from."""
     while edges and edges[-1].spec.dtype not in _EXACT:
         node, edges = evidence.flow.node(edges[-1].source), evidence.flow.into(edges[-1].source)
-        whole = bool(edges) and edges[-1].spec.dtype.startswith("int")
-        if not whole and node.kind != "input" and node.op.lower() not in (*SLICES, "cast", "reshape"):
+        if not (edges and edges[-1].spec.dtype.startswith("int")) and node.op not in ("Input", "Cast", "Reshape", "Slice", "StridedSlice"):
             return ""
     return edges[-1].spec.dtype if edges else ""
 

@@ -67,7 +67,7 @@ def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stag
 
 
 def part_shuffled(evidence: Evidence) -> OrdersApart | None:
-    """The fact for inputs and labels, each from slices of an array, of which one or each on its own is shuffled before they are paired."""
+    """The fact for inputs and labels, each from slices of an array, that are not shuffled alike before they are paired."""
     stages, last = _last_zip(evidence, _KEEPS | _BATCHES)
     shuffled, sources = [], set()
     for name in last.inputs if last is not None else ():
@@ -152,7 +152,7 @@ SHUFFLED = rule(
     doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. So is an array whose rows are repeated one by one
 beside one that is repeated as a whole. Two orders are not reported if the file seeds
 random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples. Datasets that `zip` pairs
-are reported if one of the two is shuffled before, or each is with another seed.""",
+are reported if they are not shuffled alike before.""",
 )  # fmt: skip
 
 
@@ -184,14 +184,11 @@ or an array whose own sizes are written in another order. Both sizes must be lar
 
 @check(order=2)
 def data_axes_mixed(evidence: Evidence) -> Iterator[Finding]:
-    """Reshapes that exchange axes: in a function of the pipeline, and of windows of a series."""
-    found = evidence.facts.get("swapped_axes")
-    seen: list[Any] = [
-        (stage.function, at_line(stage.location, line), *shapes)
-        for stage in getattr(evidence.sample, "stages", ())
-        for shapes, line in stage.detail.get("slips", ())
-        if not isinstance(shapes, str)
-    ]
+    """Reshapes that exchange two axes."""
+    found, seen = evidence.facts.get("swapped_axes"), list[Any]()
+    for stage in getattr(evidence.sample, "stages", ()):
+        slips = stage.detail.get("slips", ())
+        seen += [(stage.function, at_line(stage.location, line), *shapes) for shapes, line in slips if not isinstance(shapes, str)]
     if found is not None:
         sizes = (found.steps, found.features)
         seen.append((show(found.array.path), location((found.at.file, found.call.lineno)), sizes, sizes[::-1]))

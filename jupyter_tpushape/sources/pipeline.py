@@ -277,9 +277,9 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
                 detail["as_long"] = op == "map" and bool(ops) and _as_long(wrapper)
-                if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
-                    detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                 with contextlib.suppress(Exception):  # what the graph does not tell stays unknown
+                    if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
+                        detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                     detail["slips"] = list(slips(wrapper, location.file, function)) if location is not None else []
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
                     detail["files"] = _how_many(inputs_of(current)[0])
@@ -307,15 +307,12 @@ _BLENDS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea", "ScaleAndTranslate")
 def interpolated(wrapper: Any, file: str, function: str) -> dict[int, int]:
     """The outputs of a traced function, by their places, that come from a resize which interpolates, with its line in ``file``; 0 if unknown."""
     found = {}
-    try:
-        for place, tensor in enumerate(wrapper.function.graph.outputs):
-            made = tensor.op
-            while made.type in _PASSES and made.inputs:
-                made = made.inputs[0].op
-            if made.type in _BLENDS:
-                found[place] = _line(made, file, function)
-    except Exception:  # what the graph does not tell stays unknown
-        return {}
+    for place, tensor in enumerate(wrapper.function.graph.outputs):
+        made = tensor.op
+        while made.type in _PASSES and made.inputs:
+            made = made.inputs[0].op
+        if made.type in _BLENDS:
+            found[place] = _line(made, file, function)
     return found
 
 
@@ -325,7 +322,7 @@ def _line(operation: Any, file: str, function: str) -> int:
 
 
 def slips(wrapper: Any, file: str, function: str) -> Iterator[tuple[Any, int]]:
-    """The lines of a traced function that reshape in place of a transpose, with both shapes, or subtract unsigned integers, with their dtype."""
+    """Reshapes in place of a transpose, with both shapes, and differences of unsigned integers, with their dtype; and their lines."""
     for made in wrapper.function.graph.get_operations():
         if made.type in ("Reshape", "Sub") and "/" not in made.name:  # with a scope, it is a part of one of TensorFlow's functions
             before, after = (tuple(one.shape) if one.shape.rank else () for one in (made.inputs[0], made.outputs[0]))

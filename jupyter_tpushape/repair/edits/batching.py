@@ -211,12 +211,13 @@ class ShuffledPairs(DataCode):
             pairs, orders = _stages(place, "zip"), _stages(place, "shuffle")
             before = [source.of(one.func.value) for one in orders if isinstance(one.func, ast.Attribute)]
             if len(pairs) == 1 and 1 <= len(orders) == len(before) <= 2 and not any(pairs[0] in nodes(one, ast.Call) for one in orders):
-                inside, text = list(nodes(pairs[0], ast.Call)), source.of(pairs[0])
-                stage = source.of(orders[0])[len(before[0]) :]
+                text, changes = source.of(pairs[0]), []
                 for one, given in zip(orders, before, strict=True):
-                    text = text.replace(source.of(one), given, 1) if one in inside else text
-                apart = [source.change(one, given) for one, given in zip(orders, before, strict=True) if one not in inside]
-                return [*apart, source.change(pairs[0], text + stage)]
+                    if one in nodes(pairs[0], ast.Call):
+                        text = text.replace(source.of(one), given, 1)
+                    else:
+                        changes.append(source.change(one, given))
+                return [*changes, source.change(pairs[0], text + source.of(orders[0]).removeprefix(before[0]))]
         return []
 
     def shown(self, dataset: bool) -> Iterator[str]:

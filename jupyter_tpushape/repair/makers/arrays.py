@@ -264,7 +264,7 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
 
 @of(Interleaved)
 def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
-    """A transpose in a function of the pipeline, in place of the reshape."""
+    """A transpose in place of the reshape."""
     order = permutation(fact.before, fact.after)
     for line in lines_at(evidence, finding.location) if order is not None else ():
         given, _ = reshaped(line)

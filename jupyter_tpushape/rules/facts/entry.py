@@ -379,3 +379,17 @@ class ZippedApart(Fact, frozen=True):
 def _parts(indices: tuple[int, ...]) -> str:
     named = " and ".join(str(index + 1) for index in indices)
     return f"part {named} is" if len(indices) == 1 else f"parts {named} are"
+
+
+class FormatsApart(Fact, frozen=True):
+    """``layer`` has another data format than ``giver`` before it."""
+
+    layer: Who
+    giver: Who
+    formats: tuple[str, str]
+
+    def message(self) -> str:
+        return f"{named(self.layer)} has data_format={self.formats[0]}, but {named(self.giver)} has {self.formats[1]}."
+
+    def why(self) -> str:
+        return "No error is raised: the layer takes columns for channels."

@@ -303,7 +303,7 @@ class SameSteps(Fact, frozen=True):
 
     def why(self) -> str:
         if self.cut not in (":-1", "1:"):
-            return "The observed values are equal, so the model can copy its input. To predict the next step, take labels one step later."
+            return "The observed values are equal: the model can copy its input. To predict the next step, take labels one step later."
         return (
             f"The model receives the slice{placed(self.fed)}, and the labels are the slice{placed(self.labels)}. Each position can copy its own input. "
             "To predict the next step, use [:, :-1] as the input and [:, 1:] as the labels."

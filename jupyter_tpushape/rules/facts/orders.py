@@ -7,7 +7,7 @@ from ..words import named, placed
 
 
 class OrdersApart(Fact, frozen=True):
-    """An expression, ``done``, puts the rows of ``one`` in another order, but not those of ``other``. ``alone``: ``other`` is not reordered at all."""
+    """An expression, ``done``, puts the rows of ``one`` in another order than those of ``other``. ``alone``: ``other`` keeps its order."""
 
     one: str
     other: str

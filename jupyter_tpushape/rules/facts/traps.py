@@ -131,7 +131,7 @@ class Rounded(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "Larger indices are rounded, so they read other rows, and no error is raised. Keep them int32. Keras casts float inputs of a layer to "
+            "Larger indices are rounded, so they read other rows, and no error is raised. Keras casts float inputs of a layer to "
             "its compute dtype, unless the layer has autocast=False."
         )
 
