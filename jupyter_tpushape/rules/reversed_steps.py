@@ -130,7 +130,7 @@ SAME = rule(
     "same-steps", "A model is compared with the steps that it is fed", severity="silent", source="teacher forcing: each step is compared with the next one",
     fails=_NET % ":-1", passes=_NET % "1:",
     doc="""Reported if a model embeds all steps but the last of a sequence, or all but the first, and a loss compares its predictions with the very same slice.
-A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. So are
+A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. Reported, too:
 labels with the values that a decoder reads step by step, or of the last step of windows.""",
 )  # fmt: skip
 

@@ -295,4 +295,4 @@ def initial_matrix(evidence: Evidence, finding: Finding, fact: InitialShape) -> 
 @of(FormatsApart)
 def one_format(evidence: Evidence, finding: Finding, fact: FormatsApart) -> Made:
     """That of the layer before."""
-    yield setting(fact.layer, "data_format", fact.formats[1], "", "They then agree.")
+    yield setting(fact.layer, "data_format", fact.formats[1], "", "Both agree.")
