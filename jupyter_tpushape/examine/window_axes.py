@@ -23,11 +23,6 @@ class Exchanged:
     features: int
     beside: bool
 
-    @property
-    def text(self) -> str:
-        """As written."""
-        return ast.unparse(self.call)
-
 
 def exchanged_axes(seen: Examined) -> Exchanged | None:
     """The first reshape of an input, with the sizes that are left in the batches, that moves the steps behind the features."""

@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, KeyPath, Node, Shape, elements
 from ..flow.paths import flatten, show
 from ..sources.stats import stats_of
+from ..sources.values import Stats
 from ..trace.axes import recurs
 from .upstream import ancestors
 from .words import PAIRING
@@ -33,15 +34,9 @@ def kind_of(node: Node) -> str:
     return "regression"
 
 
-def labels_seen(evidence: Evidence, path: KeyPath | None) -> list[np.ndarray[Any, Any]]:
-    """What was seen at a leaf of the labels, batch by batch."""
-    sampled = getattr(evidence.sample, "sampled", ())
-    return [np.asarray(values) for _, y, _ in sampled for leaf, values in flatten(y, "y") if leaf == path]
-
-
 def texts_of(evidence: Evidence, path: KeyPath) -> set[str]:
     """The texts that were seen at a leaf of the labels."""
-    items = (item for values in labels_seen(evidence, path) for item in values.reshape(-1).tolist())
+    items = (item for values in seen_at(evidence, path) for item in values.reshape(-1).tolist())
     return {item.decode(errors="replace") if isinstance(item, bytes) else str(item) for item in items}
 
 
@@ -116,13 +111,23 @@ def seen_at(evidence: Evidence, path: KeyPath | None) -> list[Any]:
     """What was seen at a leaf of the data, batch by batch."""
     sampled = getattr(evidence.sample, "sampled", ())
     part = ("x", "y", "weight").index(str(path[0])) if path else 1
-    return [value for drawn in sampled for at, value in flatten(drawn[part], path[0] if path else "y") if at == path]
+    return [
+        value
+        for drawn in sampled
+        for at, value in flatten(drawn[part], path[0] if path else "y")
+        if at == path and isinstance(value, np.ndarray)
+    ]
+
+
+def stats_at(evidence: Evidence, path: KeyPath | None, column: int | None = None) -> Stats | None:
+    """Statistics of one leaf, or of one column of it, even if its dtype is not an integer."""
+    arrays = [value if column is None else value[:, column] for value in seen_at(evidence, path) if column is None or value.ndim == 2]
+    return stats_of(arrays) if arrays else None
 
 
 def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
     """Whether the observed labels are one-hot vectors of every class but class 0, each seen often enough to tell."""
-    seen = seen_at(evidence, path)
-    stats = stats_of(seen) if seen else None
+    seen, stats = seen_at(evidence, path), stats_at(evidence, path)
     if stats is None or not stats.one_hot:
         return False
     counts = sum(value.reshape(-1, value.shape[-1]).sum(axis=0) for value in seen)

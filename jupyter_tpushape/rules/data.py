@@ -13,11 +13,12 @@ from ..examine.heard_data import HeardReturned, HeardSlices, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
 from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
-from ..flow.paths import flatten, show
+from ..flow.paths import show
 from ..trace.assemble import failure
 from ..trace.locations import location
 from ..trace.raised import error_line
 from .arrays import refused
+from .compared import seen_at
 from .entry import matched, stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
@@ -255,20 +256,12 @@ def uneven_batches(evidence: Evidence) -> Iterator[Finding]:
         width = want.shape[-1]
         if width is None or got.shape[-1] not in (None, width) or not _multiplied(evidence, want):
             continue
-        for number, widths in enumerate(_widths(evidence, path)):
+        for number, widths in enumerate(value.shape[-1] for value in seen_at(evidence, path) if value.ndim > 1):
             if widths != width:
                 words = f"Batch {number} of the data has {widths} values on the last axis of {show(path)}, but the model declares {width}"
                 text = f"{words}: fit fails when it gets there; give all batches the same features"
                 yield Finding.of(DATA_MISFIT.id, "error", Refused("uneven-batches", text, str(width), str(widths)))
                 break
-
-
-def _widths(evidence: Evidence, path: KeyPath) -> Iterator[int]:
-    """The size of the last axis of one input in each batch that was drawn."""
-    for batch in evidence.sample.sampled if evidence.sample is not None else ():
-        for at, value in flatten(batch[0], "x") if batch[0] is not None else ():
-            if at == path and getattr(value, "ndim", 0) > 1:
-                yield value.shape[-1]
 
 
 def _multiplied(evidence: Evidence, want: Spec) -> bool:
@@ -312,14 +305,11 @@ def varying_widths(evidence: Evidence) -> list[tuple[KeyPath, tuple[int, ...]]]:
     """The labels with a row of zeros and a one for each sample, and their widths where these differ."""
     if "train_step" in (evidence.facts.get("overrides") or ()):
         return []
-    found: dict[KeyPath, list[Any]] = {}
-    for _, labels, _ in evidence.sample.sampled if evidence.sample is not None else ():
-        for path, value in flatten(labels, "y") if labels is not None else ():
-            found.setdefault(path, []).append(value)
+    found = {path: seen_at(evidence, path) for path, _ in evidence.y}
     return [
         (path, tuple(sorted({value.shape[1] for value in values})))
         for path, values in found.items()
-        if all(getattr(value, "ndim", 0) == 2 and value.dtype.kind in "buif" for value in values)
+        if all(value.ndim == 2 and value.dtype.kind in "buif" for value in values)
         and len({value.shape[1] for value in values}) > 1
         and all(((value == 0) | (value == 1)).all() and (value.sum(-1) == 1).all() for value in values)
     ]

@@ -8,8 +8,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Location, Node, Severity, Shape, Who
 from ..flow.paths import flatten
-from ..sources.stats import stats_at
-from .compared import ends, kind_of
+from .compared import ends, kind_of, stats_at
 from .facts.calls import CodedIds, CodedRows
 from .facts.held import EmptyLookup
 from .facts.loss_silent import LabelsInterpolated
@@ -105,7 +104,7 @@ def coded_rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | N
                 continue
             # An input of ids that is given as many 0s and 1s as there are ids: some may mark a start, and sum to more.
             marked = door.status == "failed" and spec.shape[-1] == embedding.config.get("input_dim")
-            seen = stats_at(evidence.sample.sampled, path)
+            seen = stats_at(evidence, path)
             if seen is not None and (seen.one_hot or (marked and seen.binary)):
                 return path, spec.shape
     return None
@@ -169,13 +168,13 @@ def resized_labels(evidence: Evidence) -> Iterator[Finding]:
             continue
         where = stages[-1].location
         line = blended[place]
-        location = _at_line(where, line) if where is not None and line else where
+        location = at_line(where, line) if where is not None and line else where
         yield Finding.of(
             RESIZED.id, "silent", LabelsInterpolated(stages[-1].function, path, node.name, line), (node.id,), location=location
         )
 
 
-def _at_line(where: Location, line: int) -> Location:
+def at_line(where: Location, line: int) -> Location:
     return Location(where.file, line, where.cell, where.execution)
 
 

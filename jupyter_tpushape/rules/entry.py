@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..examine.evidence import Evidence
-from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
+from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, Who, elements
 from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits
 from .encodings import coded_rows
@@ -40,6 +40,7 @@ from .facts.entry import (
     CutIntoPatches,
     Door,
     Fault,
+    FormatsApart,
     Misfit,
     SwappedPair,
     WrongInputs,
@@ -378,3 +379,17 @@ def entry_notes(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(CAST.id, "note", CastAtDoor(want.dtype, got.dtype), node)
         if want.shape is not None and got.shape is not None and len(got.shape) == len(want.shape) - 1 and accepted(want, got):
             yield Finding.of(EXPANDED.id, "note", AxisAdded((None, *want.shape[1:]), got.shape), node)
+
+
+@check(order=47)
+def formats_apart(evidence: Evidence) -> Iterator[Finding]:
+    """Layers behind one of another data format."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        giver = node
+        while (giver is node or giver.family in ("normalization", "activation")) and (edges := evidence.flow.into(giver.id)):
+            giver = evidence.flow.node(edges[0].source)
+        pair = (node, giver)
+        one, other = (str(layer.config.get("data_format", "channels_last")) for layer in pair)
+        if one != other and all(len(axes_of(layer.op)) > 3 and 1 not in layer.config.get("pool_size", ()) for layer in pair):
+            fact = FormatsApart(Who.of(node), Who.of(giver), (one, other))
+            yield Finding.of(CHANNELS_ORDER.id, "silent", fact, (node.id, giver.id), location=node.location)

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Shape, Who
-from ..flow.paths import flatten, show
+from ..flow.paths import show
 from ..trace.assemble import clean_message
 from ..trace.locations import location
-from .compared import ends
+from .compared import ends, seen_at
 from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.entry import RankUnknown, SizeUnknown
@@ -255,9 +255,5 @@ def steps_by_rows(evidence: Evidence) -> Iterator[Finding]:
 
 def same_sizes(evidence: Evidence, path: tuple[Any, ...]) -> bool:
     """Whether this tensor has the same sizes behind the batch axis in all of several batches that were drawn."""
-    index = ("x", "y", "weight").index(str(path[0]))
-    sampled = evidence.sample.sampled if evidence.sample is not None else []
-    shapes: list[Shape] = [
-        found.shape[1:] for batch in sampled if (found := dict(flatten(batch[index], str(path[0]))).get(path)) is not None
-    ]
+    shapes = [value.shape[1:] for value in seen_at(evidence, path)]
     return len(shapes) > 1 and len(set(shapes)) == 1

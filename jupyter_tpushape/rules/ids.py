@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Who
 from ..flow.observed import keeps
-from ..sources.stats import stats_at
-from .compared import fed_whole
+from .compared import fed_whole, stats_at
 from .facts.ranges import ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, WordOutOfRange
 from .registry import check, rule
 
@@ -38,7 +37,6 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     """Ids of an input that reach an embedding as they are; what is computed from them may be in range."""
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
-    sampled = getattr(evidence.sample, "sampled", None) or []
     for node in evidence.flow.nodes:
         encodes = node.op == "CategoryEncoding"
         size = node.config.get(_SIZES.get(node.op, ""))
@@ -64,7 +62,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             path, column = fed_whole(evidence, edge), None
             if path is None:
                 path, column = _column(evidence, edge)
-            seen = (stats.get(path) if column is None else None) or stats_at(sampled, path, column) if path is not None else None
+            seen = (stats.get(path) if column is None else None) or stats_at(evidence, path, column) if path is not None else None
             if seen is not None and not seen.whole and seen.maximum is not None and seen.minimum is not None and not encodes:
                 beyond = int(seen.maximum) >= size or int(seen.minimum) < 0
                 decimals = DecimalIds(Who.of(node), size, seen.minimum, seen.maximum, path or (), beyond, nan)
@@ -119,13 +117,12 @@ def looked_up_columns(evidence: Evidence) -> Iterator[tuple[Node, Node, KeyPath,
 
 def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highest: int) -> tuple[int | None, int]:
     """Another column of a table whose ids fit a table of ``size`` rows, where the ids of ``column`` fit what looks up that one; and its highest id."""
-    sampled = getattr(evidence.sample, "sampled", None) or []
     rows: dict[int, list[int]] = {}
     for node, _, at, other in looked_up_columns(evidence):
         if at == path and isinstance(node.config.get("input_dim"), int):
             rows.setdefault(other, []).append(node.config["input_dim"])
     for other, sizes in rows.items():
-        seen = stats_at(sampled, path, other) if other != column else None
+        seen = stats_at(evidence, path, other) if other != column else None
         if seen is not None and seen.maximum is not None and seen.maximum < size and highest < min(sizes):
             return other, int(seen.maximum)
     return None, 0

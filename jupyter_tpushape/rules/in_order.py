@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..trace.axes import recurs
 from .compared import as_it_came
 from .contracted import meant, predicts
 from .examples import sequential
@@ -175,6 +176,8 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
         given, axis = flow.into(node.id), node.config.get("operand1")
         if node.op.startswith("Cum") and given and isinstance(axis, int):
             yield node, given[0], axis % max(len(given[0].spec.shape or ()), 1)
+        if node.op == "ReverseV2" and given and axis == [0] and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)):
+            yield node, given[0], 0
 
 
 def _in_model(evidence: Evidence, node: Node) -> bool:

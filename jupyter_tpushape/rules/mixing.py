@@ -9,6 +9,7 @@ import numpy as np
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
+from ..sources.pipeline import exchanged
 from .examples import sequential
 from .facts.mixing import (
     BatchLost,
@@ -349,7 +350,6 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             after = next((out.spec.shape for out in evidence.flow.out_of(node.id)), None)
             if not given or not after:
                 continue
-            before, then = [n for n in given[1:] if n != 1], [n for n in after[1:] if n != 1]
             batch = _moved(evidence, node, edge, after)
             heads = heads_apart(given, after) or heads_apart(after, given)
             block = _block(given, after) if not heads else 0
@@ -362,7 +362,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if _shifted(evidence, edge):
                 continue
-            moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
+            moved = exchanged(given[1:], after[1:])
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
             groups = groups_apart(given[1:], after[1:], _just_split(evidence, edge)) or patch_side(given[1:], after[1:])

@@ -9,7 +9,7 @@ import numpy as np
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..flow.observed import keeps
-from .compared import ends, kind_of, labels_seen
+from .compared import ends, kind_of, seen_at
 from .examples import sequential
 from .facts.ranges import OutOfReach
 from .registry import check, rule
@@ -53,7 +53,7 @@ def out_of_reach(evidence: Evidence) -> Iterator[Finding]:
             continue
         head = _bounded(evidence, evidence.flow.node(predictions.source))
         path = evidence.carried(labels)
-        values = [seen for seen in labels_seen(evidence, path) if seen.dtype.kind in "iuf" and seen.size] if head is not None else []
+        values = [seen for seen in seen_at(evidence, path) if seen.dtype.kind in "iuf" and seen.size] if head is not None else []
         if head is None or path is None or not values:
             continue
         flat = np.concatenate([seen.reshape(-1) for seen in values]).astype("float64")

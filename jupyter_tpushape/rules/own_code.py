@@ -10,8 +10,7 @@ from ..examine.heard_contracts import HeardConversion, HeardUndefined
 from ..flow import Fact, Finding, Node, Shape, Who
 from ..flow.paths import show
 from ..flow.syntax import names_in
-from ..sources.stats import stats_at
-from .compared import fed_whole
+from .compared import fed_whole, stats_at
 from .facts.own_code import DataWhole, LabelsRefused, NamesCrossed, TooManySteps, WeightOfBatch
 from .registry import check, rule
 
@@ -40,8 +39,7 @@ def ctc_length(evidence: Evidence) -> Iterator[Finding]:
         edges = evidence.flow.into(node.id) if node.op.startswith("CTCLoss") else []
         steps = (edges[0].spec.shape or (None,))[0] if edges else None
         path = fed_whole(evidence, edges[-1]) if len(edges) > 1 and len(edges[-1].spec.shape or ()) == 1 else None
-        sampled = getattr(evidence.sample, "sampled", None) or []
-        seen = stats_at(sampled, path) if path is not None and path[0] == "x" else None
+        seen = stats_at(evidence, path) if path is not None and path[0] == "x" else None
         if path is not None and steps and seen is not None and seen.maximum is not None and seen.maximum > steps:
             fact = TooManySteps(show(path), int(seen.maximum), steps)
             yield Finding.of(CTC.id, "error", fact, (node.id,), (edges[-1].id,), node.called)

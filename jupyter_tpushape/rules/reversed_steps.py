@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Flow, Node, Who
-from .compared import ends
+from ..flow.paths import show
+from ..trace.axes import recurs
+from .compared import copied_from, ends, fed_whole, seen_at
 from .facts.loss_silent import SameSteps
 from .facts.orders import StepsReversed
 from .registry import check, rule
@@ -126,7 +130,8 @@ SAME = rule(
     "same-steps", "A model is compared with the steps that it is fed", severity="silent", source="teacher forcing: each step is compared with the next one",
     fails=_NET % ":-1", passes=_NET % "1:",
     doc="""Reported if a model embeds all steps but the last of a sequence, or all but the first, and a loss compares its predictions with the very same slice.
-A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded.""",
+A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. Reported, too:
+labels with the values that a decoder reads step by step, or of the last step of windows.""",
 )  # fmt: skip
 
 
@@ -141,6 +146,24 @@ def same_steps(evidence: Evidence) -> Iterator[Finding]:
                 fact = SameSteps(loss.name, Who.of(fed), Who.of(same), _cut(same))
                 yield Finding.of(SAME.id, "silent", fact, (same.id, fed.id, loss.id), (labels.id,), same.called)
                 return
+            for text in _given(evidence, labels, predictions) if loss.kind == "loss" else ():
+                yield Finding.of(SAME.id, "silent", SameSteps(loss.name, Who.of(loss), Who.of(loss), text), (loss.id,), (labels.id,))
+                return
+
+
+def _given(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[str]:
+    """The part of the inputs that has the values of the labels: what a decoder embeds step by step, or the last step of each window."""
+    path, above = evidence.carried(labels), [evidence.flow.node(predictions.source), *ancestors(evidence, predictions.source, 3)]
+    read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in evidence.flow.into(node.id)}
+    decodes, given = any(recurs(node) and node.config.get("return_sequences") for node in above), seen_at(evidence, path)
+    # Fewer values may be equal to others by chance.
+    for at, _ in evidence.x if given and all(len(np.unique(one)) > 7 for one in given) else ():
+        pairs = zip(seen_at(evidence, at), given, strict=False)
+        last = [x.ndim == 3 and x.shape[1] > 1 and y.size == len(y) == len(x) and (x[:, -1] == y.reshape(-1, 1)).all(0) for x, y in pairs]
+        if decodes and at in read and copied_from(evidence, path) == show(at):
+            yield show(at)
+        elif np.logical_and.reduce(last).any():
+            yield f"{show(at)}[:, -1]"
 
 
 def _compared(evidence: Evidence, loss: Node) -> Iterator[tuple[Edge, Edge]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, KeyPath, Node, Who
-from .compared import ends, kind_of, labels_seen
+from .compared import ends, kind_of, seen_at
 from .contracted import meant, softmax_axis
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
@@ -287,7 +287,7 @@ def several_marked(evidence: Evidence) -> Iterator[Finding]:
 
 def _share(evidence: Evidence, path: KeyPath | None) -> float:
     """How many of the observed vectors of 0 and 1 have more than one 1; 0 where they have other values."""
-    seen = labels_seen(evidence, path)
+    seen = seen_at(evidence, path)
     if not seen or any(array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all() for array in seen):
         return 0.0
     return float(np.mean(np.concatenate([(array.sum(-1) > 1).reshape(-1) for array in seen])))

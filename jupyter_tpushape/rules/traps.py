@@ -1,4 +1,4 @@
-"""Numbers that go wrong without an error on JAX: gradients that are NaN or cancel, random numbers that repeat, and dtypes that lose values."""
+"""Numbers that go wrong without an error: gradients that are NaN or cancel, random numbers that repeat, and dtypes that lose values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Who
+from ..flow import Edge, Finding, Location, Node, Who
+from ..sources.pipeline import COMPARED
+from .encodings import at_line
 from .facts.traps import AcrossSamples, BackwardRaises, Cancelled, Rounded, SameInLoop, SlopeHidden, Wraps
 from .registry import check, rule
 
@@ -64,30 +66,79 @@ ACROSS = rule(
     fails=_example("return x + jnp.roll(x, 1)"), passes=_example("return x + jnp.roll(x, 1, axis=1)"), **_COMMON,
     doc="Reported for roll and flip without an axis, for tensors of more than one axis that depend on the data. A shift of the samples with axis=0 is not.",
 )  # fmt: skip
+_DTYPES = """
+def build():
+    i = keras.Input((4,), dtype="%s"); m = keras.Model(i, L.Dense(1)(L.Flatten()(%s))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "uint8"), np.zeros((8, 1), "float32")
+"""
+_DIFFERENCE, _LOOKUP = "i[:, 1:] - i[:, :-1]", "L.Embedding(3000, 2)(i)"
 UNSIGNED = rule(
-    "unsigned-difference", "A difference of unsigned integers", source="NumPy and JAX: unsigned integers wrap around",
-    fails=_example('return keras.ops.cast(x[:, 1:] - x[:, :-1], "float32")', dtype=', dtype="uint8"', own='dtype="float32"', first="inputs", fed="uint8"),
-    passes=_example('x = keras.ops.cast(x, "float32")', "return x[:, 1:] - x[:, :-1]", dtype=', dtype="uint8"', own='dtype="float32"', first="inputs", fed="uint8"),
-    **_COMMON, doc="Reported for uint8 and uint16 tensors that both come from the data.",
+    "unsigned-difference", "A difference of unsigned integers", source="NumPy, JAX and TensorFlow: unsigned integers wrap around",
+    fails=_DTYPES % ("uint8", _DIFFERENCE), passes=_DTYPES % ("float32", _DIFFERENCE), **{**_COMMON, "backend": ""},
+    doc="Reported for uint8 and uint16 tensors that both come from the data, also in a function of a `tf.data` pipeline.",
 )  # fmt: skip
 ROUNDED = rule(
     "ids-rounded", "Indices were floats of low precision", source="bfloat16 has 8 significant bits, float16 has 11; keras.layers.Layer(autocast=True)",
-    fails=_example('return keras.ops.mean(keras.ops.take(self.table, keras.ops.cast(x, "int32"), axis=0), axis=1)', own='dtype="mixed_bfloat16"', first="inputs"),
-    passes=_example('return keras.ops.mean(keras.ops.take(self.table, keras.ops.cast(x, "int32"), axis=0), axis=1)', own='dtype="mixed_bfloat16"', first="inputs", dtype=', dtype="int32"'),
-    **_COMMON, doc="Reported if the table has more rows than the dtype can count: 256 for bfloat16, 2,048 for float16. Keras's own Embedding is not affected.",
+    fails=_DTYPES % ("float16", _LOOKUP), passes=_DTYPES % ("int32", _LOOKUP), **{**_COMMON, "backend": ""},
+    doc="""Reported if the table has more rows than the dtype can count: 256 for bfloat16, 2,048 for float16.""",
 )  # fmt: skip
 
 
-@check(order=49, backend="jax")
+def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any, Any]]:
+    """What the trace, the functions of the pipeline and the flow show."""
+    yield from evidence.facts.get("traps") or ()
+    for stage in getattr(evidence.sample, "stages", ()):
+        for dtype, line in stage.detail.get("slips", ()):
+            if isinstance(dtype, str):
+                yield "unsigned", "Sub", at_line(stage.location, line), dtype, ()
+    flow = evidence.flow
+    for node in flow.nodes:
+        edges = flow.into(node.id)
+        if node.op in ("Sub", "Subtract") and len(edges) == 2 and edges[0].spec.dtype in ("uint8", "uint16"):
+            near = {flow.node(name).op for edge in edges for name in (edge.source, *(one.target for one in flow.out_of(edge.source)))}
+            if near.isdisjoint(COMPARED):
+                yield "unsigned", node.op, node.called, edges[0].spec.dtype, ()
+        axis = {"Flip": "operand1", "Roll": "operand2"}.get(node.op, "") if evidence.backend == "jax" else ""
+        if axis and axis not in node.config and edges and len(edges[0].spec.shape or ()) > 1:
+            yield "across", node.op, node.called, node.op.lower(), edges[0].spec.shape
+        for rows in _tables(evidence, node):
+            if (dtype := _rounded_by(evidence, edges)) and rows > _EXACT[dtype]:
+                yield "rounded", node.op, node.called, dtype, (rows, _EXACT[dtype])
+
+
+def _tables(evidence: Evidence, node: Node) -> Iterator[int]:
+    """How many rows a weight has that a layer, or an operation in it, looks up."""
+    owner = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node
+    for edge, made in zip(evidence.flow.into(node.id)[-1:], evidence.flow.out_of(node.id), strict=False):
+        for shape in (weight.shape or () for weight in owner.weights):
+            if len(shape) > 1 and made.spec.shape == (*(edge.spec.shape or ()), *shape[1:]):
+                yield shape[0] or 0
+
+
+def _rounded_by(evidence: Evidence, edges: list[Edge]) -> str:
+    """The dtype of a few digits that whole numbers come from."""
+    while edges and edges[-1].spec.dtype not in _EXACT:
+        node, edges = evidence.flow.node(edges[-1].source), evidence.flow.into(edges[-1].source)
+        if not (edges and edges[-1].spec.dtype.startswith("int")) and node.op not in ("Input", "Cast", "Reshape", "Slice", "StridedSlice"):
+            return ""
+    return edges[-1].spec.dtype if edges else ""
+
+
+# The largest whole numbers up to which floats count by ones.
+_EXACT = {"float16": 2048, "bfloat16": 256}
+
+
+@check(order=49)
 def traps(evidence: Evidence) -> Iterator[Finding]:
     """What the trace found, at its lines."""
-    for kind, operation, place, detail, numbers in evidence.facts.get("traps") or () if evidence.failure is None else ():
+    for kind, operation, place, detail, numbers in _found(evidence) if evidence.failure is None else ():
         if kind in ("where", "cancels", "backward") and not evidence.trains:
             continue
         # A seed that changes in a loop is lost there, which another rule says.
         if kind == "loop" and any(one[4] for one in evidence.facts.get("kept", ())):
             continue
-        here = [node for node in evidence.flow.nodes if node.kind == "op" and node.called == place]
+        here = [node for node in evidence.flow.nodes if (node.kind == "op" or node.op == operation) and node.called == place]
         node = next((one for one in here if one.op == operation), here[0] if len(here) == 1 else None)
         step = Who.of(node) if node is not None else Who(operation, operation, "op", place)
         found = _FACTS[kind](step, detail, numbers)

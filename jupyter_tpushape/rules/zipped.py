@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Location
+from ..flow import Finding, Location, Who
 from ..flow.paths import flatten, show
 from ..sources.values import Stage
 from ..trace.locations import location
+from .encodings import at_line
 from .facts.data import ShortWindows
-from .facts.entry import PartShuffled, ZippedApart
-from .facts.orders import OrdersApart, StepsMixed
+from .facts.entry import ZippedApart
+from .facts.mixing import Interleaved
+from .facts.orders import OrdersApart
 from .registry import check, rule
 
 _MODEL = """
@@ -63,21 +66,25 @@ def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stag
     return stages, last if last is not None and last.op == "zip" else None
 
 
-def part_shuffled(evidence: Evidence) -> PartShuffled | None:
-    """The fact for inputs and labels, each from slices of an array, of which one is shuffled before they are paired."""
+def part_shuffled(evidence: Evidence) -> OrdersApart | None:
+    """The fact for inputs and labels, each from slices of an array, that are not shuffled alike before they are paired."""
     stages, last = _last_zip(evidence, _KEEPS | _BATCHES)
     shuffled, sources = [], set()
     for name in last.inputs if last is not None else ():
-        part, ops = stages.get(name), list[str]()
+        part, orders = stages.get(name), list[Any]()
         while part is not None and part.op in _KEEPS | _BATCHES and len(part.inputs) == 1:
-            ops.append(part.op)
+            # Two with one seed are in one order.
+            orders += [(part.detail.get("seed") or part.name, part.detail.get("buffer_size"))] if part.op == "shuffle" else []
             part = stages.get(part.inputs[0])
         # What has labels of its own is mixed with other samples, such as with its own shuffled ones.
         if part is None or part.op not in ("tensor_slices", "range") or isinstance(part.spec, tuple) or part.name in sources:
             return None
         sources.add(part.name)
-        shuffled.append("shuffle" in ops)
-    return PartShuffled(shuffled.index(True)) if sorted(shuffled) == [False, True] else None
+        shuffled.append(orders)
+    if len(shuffled) != 2 or shuffled[0] == shuffled[1]:
+        return None
+    one, other = ("x", "y") if shuffled[0] else ("y", "x")
+    return OrdersApart(one, other, "shuffle()", 0, [] in shuffled)
 
 
 def _batch_of(stages: dict[str, Stage], part: Stage) -> Stage | bool | None:
@@ -145,7 +152,7 @@ SHUFFLED = rule(
     doc="""Reported if the code of the data shuffles or sorts the rows of one of two arrays, or those of each on its own. So is an array whose rows are repeated one by one
 beside one that is repeated as a whole. Two orders are not reported if the file seeds
 random numbers more than once, because they may be the same, nor is one of several inputs that is paired with other samples. Datasets that `zip` pairs
-are reported if one of the two is shuffled before.""",
+are reported if they are not shuffled alike before.""",
 )  # fmt: skip
 
 
@@ -166,21 +173,25 @@ def data():
     series = np.arange(60, dtype="float32").reshape(20, 3)
     x = np.array([series[i : i + 5] for i in range(15)])
 """
-_LONG = 60
 MIXED = rule(
     "data-axes-mixed", "A reshape of the data mixes steps and features", severity="silent", source="the code that makes the data",
     fails=_WINDOWS % "(3, 5)" + "    return x.reshape(len(x), 3, 5), series[5:, :1]\n",
     passes=_WINDOWS % "(5, 3)" + "    return x, series[5:, :1]\n",
-    doc="""Reported if the text shows the axes before the reshape: windows of a series, arrays that are stacked, or an array whose own sizes are written in another order. Both sizes
-must be larger than 1.""",
+    doc="""Reported for a reshape in a function of a `tf.data` pipeline. So is one where the text shows the axes before it: windows of a series, arrays that are stacked,
+or an array whose own sizes are written in another order. Both sizes must be larger than 1.""",
 )  # fmt: skip
 
 
 @check(order=2)
 def data_axes_mixed(evidence: Evidence) -> Iterator[Finding]:
-    """Windows of a series whose two axes a reshape exchanges."""
-    found = evidence.facts.get("swapped_axes")
+    """Reshapes that exchange two axes."""
+    found, seen = evidence.facts.get("swapped_axes"), list[Any]()
+    for stage in getattr(evidence.sample, "stages", ()):
+        slips = stage.detail.get("slips", ())
+        seen += [(stage.function, at_line(stage.location, line), *shapes) for shapes, line in slips if not isinstance(shapes, str)]
     if found is not None:
-        code = found.text if len(found.text) <= _LONG else f"{found.text[: _LONG - 1]}…"
-        fact = StepsMixed(show(found.array.path), code, found.call.lineno, found.steps, found.features)
-        yield Finding.of(MIXED.id, "silent", fact, location=location((found.at.file, found.call.lineno)))
+        sizes = (found.steps, found.features)
+        seen.append((show(found.array.path), location((found.at.file, found.call.lineno)), sizes, sizes[::-1]))
+    for name, where, before, after in seen:
+        fact = Interleaved(Who(name, "Reshape", "op", where), before, after, False)
+        yield Finding.of(MIXED.id, "silent", fact, location=where)

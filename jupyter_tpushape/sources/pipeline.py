@@ -6,6 +6,7 @@ The private attributes read here are those of TensorFlow 2.16 to 2.21
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any
 
-from ..flow import Location
+from ..flow import Location, Shape
 from ..flow.paths import map_leaves
 from .kinds import dtype_name, has_base, tensor_kind
 from .values import FILES, READERS, LeafSpec, Stage
@@ -28,7 +29,7 @@ DETAILS = (
     ("_batch_size", "batch_size"), ("_drop_remainder", "drop_remainder"), ("_buffer_size", "buffer_size"), ("_count", "count"),
     ("_reshuffle_each_iteration", "reshuffle_each_iteration"), ("_num_parallel_calls", "parallel"), ("_cycle_length", "cycle_length"),
     ("_block_length", "block_length"), ("_num_shards", "num_shards"), ("_index", "index"), ("_size", "size"), ("_filename", "filename"),
-    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"), ("_shift", "shift"), ("_stride", "stride"),
+    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"), ("_shift", "shift"), ("_stride", "stride"), ("_seed2", "seed"),
 )  # fmt: skip
 ALIASES = {
     "parallel_map": "map", "parallel_batch": "batch", "parallel_interleave": "interleave", "tensor_slice": "tensor_slices",
@@ -276,8 +277,10 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
                 detail["as_long"] = op == "map" and bool(ops) and _as_long(wrapper)
-                if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
-                    detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
+                with contextlib.suppress(Exception):  # what the graph does not tell stays unknown
+                    if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
+                        detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
+                    detail["slips"] = list(slips(wrapper, location.file, function)) if location is not None else []
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
                     detail["files"] = _how_many(inputs_of(current)[0])
         try:
@@ -292,6 +295,8 @@ def stages_of(dataset: Any) -> list[Stage]:
     return stages
 
 
+# What tells which of two values is larger, so that their difference is not below 0.
+COMPARED = frozenset({"Maximum", "Minimum", "Greater", "GreaterEqual", "Less", "LessEqual"})
 # What leaves a value what it is, or the integer below it.
 _PASSES = frozenset(
     {"Cast", "Squeeze", "Reshape", "ExpandDims", "StridedSlice", "Identity", "Round", "Floor", "Rint", "EnsureShape", "Transpose"}
@@ -301,16 +306,38 @@ _BLENDS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea", "ScaleAndTranslate")
 
 def interpolated(wrapper: Any, file: str, function: str) -> dict[int, int]:
     """The outputs of a traced function, by their places, that come from a resize which interpolates, with its line in ``file``; 0 if unknown."""
-    own = function.rsplit(".", 1)[-1]
     found = {}
-    try:
-        for place, tensor in enumerate(wrapper.function.graph.outputs):
-            made = tensor.op
-            while made.type in _PASSES and made.inputs:
-                made = made.inputs[0].op
-            if made.type in _BLENDS:
-                lines = [frame.lineno for frame in made.traceback if frame.filename == file or frame.name in (own, f"tf__{own}")]
-                found[place] = lines[-1] if lines else 0
-    except Exception:  # what the graph does not tell stays unknown
-        return {}
+    for place, tensor in enumerate(wrapper.function.graph.outputs):
+        made = tensor.op
+        while made.type in _PASSES and made.inputs:
+            made = made.inputs[0].op
+        if made.type in _BLENDS:
+            found[place] = _line(made, file, function)
     return found
+
+
+def _line(operation: Any, file: str, function: str) -> int:
+    own = function.rsplit(".", 1)[-1]
+    return next((frame.lineno for frame in reversed(operation.traceback) if frame.filename == file or frame.name in (own, f"tf__{own}")), 0)
+
+
+def slips(wrapper: Any, file: str, function: str) -> Iterator[tuple[Any, int]]:
+    """Reshapes in place of a transpose, with both shapes, and differences of unsigned integers, with their dtype; and their lines."""
+    for made in wrapper.function.graph.get_operations():
+        if made.type in ("Reshape", "Sub") and "/" not in made.name:  # with a scope, it is a part of one of TensorFlow's functions
+            before, after = (tuple(one.shape) if one.shape.rank else () for one in (made.inputs[0], made.outputs[0]))
+            near = {kind for one in made.inputs for kind in (one.op.type, *(reader.type for reader in one.consumers()))}
+            if exchanged(before, after):
+                yield (before, after), _line(made, file, function)
+            elif (
+                made.type == "Sub"
+                and (dtype := made.outputs[0].dtype.name) in ("uint8", "uint16")
+                and near.isdisjoint({"Const", *COMPARED})
+            ):
+                yield dtype, _line(made, file, function)
+
+
+def exchanged(before: Shape, after: Shape) -> bool:
+    """Whether one shape has the sizes of the other in another order, but for those of 1."""
+    one, other = ([str(n) for n in shape or () if n != 1] for shape in (before, after))
+    return one != other and sorted(one) == sorted(other)

@@ -79,11 +79,3 @@ def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:
         if result is not None:
             out[path] = result
     return out
-
-
-def stats_at(batches: list[tuple[Any, Any, Any]], path: KeyPath, column: int | None = None) -> Stats | None:
-    """Statistics of one input, or of one column of it, even if its dtype is not an integer."""
-    arrays = [leaf for x, _, _ in batches for at, leaf in flatten(x, "x") if at == path and isinstance(leaf, np.ndarray)]
-    if column is not None:
-        arrays = [array[:, column] for array in arrays if array.ndim == 2]
-    return stats_of(arrays) if arrays else None

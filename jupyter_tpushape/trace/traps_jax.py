@@ -1,7 +1,6 @@
 """Numbers that go wrong without an error, read off a traced program: nothing is computed.
 
-A gradient that is not a number behind ``where``, terms that cancel a gradient, random numbers that are the same in each step of a loop, unsigned
-differences, and indices that were rounded on their way.
+A gradient that is not a number behind ``where``, terms that cancel a gradient, and random numbers that are the same in each step of a loop.
 """
 
 from __future__ import annotations
@@ -47,9 +46,6 @@ _ELEMENTWISE = (
     )
     | SAME
 )
-_INTEGER = frozenset({"add", "sub", "mul", "max", "min", "clamp", "select_n", "rem", "concatenate", "gather"}) | SAME
-# Up to which number each of these counts by ones.
-_EXACT = {"bfloat16": 256, "float16": 2048}
 # Random numbers that leave out the same places in each step, which may well be meant.
 _MASKS = frozenset({"bernoulli", "dropout"})
 _DEEP = 12
@@ -62,8 +58,8 @@ class Trap:
     """What goes wrong in one operation of the program.
 
     Attributes:
-        kind: ``"where"``, ``"cancels"``, ``"backward"``, ``"loop"``, ``"unsigned"``, ``"rounded"`` or ``"across"``. operation, place: where.
-        detail: the function with the slope, or a dtype. numbers: shapes and sizes that the sentence names.
+        kind: ``"where"``, ``"cancels"``, ``"backward"`` or ``"loop"``. operation, place: where.
+        detail: the function with the slope. numbers: sizes that the sentence names.
     """
 
     kind: str
@@ -79,7 +75,6 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
     marked = [equation.outvars[0] for equation in program.eqns if is_placed(equation)]
     asked = {id(made): variable for made, variable in graph.asked}
     given = list(zip(graph.given, marked, strict=False))
-    data = {one for made, one in given if id(made) not in asked}
     trained = {one for variable, one in zip(variables, program.invars, strict=False) if variable.trainable}
     trained |= {one for made, one in given if id(made) in asked and asked[id(made)].trainable}
     steps = flat(program)
@@ -89,9 +84,6 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
         *_behind_where(steps, makers, moved),
         *_cancelled(steps, makers, moved),
         *_looped(steps),
-        *_unsigned(steps, depending(steps, data)),
-        *_rounded(steps, makers),
-        *_across(steps, depending(steps, data)),
     ]
     return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
 
@@ -238,57 +230,3 @@ def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
                 if not _MASKS & {name.strip("_") for name, _ in names} and not any("layers" in file for _, file in names):
                     yield _trap("loop", one.outer, numbers=tuple(one.outer.outvars[0].aval.shape))
         yield from _looped(inner)
-
-
-# -- numbers of a dtype ----------------------------------------------------------------------------
-
-
-def _unsigned(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
-    """A difference of two unsigned tensors of the data, which cannot be negative."""
-    for step in steps:
-        if (
-            step.name == "sub"
-            and _dtype(step.made[0]) in ("uint8", "uint16")
-            and all(not is_number(one) and one in data for one in step.given)
-        ):
-            yield _trap("unsigned", step.outer, _dtype(step.made[0]))
-
-
-def _across(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
-    """A shift or a reversal of all axes at once, which takes values from one sample to another."""
-    for step in steps:
-        if step.name not in ("reshape", "rev") or is_number(step.given[0]) or step.given[0] not in data:
-            continue
-        shape = tuple(step.given[0].aval.shape)
-        function = function_between(called_at(step.outer)[0]).strip("_")
-        flat_one = step.name == "reshape" and function == "roll" and len(step.made[0].aval.shape) == 1
-        if len(shape) > 1 and (flat_one or (step.name == "rev" and function == "flip" and len(step.params["dimensions"]) == len(shape))):
-            yield _trap("across", step.outer, function, shape)
-
-
-def _rounded(steps: Sequence[Step], makers: dict[Any, Step]) -> Iterator[Trap]:
-    """Indices of a table that has more rows than their floats can count."""
-    for step in steps:
-        if step.name != "gather" or is_number(step.given[1]):
-            continue
-        axes = step.params["dimension_numbers"].start_index_map
-        rows = max((step.given[0].aval.shape[axis] for axis in axes), default=0)
-        dtype = _rounded_by(step.given[1], makers)
-        if dtype and rows > _EXACT[dtype]:
-            yield _trap("rounded", step.outer, dtype, (rows, _EXACT[dtype]))
-
-
-def _rounded_by(index: Any, makers: dict[Any, Step]) -> str:
-    """The dtype of a few digits that whole numbers come from."""
-    pending, seen = [index], set[int]()
-    while pending and len(seen) < 4 * _DEEP:
-        one = pending.pop()
-        step = makers.get(one) if not is_number(one) else None
-        if step is None or id(step) in seen:
-            continue
-        seen.add(id(step))
-        if step.name == "convert_element_type" and not is_number(step.given[0]) and _dtype(step.given[0]) in _EXACT:
-            return _dtype(step.given[0])
-        if step.name in _INTEGER:
-            pending += step.given[1:] if step.name == "select_n" else step.given[:1] if step.name == "gather" else step.given
-    return ""

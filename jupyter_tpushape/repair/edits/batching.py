@@ -202,24 +202,24 @@ def _stages(place: ast.AST, name: str) -> list[ast.Call]:
 @kind
 @dataclass(frozen=True)
 class ShuffledPairs(DataCode):
-    """The one ``shuffle`` in the code of the data behind its one ``zip``, in place of at one of the parts."""
+    """The one ``shuffle`` of a part, or that of each of two, behind the one ``zip`` in the code of the data."""
 
     op = "shuffled-pairs"
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         for place in (scope, *nodes(source.tree, ast.FunctionDef)):
             pairs, orders = _stages(place, "zip"), _stages(place, "shuffle")
-            if len(pairs) == len(orders) == 1 and isinstance(orders[0].func, ast.Attribute):
-                stage = source.text[source.end(orders[0].func.value) : source.end(orders[0])]
-                if orders[0] in nodes(pairs[0], ast.Call):
-                    return [source.change(pairs[0], source.of(pairs[0]).replace(stage, "", 1) + stage)]
-                if pairs[0] not in nodes(orders[0], ast.Call):
-                    return [
-                        source.change(orders[0], source.of(orders[0].func.value)),
-                        source.change(pairs[0], source.of(pairs[0]) + stage),
-                    ]
+            before = [source.of(one.func.value) for one in orders if isinstance(one.func, ast.Attribute)]
+            if len(pairs) == 1 and 1 <= len(orders) == len(before) <= 2 and not any(pairs[0] in nodes(one, ast.Call) for one in orders):
+                text, changes = source.of(pairs[0]), []
+                for one, given in zip(orders, before, strict=True):
+                    if one in nodes(pairs[0], ast.Call):
+                        text = text.replace(source.of(one), given, 1)
+                    else:
+                        changes.append(source.change(one, given))
+                return [*changes, source.change(pairs[0], text + source.of(orders[0]).removeprefix(before[0]))]
         return []
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# after zip(), and not at one of its parts:"
+        yield "# after zip(), and not at its parts:"
         yield "+ds = ds.shuffle(...)"

@@ -16,6 +16,7 @@ from ...rules.entry import matched
 from ...rules.facts.arrays import ClassBeyond, JoinedApart, ListsApart, ResultsApart, RowBeyond
 from ...rules.facts.data import PipelineShapes
 from ...rules.facts.layers import ArraysApart
+from ...rules.facts.mixing import Interleaved
 from ...rules.facts.orders import StepsReversed
 from ...rules.words import listed as listed_words
 from ..edits import Edit
@@ -23,8 +24,9 @@ from ..edits.expression import IT, MODULE
 from ..text.source import free_name, given_to, is_atom, nodes
 from .edits import Made, of
 from .entry import declaration
-from .line import Line, lines_at, lines_of, listed, size_of
+from .line import Line, lines_at, lines_of, listed, reshaped, size_of
 from .same_rows import line_in, places_behind
+from .transposed import permutation
 
 _JOINS = ("concatenate", "stack", "append", "vstack", "hstack")
 
@@ -258,6 +260,21 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
             [line.without(found.call, found.inner), *declared],
             "Each sample then has one row for each step.",
         )
+
+
+@of(Interleaved)
+def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """A transpose in place of the reshape."""
+    order = permutation(fact.before, fact.after)
+    for line in lines_at(evidence, finding.location) if order is not None else ():
+        given, _ = reshaped(line)
+        if given is not None and isinstance(line.node, ast.expr):
+            new = f"{MODULE}.transpose({line.source.of(given)}, {order})"
+            yield (
+                f"Transpose in place of the reshape at {line.at}",
+                [line.edit(line.node, new, "tensorflow")],
+                "Moves the values along with the axes.",
+            )
 
 
 def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:

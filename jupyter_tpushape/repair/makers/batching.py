@@ -9,8 +9,10 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, show_shape
 from ...flow.paths import flatten, show
 from ...flow.syntax import called
-from ...rules.facts.entry import PartShuffled, ZippedApart
+from ...rules.compared import seen_at
+from ...rules.facts.entry import ZippedApart
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.orders import OrdersApart
 from ...rules.facts.reasons import WholeOnly
 from ...rules.tpu_batch import never_batched
 from ...rules.words import count
@@ -53,8 +55,8 @@ def batched_parts(evidence: Evidence, finding: Finding, fact: ZippedApart) -> Ma
     )
 
 
-@of(PartShuffled)
-def shuffled_pairs(evidence: Evidence, finding: Finding, fact: PartShuffled) -> Made:
+@of(OrdersApart)
+def shuffled_pairs(evidence: Evidence, finding: Finding, fact: OrdersApart) -> Made:
     """The order of the pairs, in place of that of one part."""
     yield "Move shuffle() after zip(): one order for all parts", [ShuffledPairs("data")], "Each sample then keeps its label."
 
@@ -227,9 +229,8 @@ def _longest(evidence: Evidence) -> list[tuple[KeyPath, int, int]]:
     for path, leaf in sample.leaves("x") if sample is not None and getattr(sample, "kind", "") == "dataset" else ():
         if leaf.shape is None:
             continue
-        seen = [dict(flatten(x, "x")) for x, _, _ in sample.sampled]
         for axis, size in enumerate(leaf.shape):
-            sizes = [arrays[path].shape[axis] for arrays in seen if path in arrays and len(arrays[path].shape) > axis]
+            sizes = [array.shape[axis] for array in seen_at(evidence, path) if array.ndim > axis]
             if axis and size is None and sizes:
                 found.append((path, axis, -(-max(sizes) // 8) * 8))
     return found
@@ -247,7 +248,7 @@ def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
     for path, leaf in sample.leaves("x"):
         if leaf.shape is None or None not in leaf.shape[1:]:
             continue
-        rows = {arrays[path].shape[1:] for arrays in (dict(flatten(x, "x")) for x, _, _ in sample.sampled) if path in arrays}
+        rows = {array.shape[1:] for array in seen_at(evidence, path)}
         if len(rows) != 1:
             return {}
         found[path] = (leaf.shape[0], *(int(size) for size in rows.pop()))

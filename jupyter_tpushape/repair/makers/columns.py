@@ -193,7 +193,7 @@ def _cuts_last(evidence: Evidence, node: Node) -> bool:
 @of(SameSteps)
 def labels_one_later(evidence: Evidence, finding: Finding, fact: SameSteps) -> Made:
     """The labels' slice begins one step later; or, where both are without the first step, the fed one ends one earlier."""
-    what, node, other = ("labels", finding.nodes[0], "1:") if fact.cut == ":-1" else ("input", finding.nodes[1], ":-1")
+    what, node, other = ("labels", finding.nodes[0], "1:") if fact.cut == ":-1" else ("input", finding.nodes[-1], ":-1")
     where = evidence.flow.node(node).called
     # Several slices of a line run from left to right.
     here = [one.id for one in evidence.flow.nodes if one.op.lower() in SLICES and one.called == where]

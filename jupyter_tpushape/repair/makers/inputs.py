@@ -10,6 +10,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec, elements, show_shape
 from ...flow.paths import flatten, show, to_wire
+from ...rules.compared import seen_at
 from ...rules.entry import crossed, matched, pair_swapped
 from ...rules.facts.data import InputsBySample, InputsStacked, LabelsAsWeights, ThirdPart
 from ...rules.facts.layers import NotDense
@@ -130,10 +131,9 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
     shapes: dict[KeyPath, Shape] = {}
     rows: dict[KeyPath, Shape] = {}
     batches = set(getattr(sample, "batch_sizes", ()))
-    for index, role in enumerate(("x", "y", "weight")) if sample is not None and sample.sampled else ():
-        drawn = dict(flatten(sample.sampled[0][index], role))
+    for role in ("x", "y", "weight") if sample is not None and sample.sampled else ():
         for path, leaf in sample.leaves(role):
-            seen = drawn.get(path)
+            seen = next(iter(seen_at(evidence, path)), None)
             if leaf.shape is not None or seen is None:
                 continue
             size = leaf.concrete[0] if leaf.concrete else seen.shape[0]
@@ -263,9 +263,8 @@ def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Ma
 def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
     """One weight for each value of the loss, where the weights are the same along one more axis, as far as they were seen."""
     path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
-    sampled = evidence.sample.sampled if evidence.sample is not None else []
-    seen = [value for batch in sampled for at, value in flatten(batch[2], "weight") if at == path]
-    alike = bool(seen) and all(getattr(value, "ndim", 0) > 1 and (value == value[..., :1]).all() for value in seen)
+    seen = seen_at(evidence, path)
+    alike = bool(seen) and all(value.ndim > 1 and (value == value[..., :1]).all() for value in seen)
     if path is not None and alike and fact.weights[:-1] == fact.values:
         yield (
             f"Use one weight for each value of the loss: {'w' + ''.join(f'[{key!r}]' for key in path[1:])}[..., 0]",

@@ -12,7 +12,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
-from ...rules.compared import class_labels, kind_of, labels_seen, texts_of, written_numbers
+from ...rules.compared import class_labels, kind_of, seen_at, texts_of, written_numbers
 from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
@@ -96,7 +96,7 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
 @of(LabelOutOfRange)
 def numbered(evidence: Evidence, finding: Finding, fact: LabelOutOfRange) -> Made:
     """Values such as 0 and 255 become class indices, where as many of them were seen as there are classes."""
-    seen = [array for array in labels_seen(evidence, fact.path) if array.dtype.kind in "iuf"]
+    seen = [array for array in seen_at(evidence, fact.path) if array.dtype.kind in "iuf"]
     values = {item for array in seen for item in np.unique(array[:64]).tolist()}
     classes = sorted(int(item) for item in values if item == int(item))
     # Numbers that lie close together may be classes of which the sample lacks some.
@@ -195,7 +195,7 @@ def marked_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Ma
 def classes_of_colors(evidence: Evidence, finding: Finding, fact: ColourMasks) -> Made:
     """A class for each color of the masks, where as many colors were seen as there are classes."""
     path = label_path(evidence, finding)
-    seen = labels_seen(evidence, path)
+    seen = seen_at(evidence, path)
     seen = [value.reshape(-1, value.shape[-1]) for value in seen if value.dtype.kind in "iuf" and value.ndim > 1]
     colors = np.unique(np.concatenate(seen), axis=0) if seen else np.zeros((0, 3))
     if len(colors) == fact.predictions[-1] and (colors == colors.astype(int)).all():
@@ -311,7 +311,7 @@ def one_channel(evidence: Evidence, finding: Finding) -> Made:
     labels, _ = ends_of(evidence, finding)
     path = evidence.carried(labels) if labels is not None else None
     for _, y, p in compared(evidence, finding) if evidence.sample is not None else ():
-        seen = labels_seen(evidence, path)
+        seen = seen_at(evidence, path)
         same = (value.dtype.kind in "buif" and (value[..., :1] == value).all() and value.min() != value.max() for value in seen)
         if y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2 and seen and all(same):
             yield (

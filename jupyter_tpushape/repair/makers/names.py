@@ -13,7 +13,7 @@ from ...flow import Edge, Finding, Node, Shape, Spec
 from ...flow.syntax import called
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
-from ...rules.facts.ranges import LabelOutOfRange
+from ...rules.facts.ranges import LabelOutOfRange, LabelScale
 from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from ..text.source import nodes
 from .edits import Made, configure, of
@@ -271,7 +271,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     stats = getattr(evidence.sample, "label_stats", None) or {}
     pairs = [(node, ends(evidence, node)) for node in evidence.losses()]
     if (
-        not isinstance(finding.fact, LabelOutOfRange)
+        not isinstance(finding.fact, (LabelOutOfRange, LabelScale))
         or not 2 <= len(pairs) == len(evidence.y) <= 4
         or any(len(path) != 2 for path, _ in evidence.y)
     ):

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Shape, Who, show_shape
 from ...rules.branches import swapped_axes
 from ...rules.entry import matched
-from ...rules.facts.entry import BatchElsewhere
+from ...rules.facts.entry import BatchElsewhere, FormatsApart
 from ...rules.facts.held import InitialShape
 from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
@@ -19,7 +19,7 @@ from ...trace.axes import RECURRENT
 from ..edits import LayerConfig, RemoveLayer
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made, append, at, failing, given, gives, insert, of, received, transform, way_to
+from .edits import Made, append, at, failing, given, gives, insert, of, received, setting, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
 from .line import calls_at, lines_at, lines_of, listed, short, size_of
@@ -290,3 +290,9 @@ def initial_matrix(evidence: Evidence, finding: Finding, fact: InitialShape) -> 
         if len(given) == 1 and isinstance(given[0], ast.expr):
             edit = line.edit(given[0], f"{MODULE}.transpose({IT})", "keras.ops")
             yield f"Transpose what the initializer returns at line {given[0].lineno}", [edit], f"The layer needs {show_shape(fact.want)}."
+
+
+@of(FormatsApart)
+def one_format(evidence: Evidence, finding: Finding, fact: FormatsApart) -> Made:
+    """That of the layer before."""
+    yield setting(fact.layer, "data_format", fact.formats[1], "", "Both agree.")

@@ -381,17 +381,15 @@ def _parts(indices: tuple[int, ...]) -> str:
     return f"part {named} is" if len(indices) == 1 else f"parts {named} are"
 
 
-class PartShuffled(Fact, frozen=True):
-    """``zip`` pairs a shuffled dataset, ``part``, with one in its own order: the inputs with the labels, or the labels with the inputs."""
+class FormatsApart(Fact, frozen=True):
+    """``layer`` has another data format than ``giver`` before it."""
 
-    part: int
+    layer: Who
+    giver: Who
+    formats: tuple[str, str]
 
     def message(self) -> str:
-        one, other = ("inputs", "labels")[:: 1 - 2 * self.part]
-        return f"zip() pairs {one} and {other} in different orders: the dataset of the {one} is shuffled, but not that of the {other}."
+        return f"{named(self.layer)} has data_format={self.formats[0]}, but {named(self.giver)} has {self.formats[1]}."
 
     def why(self) -> str:
-        return "zip() takes one element of each dataset. Training runs, but most samples have the label of another one. Shuffle the pairs after zip()."
-
-    def sides(self) -> Sides:
-        return Side("one order for all parts"), Side(f"part {self.part + 1} is shuffled")
+        return "No error is raised: the layer takes columns for channels."

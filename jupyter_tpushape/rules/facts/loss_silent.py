@@ -290,7 +290,7 @@ class LabelsNotInputs(Fact, frozen=True):
 
 
 class SameSteps(Fact, frozen=True):
-    """``loss`` compares predictions with the steps ``labels``, the slice ``cut`` of a sequence; the model embeds the same slice of it, ``fed``."""
+    """``loss`` compares predictions with the steps ``labels``, the slice ``cut`` of a sequence or of the data; the model reads the same slice of it, ``fed``."""
 
     loss: str
     fed: Who
@@ -298,10 +298,12 @@ class SameSteps(Fact, frozen=True):
     cut: str
 
     def message(self) -> str:
-        without = "last" if self.cut == ":-1" else "first"
-        return f"{self.loss} compares the predictions with the steps that the model receives: both are the sequence without its {without} step."
+        both = {":-1": "the sequence without its last step", "1:": "the sequence without its first step"}.get(self.cut, self.cut)
+        return f"{self.loss} compares the predictions with the steps that the model receives: both are {both}."
 
     def why(self) -> str:
+        if self.cut not in (":-1", "1:"):
+            return "The observed values are equal: the model can copy its input. To predict the next step, take labels one step later."
         return (
             f"The model receives the slice{placed(self.fed)}, and the labels are the slice{placed(self.labels)}. Each position can copy its own input. "
             "To predict the next step, use [:, :-1] as the input and [:, 1:] as the labels."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...flow import Fact, Side, Sides, Who
-from ..words import named, pair, placed
+from ..words import named, placed
 
 
 class OrdersApart(Fact, frozen=True):
-    """An expression, ``done``, puts the rows of ``one`` in another order, but not those of ``other``. ``alone``: ``other`` is not reordered at all."""
+    """An expression, ``done``, puts the rows of ``one`` in another order than those of ``other``. ``alone``: ``other`` keeps its order."""
 
     one: str
     other: str
@@ -17,35 +17,16 @@ class OrdersApart(Fact, frozen=True):
 
     def message(self) -> str:
         rows = f"The rows of {self.one} and {self.other} are in different orders"
+        done = f"`{self.done}`{f' at line {self.line}' if self.line else ''}"
         if self.alone:
-            return f"{rows}: `{self.done}` at line {self.line} reorders {self.one}, but not {self.other}."
-        return f"{rows}: each array is reordered on its own, {self.one} by `{self.done}` at line {self.line}."
+            return f"{rows}: {done} reorders {self.one}, but not {self.other}."
+        return f"{rows}: each is reordered on its own, {self.one} by {done}."
 
     def why(self) -> str:
         return "Row i of each array must be the same sample. Training runs, but most samples have the label of another one."
 
     def sides(self) -> Sides:
         return Side("one order for all arrays"), Side("a different order for each array")
-
-
-class StepsMixed(Fact, frozen=True):
-    """``code``, at ``line``, reshapes samples of (``steps``, ``features``) to (``features``, ``steps``)."""
-
-    path: str
-    code: str
-    line: int
-    steps: int
-    features: int
-
-    def message(self) -> str:
-        before, after = f"({self.steps}, {self.features})", f"({self.features}, {self.steps})"
-        return f"Line {self.line}, `{self.code}`, reshapes each sample of {self.path} from {before} to {after}: it swaps axes without moving the values."
-
-    def why(self) -> str:
-        return "A reshape keeps the order in memory, so each row now has values of several steps and features. Use the windows as they are, or transpose them."
-
-    def sides(self) -> Sides:
-        return pair((self.steps, self.features), (self.features, self.steps), names=False)
 
 
 class StepsReversed(Fact, frozen=True):

@@ -17,7 +17,7 @@ class SamplesInOrder(Fact, frozen=True):
     def message(self) -> str:
         return (
             f"{named(self.operation)}{placed(self.operation)} runs along axis {self.axis} of {show_shape(self.shape)}, which is the batch: "
-            "each sample continues the one before."
+            "each sample depends on those beside it."
         )
 
     def why(self) -> str:

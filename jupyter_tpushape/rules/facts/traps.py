@@ -131,8 +131,8 @@ class Rounded(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "Larger indices are rounded, so they read other rows, and no error is raised. Keras casts float inputs of a layer to its compute dtype: "
-            "declare the input as int32, or pass autocast=False to the layer."
+            "Larger indices are rounded, so they read other rows, and no error is raised. Keras casts float inputs of a layer to "
+            "its compute dtype, unless the layer has autocast=False."
         )
 
     def sides(self) -> Sides:
