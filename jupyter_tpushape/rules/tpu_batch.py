@@ -201,8 +201,9 @@ def never_batched(evidence: Evidence) -> bool:
     batched = [stage.op for stage in sample.stages if "batch" in stage.op]
     if batched and batched[-1] != "unbatch":
         return False
-    firsts = {(spec.shape or (0,))[0] for _, spec in (*evidence.x, *evidence.y)}
-    if any(spec.shape == () for _, spec in evidence.y) or (not evidence.declared and len(firsts) > 1 and None not in firsts):
+    # The nodes and edges of a graph are as many as they are.
+    firsts = [(spec.shape or (0,))[0] for _, spec in (*evidence.x, *evidence.y)] if len(evidence.x) == 1 else []
+    if any(spec.shape == () for _, spec in evidence.y) or (not evidence.declared and len({*firsts}) > 1 and None not in firsts):
         return True
     if any(stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
         return False
