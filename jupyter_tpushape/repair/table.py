@@ -772,6 +772,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-broadcast": (
+        jax_arrays.batch_of_both,
         turned.last_two_of_pair,
         each_sample.own_pairs,
         columns.unpacked_vectors,

@@ -87,9 +87,15 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Element-wise operations that combine every sample with every other; of several alike on a line, the first."""
     seen = set()
     for node in evidence.flow.nodes:
-        if node.kind != "op":
-            continue
         edges = evidence.flow.into(node.id)
+        if node.kind != "op":
+            # A similarity of all pairs has no weights behind it.
+            maker = crossed(evidence, edges[0]) if edges and node.family == "dense" else None
+            given = evidence.flow.into(maker.id) if maker is not None and maker.op == "MatMul" else []
+            if maker is not None and len(given) == 2 and all(len(edge.spec.shape or ()) > 2 for edge in given):
+                fact = EveryPair(Who.of(maker), *(edge.spec.shape or () for edge in given))
+                yield Finding.of(PAIRWISE.id, "silent", fact, (maker.id, node.id), (edges[0].id,), maker.called)
+            continue
         drawn = _drawn(evidence, node, edges)
         if drawn is not None:
             shapes = (edges[0].spec.shape or (), drawn)
