@@ -93,7 +93,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
             maker = crossed(evidence, edges[0]) if edges and node.family == "dense" else None
             given = evidence.flow.into(maker.id) if maker is not None and maker.op == "MatMul" else []
             if maker is not None and len(given) == 2 and all(len(edge.spec.shape or ()) > 2 for edge in given):
-                fact = EveryPair(Who.of(maker), *(edge.spec.shape or () for edge in given))
+                fact = EveryPair(Who.of(maker), given[0].spec.shape or (), given[1].spec.shape or ())
                 yield Finding.of(PAIRWISE.id, "silent", fact, (maker.id, node.id), (edges[0].id,), maker.called)
             continue
         drawn = _drawn(evidence, node, edges)

@@ -261,10 +261,14 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
 def batch_of_both(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """The first axis in ``in_axes`` for an argument that is not mapped, in a map of the function that meets the whole batch."""
     for line in lines_at(evidence, finding.location)[:1]:
-        for _, call, axes, names in mapped_calls(line) if fact.operation.op == "MatMul" else ():
+        for _, _, axes, names in mapped_calls(line) if fact.operation.op == "MatMul" else ():
             for axis, name in zip(axes, names, strict=False):
                 if isinstance(axis, ast.Constant) and axis.value is None:
-                    yield f"Map over the batch of {name} at line {axis.lineno}", [line.edit(axis, "0")], "Each sample then meets its own values."
+                    yield (
+                        f"Map over the batch of {name} at line {axis.lineno}",
+                        [line.edit(axis, "0")],
+                        "Each sample is then combined with its own values.",
+                    )
 
 
 def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr], list[str]]]:
