@@ -34,7 +34,7 @@ PAIRWISE = rule(
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
 Not reported: operations where only one operand carries the batch (bias, mask), where both have the same rank (pairwise distances with
-expand_dims), matrix products of pairs without a layer with weights after them, and operations inside built-in layers and compiled functions.""",
+expand_dims), matrix products of pairs, and operations inside built-in layers and compiled functions. A product of two batches is reported before a Dense layer.""",
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=SOURCE,
