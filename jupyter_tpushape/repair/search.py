@@ -171,7 +171,7 @@ class Search:
             # Which units are read is what the program says already.
             found = frozenset(one for one in found if one[0] != "units")
         if isinstance(finding.fact, (ValueAsked, StateLost, AxisUnbound)):
-            # The same tensor is only no longer converted to a number, exchanged with other devices, or kept elsewhere: what it mixes, it mixed before.
+            # The same tensor is only no longer converted to a number, sent around or kept elsewhere: what it mixes, it mixed before.
             found = frozenset(one for one in found if one[0] != "mixed")
         return [*map(asked_of, sorted(found))]
 

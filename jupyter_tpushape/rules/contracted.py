@@ -40,7 +40,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples, or their squares for a norm by which each is divided."""
+    """Whether an operation adds up the samples, or their squares for a norm."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False

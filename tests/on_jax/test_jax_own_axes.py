@@ -140,6 +140,29 @@ def test_entries_of_each_sample_are_looked_up_behind_the_batch(tmp_path):
     assert not serious(traced(tmp_path, TAKEN.format(axis=1) + AROUND.format(shape=(5, 3), rows="5, ")))
 
 
+ROTARY = """
+class Own(layers.Layer):
+    def __init__(self, length, heads):
+        super().__init__()
+        self.heads = heads
+        self.cos, self.sin = np.ones((length, 2), "float32"), np.ones((length, 2), "float32")
+    def call(self, x):
+        b, t, d = x.shape
+        q, k = x.reshape(b, t, self.heads, 2), (2 * x).reshape(b, t, self.heads, 2)
+        q = q * self.cos{at} + q[..., ::-1] * self.sin{at}
+        k = k * self.cos{at} + k[..., ::-1] * self.sin{at}
+        return (q * k).reshape(b, t, d)
+"""
+
+
+def test_a_table_that_lacks_an_axis_gets_it_in_every_line_and_keeps_its_length(tmp_path):
+    around = AROUND.format(shape=(5, 3), rows="5, ").replace("Own()", "Own(5, 3)")
+    patch = first(tmp_path, ROTARY.format(at="") + around, "op-shapes")
+    assert patch.count("+        ") == 2
+    assert patch.count("[:, None, :]") == 4
+    assert not serious(traced(tmp_path, ROTARY.format(at="[:, None]") + around))
+
+
 COLLECTIVE = """
 class Own(layers.Layer):
     def call(self, x):

@@ -259,7 +259,7 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
 
 @of(EveryPair)
 def batch_of_both(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """The first axis in ``in_axes`` for an argument that is not mapped, in a map of the function that meets the whole batch."""
+    """The first axis in ``in_axes`` for an argument that is not mapped."""
     for line in lines_at(evidence, finding.location)[:1]:
         for _, _, axes, names in mapped_calls(line) if fact.operation.op == "MatMul" else ():
             for axis, name in zip(axes, names, strict=False):

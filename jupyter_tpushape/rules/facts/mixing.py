@@ -35,7 +35,7 @@ class EveryPair(Fact, frozen=True):
                 f"of {show_shape(long)}. It runs only because both have size {short[0]}."
             )
         if self.operation.op == "MatMul":
-            return f"MatMul{placed(self.operation)} multiplies each sample of {show_shape(self.left)} by all samples of {show_shape(self.right)}."
+            return f"MatMul{placed(self.operation)} combines every sample of {show_shape(self.left)} with every sample of {show_shape(self.right)}."
         return (
             f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.left)} and {show_shape(self.right)} "
             f"to {show_shape(self.result)}: every sample is combined with every other."
@@ -43,7 +43,7 @@ class EveryPair(Fact, frozen=True):
 
     def why(self) -> str:
         if self.operation.op == "MatMul":
-            return "An argument with None in in_axes of jax.vmap is not mapped: each turn receives its whole batch. Map the batch of both."
+            return "jax.vmap passes an argument whole if in_axes is None for it. Map the batch of both."
         if len(self.left) == len(self.right):
             return "The two have the batch on different axes, and each has size 1 where the other has the batch. Keep the batch on the first axis of both."
         return (
