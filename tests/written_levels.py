@@ -100,8 +100,46 @@ x = L.MaxPooling2D()(L.Conv2D(4, 3, padding="same")(image))
 joined = L.concatenate([x, L.Dense(16)(numbers)])
 model = keras.Model([image, numbers], L.Dense(1)(L.Dense(8)(joined)))
 """
+_SKIPS = """
+class Skips(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.downs = [L.Conv1D(8, 3, strides=2, padding="same") for _ in range(3)]
+        self.ups = [L.Conv1DTranspose(8, 3, strides=2, padding="same") for _ in range(3)]
+        self.out = L.Conv1D(1, 1)
+    def call(self, x):
+        skips = []
+        for down in self.downs:
+            skips.append(x)
+            x = down(x)
+        for up in self.ups:
+            x = up(x)
+            x = tf.concat([x, skips.pop(0)], -1)
+        return self.out(x)
+"""
+_GATED = """
+class Gated(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.router = L.Dense(4)
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(4, shape[-1], shape[-1]), name="kernel")
+    def call(self, x):
+        y = tf.einsum("btd,edh->bteh", x, self.kernel)
+        return tf.einsum("bte,btde->btd", tf.nn.softmax(self.router(x)), y)
+"""
 
 LEVELS = {
+    "the oldest skip first": ("op-shapes", Own(model_of("model = Skips()\n", f"{rows(8, 32, 8)}, {rows(8, 32, 1)}", head=_SKIPS), (
+        ("            x = tf.concat([x, skips.pop(0)], -1)", "            x = tf.concat([x, skips.pop()], -1)"),
+    ))),
+    "letters of what the gates weigh": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 3))
+model = keras.Model(i, L.Dense(1)(Gated()(i)))
+""", f"{rows(8, 6, 3)}, {rows(8, 6, 1)}", head=_GATED), ((
+        '        return tf.einsum("bte,btde->btd", tf.nn.softmax(self.router(x)), y)',
+        '        return tf.einsum("bte,bted->btd", tf.nn.softmax(self.router(x)), y)',
+    ),))),
     "a grid for the model that judges it": ("input-axis", Own(model_of(_JUDGED, f"{rows(8, 6)}, {rows(8, 1)}"), (
         ("        L.Dense(4 * 4 * 8),", "        L.Dense(72),"), ("        L.Reshape((4, 4, 8)),", "        L.Reshape((3, 3, 8)),"),
     ))),

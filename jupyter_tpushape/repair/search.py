@@ -18,6 +18,7 @@ from ..rules import RULES
 from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
+from ..rules.facts.transforms import AxisUnbound
 from .after import after_of, effect_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
@@ -169,8 +170,8 @@ class Search:
         if isinstance(finding.fact, SamplesPicked):
             # Which units are read is what the program says already.
             found = frozenset(one for one in found if one[0] != "units")
-        if isinstance(finding.fact, (ValueAsked, StateLost)):
-            # The same tensor is only no longer converted to a number, or kept elsewhere: what it mixes, it mixed before.
+        if isinstance(finding.fact, (ValueAsked, StateLost, AxisUnbound)):
+            # The same tensor is only no longer converted to a number, sent around or kept elsewhere: what it mixes, it mixed before.
             found = frozenset(one for one in found if one[0] != "mixed")
         return [*map(asked_of, sorted(found))]
 

@@ -236,7 +236,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.exchange_query,
         unread.other_level,
         joined.exchange_skips,
-        loops.other_order,
         loops.other_index,
         joined.as_map,
         transposed.branch_turned_back,
@@ -780,6 +779,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-broadcast": (
+        jax_arrays.batch_of_both,
         turned.last_two_of_pair,
         each_sample.own_pairs,
         columns.unpacked_vectors,
@@ -813,6 +813,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     loops.column,
     loops.as_before,
     loops.appended,
+    loops.other_order,
     stacked.as_many_axes,
     weights.turned_weight,
     weights.turned_filter,

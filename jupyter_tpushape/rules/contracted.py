@@ -40,8 +40,13 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
+    """Whether an operation adds up the samples, or their squares for a norm."""
     given = evidence.flow.into(node.id)[:1]
-    return bool(given) and node.op == "Sum" and set(carried(evidence, given[0]) or {}) == {0} and carried(evidence, made) == {}
+    if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
+        return False
+    if node.op == "Normalize":
+        return [axis for name, _, axis, _ in evidence.facts.get("along") or () if name == node.id] == [0]
+    return node.op in ("Sum", "Norm") and carried(evidence, made) == {}
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:

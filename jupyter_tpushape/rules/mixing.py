@@ -35,7 +35,7 @@ PAIRWISE = rule(
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
 Not reported: operations where only one operand carries the batch (bias, mask), where both have the same rank (pairwise distances with
-expand_dims), matrix products of pairs, and operations inside built-in layers and compiled functions.""",
+expand_dims), matrix products of pairs, and operations inside built-in layers and compiled functions. A product of two batches is reported before a Dense layer.""",
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=SOURCE,
@@ -65,7 +65,7 @@ SUMMED = rule(
     doc="""Reported for a difference between one value per sample and a sum without an axis over all samples, and in a loss for the
 root of squared differences that are summed over the batch. In a model, a sum or a matrix product over the samples is reported if each sample is then combined with its
 result. A single number is reported only if it is a product of two tensors and is added to each sample. A norm over the samples is reported
-if a product then compares every sample with every other. Means, other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
+if each sample is divided by it, or if a product then compares every sample with every other. Means, other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
@@ -88,9 +88,15 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Element-wise operations that combine every sample with every other; of several alike on a line, the first."""
     seen = set()
     for node in evidence.flow.nodes:
-        if node.kind != "op":
-            continue
         edges = evidence.flow.into(node.id)
+        if node.kind != "op":
+            # A similarity of all pairs has no weights behind it.
+            maker = crossed(evidence, edges[0]) if edges and node.family == "dense" else None
+            given = evidence.flow.into(maker.id) if maker is not None and maker.op == "MatMul" else []
+            if maker is not None and len(given) == 2 and all(len(edge.spec.shape or ()) > 2 for edge in given):
+                fact = EveryPair(Who.of(maker), given[0].spec.shape or (), given[1].spec.shape or ())
+                yield Finding.of(PAIRWISE.id, "silent", fact, (maker.id, node.id), (edges[0].id,), maker.called)
+            continue
         drawn = _drawn(evidence, node, edges)
         if drawn is not None:
             shapes = (edges[0].spec.shape or (), drawn)

@@ -137,6 +137,18 @@ def picked_in_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
                     [line.edit(axis, "-1")],
                     "It then picks one of the values of each sample.",
                 )
+        looked = [
+            axis
+            for call in nodes(line.scope, ast.Call)
+            if called(call) in ("take", "gather") and (shape := line.shape(call.args[0])) and len(shape) > 2 and shape[0] in (None, *rows)
+            if (axis := argument(call, "axis", ["x", "indices", "axis"])) is not None and whole_number(axis) == 0
+        ]
+        if looked:
+            yield (
+                f"Look up along axis 1 at line {looked[0].lineno}: axis 0 is the batch",
+                [line.edit(one, "1") for one in looked],
+                "Each sample has these entries.",
+            )
 
 
 @of(PickedElsewhere)

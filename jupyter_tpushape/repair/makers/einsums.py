@@ -83,8 +83,9 @@ def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: s
         return
     off = [at for at, letter in enumerate(term) if letter in known and known[letter] != shape[at]]
     others = [letter for letter, size in known.items() if letter not in term and size == shape[off[0]] and size] if len(off) == 1 else []
-    # The letter that goes is one of a longer operand: what has fewer axes leaves one of them out.
-    longer = any(term[off[0]] in one and len(one) > len(term) for j, one in enumerate(terms) if j != i) if off else False
+    # The letter that goes is one of a longer operand: what has fewer axes leaves one of them out. Nothing is to be summed over alone.
+    longer = any(len(one) > len(term) for j, one in enumerate(terms) if j != i and term[off[0]] in one) if off else False
+    longer = longer and sum(term[off[0]] in one for one in [*terms, gives]) > 2
     # So does the new one, if no other operand and not the result has it: it would be summed over alone.
     alone = len(others) == 1 and sum(others[0] in one for one in [*terms, gives]) == 1
     if len(others) == 1 and (longer or alone):

@@ -9,13 +9,14 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.mixing import EveryPair
 from ...rules.facts.stateless import GradientOfOther
 from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
 from .edits import Made, of
-from .line import Line, assigned_to, calls_at, calls_of, lines_of, listed, names_of, own_layer, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, names_of, own_layer, short
 from .selected import compared_around
 
 
@@ -263,6 +264,20 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
                     [line.edit(axes[place], str(new))],
                     "It has the size of the other mapped axes." if fit else "The other arguments are mapped over their axes.",
                 )
+
+
+@of(EveryPair)
+def batch_of_both(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """The first axis in ``in_axes`` for an argument that is not mapped."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for _, _, axes, names in mapped_calls(line) if fact.operation.op == "MatMul" else ():
+            for axis, name in zip(axes, names, strict=False):
+                if isinstance(axis, ast.Constant) and axis.value is None:
+                    yield (
+                        f"Map over the batch of {name} at line {axis.lineno}",
+                        [line.edit(axis, "0")],
+                        "Each sample is then combined with its own values.",
+                    )
 
 
 def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr], list[str]]]:

@@ -68,9 +68,17 @@ def appended(evidence: Evidence, finding: Finding) -> Made:
 
 
 def other_order(evidence: Evidence, finding: Finding) -> Made:
-    """The list that a loop takes what it merges from, in reverse order: the skips of a U-Net."""
+    """The list that what is merged is taken from, by a loop or by ``pop``, in reverse order: the skips of a U-Net."""
     node = evidence.failed
     for line in lines_at(evidence, node.called or node.location)[:1] if node is not None else ():
+        for call in nodes(line.scope, ast.Call):
+            if (written := ast.unparse(call)).endswith((".pop()", ".pop(0)", ".pop(-1)")):
+                new = f"{line.source.of(call.func)}({'' if written.endswith('(0)') else 0})"
+                yield (
+                    f"Take from the other end of the list: {new} at line {call.lineno}",
+                    [line.edit(call, new)],
+                    "That end has the size of the other branch.",
+                )
         read = {item.id for item in line.around(ast.Name)}
         for loop in line.around(ast.For, line.scope):
             lists = loop.iter.args if isinstance(loop.iter, ast.Call) and called(loop.iter) == "zip" else [loop.iter]

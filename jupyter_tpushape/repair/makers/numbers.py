@@ -18,7 +18,7 @@ from ..edits.expression import MODULE
 from ..text.source import nodes, words_of
 from .edits import Fix, Made, created, gives, named, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_at, lines_of, listed, own_layer, reshaped, short, size_of, written_in
-from .turned import order_to
+from .turned import between, order_to
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -38,8 +38,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     else:
         return
     shapes = [shape for _, shape in line.shaped()]
-    if len(shapes) == 2 and any(order_to(*two) for two in (shapes, shapes[::-1])):
-        return  # the sizes fit, and their order does not
+    if len(shapes) == 2 and any(order_to(*two) or (len(two[0]) > 1 and between(*two)) for two in (shapes, shapes[::-1])):
+        return  # the sizes fit, and their order or place does not
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:

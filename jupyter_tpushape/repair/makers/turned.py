@@ -124,7 +124,7 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 
 @of(OperationRaised)
 def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line."""
+    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line, then in all lines."""
     for line in lines_of(evidence)[:1]:
         for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
             index, node = between(few, many), operand
@@ -146,11 +146,13 @@ def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
             names = list(dict.fromkeys(map(short, alike)))
             sizes = iter(few)
             spread = tuple(1 if place == "None" else next(sizes) for place in index)
-            yield (
-                f"Add {'an axis' if index.count('None') == 1 else 'axes'} of size 1 to {' and '.join(names)} at {line.at}: {show_shape(spread)}",
-                [line.edit(item, f"{IT}[{', '.join(index)}]") for item in alike],
-                f"Its axes are then those of {short(other)}.",
-            )
+            again = [item for item in nodes(line.scope, type(node)) if short(item) in names and item.lineno >= line.raised.line]
+            for each in (alike, again) if len(again) > len(alike) else (alike,):
+                yield (
+                    f"Add {'an axis' if index.count('None') == 1 else 'axes'} of size 1 to {' and '.join(names)} at {line.at if each is alike else 'each line'}: {show_shape(spread)}",
+                    [line.edit(item, f"{IT}[{', '.join(index)}]") for item in each],
+                    f"Its axes are then those of {short(other)}.",
+                )
 
 
 @of(OperationRaised)

@@ -34,12 +34,16 @@ class EveryPair(Fact, frozen=True):
                 f"{self.operation.op}{placed(self.operation)} aligns the batch axis of {show_shape(short)} with axis {len(long) - len(short)} "
                 f"of {show_shape(long)}. It runs only because both have size {short[0]}."
             )
+        if self.operation.op == "MatMul":
+            return f"MatMul{placed(self.operation)} combines every sample of {show_shape(self.left)} with every sample of {show_shape(self.right)}."
         return (
             f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.left)} and {show_shape(self.right)} "
             f"to {show_shape(self.result)}: every sample is combined with every other."
         )
 
     def why(self) -> str:
+        if self.operation.op == "MatMul":
+            return "jax.vmap passes an argument whole if in_axes is None for it. Map the batch of both."
         if len(self.left) == len(self.right):
             return "The two have the batch on different axes, and each has size 1 where the other has the batch. Keep the batch on the first axis of both."
         return (
@@ -130,12 +134,9 @@ class SamplesReturn(Fact, frozen=True):
     reader: Who
 
     def message(self) -> str:
-        alone = self.total.op.lower().endswith("sum")
-        does = (
-            f"adds up the samples of {show_shape(self.shape)}"
-            if alone
-            else f"multiplies the samples of {show_shape(self.shape)} by each other"
-        )
+        shape, op = show_shape(self.shape), self.total.op.lower()
+        does = f"adds up the samples of {shape}" if op.endswith("sum") else f"multiplies the samples of {shape} by each other"
+        does = f"takes the norm of {shape} over the samples" if op.startswith("norm") else does
         end = (
             f"and {self.reader.op}{placed(self.reader)} combines every sample with the result"
             if self.reader != self.total
