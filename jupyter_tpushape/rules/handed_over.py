@@ -48,7 +48,8 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
         if wanted > len(shape):
             where = location((evidence.raised.file, evidence.raised.line))
             return Finding.of("layer-raises", "error", OneMapped(layer, shape, wanted), nodes, location=where)
-    if evidence.failure is not None and not evidence.declared and evidence.x and never_batched(evidence):
+    fed = evidence.failure is not None and evidence.where not in ("data", "build") and bool(evidence.x)
+    if fed and not evidence.declared and never_batched(evidence):
         x = evidence.x[0][1]
         one = Door("", (None, *(x.shape or ())), x.dtype)
         return Finding.of("missing-batch-axis", "error", Misfit("sample", one, x.shape or (), pipeline=True), nodes)
