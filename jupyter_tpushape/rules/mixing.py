@@ -387,9 +387,10 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
 def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
     """How many parts of one width are concatenated where the target has them behind their values: (3 × 5) to (5, 3); 0 where it has not."""
     given, (width, parts) = edge.spec.shape or (), after[-2:] if len(after) > 2 else (0, 0)
-    while (source := evidence.flow.node(edge.source)).op in ("Cast", "convert_element_type") or source.kind in ("output", "loss"):
-        edge = evidence.flow.into(source.id)[0]
-    shapes = [one.spec.shape or () for one in evidence.flow.into(source.id) if one.spec.shape != ()]
+    source, above = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
+    while above and (source.op in ("Cast", "convert_element_type") or source.kind in ("output", "loss")):
+        source, above = evidence.flow.node(above[0].source), evidence.flow.into(above[0].source)
+    shapes = [one.spec.shape or () for one in above if one.spec.shape != ()]
     joined = source.op.lower().startswith("concat") and shapes == [(*given[:-1], width)] * (parts or 0)
     # Where no row of the target has values of two parts, each part may well hold several rows.
     return parts if joined and parts and len(after) == len(given) + 1 and parts > 1 and (width or 0) % parts else 0

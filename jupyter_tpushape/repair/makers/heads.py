@@ -348,7 +348,7 @@ def like_labels(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     assert isinstance(fact, (LabelRank, LossCalled))
     (y, p), row = (fact.labels, fact.predictions), [int(n or 0) for n in fact.labels[1:]]
     givers = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs() if edge.spec.shape == p]
-    if len(p) != 2 or len(row) < 2 or elements(y[1:]) != p[1] or len(givers) != 1 or not getattr(fact, "copied", True):
+    if len(p) != 2 or len(row) < 2 or not p[1] or elements(y[1:]) != p[1] or len(givers) != 1 or not getattr(fact, "copied", True):
         return
     if givers[0].kind == "layer":
         yield (
