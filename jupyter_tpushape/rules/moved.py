@@ -30,9 +30,10 @@ def batch_behind(evidence: Evidence, nodes: Iterable[Node], axes: Axes) -> tuple
             edge = before
         around = {item.id for item in enclosing(evidence, reader)}
         outside = [item for item in enclosing(evidence, flow.node(edge.source)) if item.kind in ("layer", "op") and item.id not in around]
-        # A size that is the batch's by chance comes from what was given no batch.
-        moved = outside and any(axes(one) for one in flow.into(outside[-1].id))
-        return (outside[-1], edge.spec.shape or (), axis, reader) if moved else None
+        whole = flow.into(outside[-1].id) if outside else []
+        if whole and not any(map(axes, whole)):
+            return None  # it was given no batch, so a size of its result is the batch's by chance
+        return (outside[-1], edge.spec.shape or (), axis, reader) if outside else None
     return None
 
 

@@ -99,9 +99,6 @@ def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any,
             near = {flow.node(name).op for edge in edges for name in (edge.source, *(one.target for one in flow.out_of(edge.source)))}
             if near.isdisjoint(COMPARED):
                 yield "unsigned", node.op, node.called, edges[0].spec.dtype, ()
-        axis = {"Flip": "operand1", "Roll": "operand2"}.get(node.op, "") if evidence.backend == "jax" else ""
-        if axis and axis not in node.config and edges and len(edges[0].spec.shape or ()) > 1:
-            yield "across", node.op, node.called, node.op.lower(), edges[0].spec.shape
         for rows in _tables(evidence, node):
             if (dtype := _rounded_by(evidence, edges)) and rows > _EXACT[dtype]:
                 yield "rounded", node.op, node.called, dtype, (rows, _EXACT[dtype])

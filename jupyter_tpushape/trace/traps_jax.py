@@ -1,6 +1,7 @@
 """Numbers that go wrong without an error, read off a traced program: nothing is computed.
 
-A gradient that is not a number behind ``where``, terms that cancel a gradient, and random numbers that are the same in each step of a loop.
+A gradient that is not a number behind ``where``, terms that cancel a gradient, random numbers that are the same in each step of a loop, and
+shifts of all axes at once.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Trap:
     """What goes wrong in one operation of the program.
 
     Attributes:
-        kind: ``"where"``, ``"cancels"``, ``"backward"`` or ``"loop"``. operation, place: where.
+        kind: ``"where"``, ``"cancels"``, ``"backward"``, ``"loop"`` or ``"across"``. operation, place: where.
         detail: the function with the slope. numbers: sizes that the sentence names.
     """
 
@@ -75,6 +76,7 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
     marked = [equation.outvars[0] for equation in program.eqns if is_placed(equation)]
     asked = {id(made): variable for made, variable in graph.asked}
     given = list(zip(graph.given, marked, strict=False))
+    data = {one for made, one in given if id(made) not in asked}
     trained = {one for variable, one in zip(variables, program.invars, strict=False) if variable.trainable}
     trained |= {one for made, one in given if id(made) in asked and asked[id(made)].trainable}
     steps = flat(program)
@@ -84,6 +86,7 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
         *_behind_where(steps, makers, moved),
         *_cancelled(steps, makers, moved),
         *_looped(steps),
+        *_across(steps, depending(steps, data)),
     ]
     return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
 
@@ -230,3 +233,15 @@ def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
                 if not _MASKS & {name.strip("_") for name, _ in names} and not any("layers" in file for _, file in names):
                     yield _trap("loop", one.outer, numbers=tuple(one.outer.outvars[0].aval.shape))
         yield from _looped(inner)
+
+
+def _across(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
+    """A shift or a reversal of all axes at once, which takes values from one sample to another."""
+    for step in steps:
+        if step.name not in ("reshape", "rev") or is_number(step.given[0]) or step.given[0] not in data:
+            continue
+        shape = tuple(step.given[0].aval.shape)
+        function = function_between(called_at(step.outer)[0]).strip("_")
+        flat_one = step.name == "reshape" and function == "roll" and len(step.made[0].aval.shape) == 1
+        if len(shape) > 1 and (flat_one or (step.name == "rev" and function == "flip" and len(step.params["dimensions"]) == len(shape))):
+            yield _trap("across", step.outer, function, shape)
