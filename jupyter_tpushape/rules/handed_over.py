@@ -37,7 +37,8 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
     asked = hear(evidence.failure, HeardNoValue)
     if asked is not None and asked.method and evidence.raised is not None and evidence.where != "data":
         where = location((evidence.raised.file, evidence.raised.line))
-        return Finding.of("symbolic-tensor", "error", ValueAsked("array"), nodes, location=where)
+        failure = evidence.failed.failure if evidence.failed is not None else None
+        return Finding.of("symbolic-tensor", "error", ValueAsked("array", failure.said if failure else ""), nodes, location=where)
     if evidence.failure is not None and initial is not None and evidence.failed is not None:
         name, want, got, where = initial
         return Finding.of("layer-raises", "error", InitialShape(Who.of(evidence.failed), name, want, got), nodes, location=where)

@@ -157,7 +157,7 @@ def _given(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[str]
     read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in evidence.flow.into(node.id)}
     decodes, given = any(recurs(node) and node.config.get("return_sequences") for node in above), seen_at(evidence, path)
     # Fewer values may be equal to others by chance.
-    for at, _ in evidence.x if given and all(len(np.unique(one)) > 7 for one in given) else ():
+    for at, _ in evidence.x if given and all(one.dtype.kind in "biuf" and len(np.unique(one)) > 7 for one in given) else ():
         pairs = zip(seen_at(evidence, at), given, strict=False)
         last = [x.ndim == 3 and x.shape[1] > 1 and y.size == len(y) == len(x) and (x[:, -1] == y.reshape(-1, 1)).all(0) for x, y in pairs]
         if decodes and at in read and copied_from(evidence, path) == show(at):

@@ -101,9 +101,10 @@ class Recompiled(Fact, frozen=True):
 
 
 class ValueAsked(Fact, frozen=True):
-    """Code needs a tensor's value while the program is compiled."""
+    """Code needs a tensor's value while the program is compiled. ``said``: TensorFlow's error."""
 
     asked: Asked
+    said: str = ""
 
     def message(self) -> str:
         if self.asked == "truth":
@@ -113,7 +114,8 @@ class ValueAsked(Fact, frozen=True):
     def why(self) -> str:
         if self.asked == "truth":
             return _INSTEAD[self.asked]
-        return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code without the compiler."
+        error = f" The error: {self.said}" if self.said else ""
+        return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code without the compiler.{error}"
 
 
 class TextFed(Fact, frozen=True):
