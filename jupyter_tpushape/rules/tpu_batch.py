@@ -193,8 +193,8 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(EMPTY_NORM.id, "silent", fact, (norm.id, *split_nodes(evidence)), location=norm.location)
 
 
-def never_batched(evidence: Evidence) -> bool:
-    """Whether elements are single samples: a dataset without batch(), whose labels are single numbers or whose rank is one less than declared."""
+def never_batched(evidence: Evidence, maybe: bool = False) -> bool:
+    """Whether elements are single samples: a dataset without batch(), whose labels are single numbers or whose rank is one less than declared; or ``maybe``."""
     sample = evidence.sample
     if getattr(sample, "kind", "") != "dataset":
         return False
@@ -215,11 +215,7 @@ def never_batched(evidence: Evidence) -> bool:
         return first is not None  # a single number is no batch
     declared = dict(evidence.declared or [])
     wanted = [(ranks[path], declared[door].rank) for door, path in evidence.feeds if path in ranks and declared[door].rank is not None]
-    return (
-        all(rank == (want or 0) - 1 for rank, want in wanted)
-        if wanted
-        else first < 2 or (evidence.where == "call" and not evidence.declared)
-    )
+    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2 or (maybe and evidence.where == "call")
 
 
 @check(order=63, backend="tensorflow")

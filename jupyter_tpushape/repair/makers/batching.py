@@ -27,7 +27,7 @@ _DEFAULT = 32
 
 def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     """A batch for a pipeline that has none: a size that every replica can share."""
-    if not never_batched(evidence):
+    if not never_batched(evidence, maybe=True):
         return
     replicas = evidence.target.replicas if evidence.target else 1
     declared = next((spec.shape[0] for _, spec in evidence.declared or [] if spec.shape), None)
