@@ -178,3 +178,14 @@ def test_a_model_that_its_first_batch_builds(tmp_path, framework):
     linecache.checkcache(str(path))
     module = load(path)
     assert tpushape.trace(module.build, module.data, tpu=None).ok
+
+
+@BOTH
+@pytest.mark.parametrize("kept", ["self.last = loss.numpy()", "self.__dict__.setdefault('told', []).append(loss.numpy())"])
+def test_what_a_step_keeps_of_a_value_is_told_and_not_kept_symbolically(framework, kept, tmp_path):
+    path = tmp_path / "keeps.py"
+    path.write_text(HEAD.format(framework=framework) + PROGRAM % f"{MEANT}\n        {kept}")
+    module = load(path)
+    findings = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.severity == "error"]
+    assert [one.rule for one in findings] == ["symbolic-tensor"]
+    assert not any(fix.verified for fix in findings[0].fixes)

@@ -75,27 +75,28 @@ def _tensorflow() -> Any:
 @kind
 @dataclass(frozen=True)
 class AddBatch(_Batching):
-    """A batch for a pipeline that has none, by the method ``name``."""
+    """A batch for a pipeline that has none; ``padded``: of rows of several lengths."""
 
     op = "add-batch"
 
     batch: int = 0
     drop_remainder: bool = False
-    name: str = "batch"
+    padded: bool = False
 
     @property
-    def _stage(self) -> str:
-        return f".{self.name}({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
+    def stage(self) -> str:
+        """As it is written."""
+        return f".{'padded_' * self.padded}batch({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
 
     def write(self, text: Text) -> None:
-        handed(text).behind(self._stage)
+        handed(text).behind(self.stage)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# at the end of the pipeline:"
-        yield f"+ds = ds{self._stage}"
+        yield f"+ds = ds{self.stage}"
 
     def data(self, run: Run, data: Any) -> Any:
-        return getattr(data, self.name)(self.batch, drop_remainder=self.drop_remainder)
+        return (data.padded_batch if self.padded else data.batch)(self.batch, drop_remainder=self.drop_remainder)
 
 
 @kind

@@ -35,10 +35,10 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     rows = getattr(evidence.sample, "cardinality", None) or 0
     short = 0 < rows < size
     drop = (replicas > 1 or bool(declared)) and not short
-    name = "padded_batch" if any(None in (leaf.shape or ()) for _, leaf in evidence.sample.leaves()) else "batch"
+    edit = AddBatch("data", size, drop, any(None in (leaf.shape or ()) for _, leaf in evidence.sample.leaves()))
     yield (
-        f"Batch the dataset: .{name}({size}{', drop_remainder=True' if drop else ''})",
-        [AddBatch("data", size, drop, name)],
+        f"Batch the dataset: {edit.stage}",
+        [edit],
         "fit expects a batched dataset and does not batch it itself.",
     )
 

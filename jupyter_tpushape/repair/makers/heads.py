@@ -348,9 +348,9 @@ def like_labels(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     assert isinstance(fact, (LabelRank, LossCalled))
     (y, p), row = (fact.labels, fact.predictions), [int(n or 0) for n in fact.labels[1:]]
     givers = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs() if edge.spec.shape == p]
-    if len(p) != 2 or len(row) < 2 or not p[1] or elements(y[1:]) != p[1] or len(givers) != 1 or not getattr(fact, "copied", True):
+    if len(p) != 2 or len(row) < 2 or not p[1] or elements(y[1:]) != p[1] or len(givers) != 1:
         return
-    if givers[0].kind == "layer":
+    if givers[0].kind == "layer" and not (isinstance(fact, LabelRank) and not fact.copied):
         yield (
             f"Add Reshape({tuple(row)}) after {givers[0].name}, at the end of the model",
             [append(givers[0].name, "Reshape", target_shape=row)],

@@ -47,18 +47,21 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
 def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Tensors as they are, where the code asks for their values."""
     for line in lines_of(evidence)[:1] if fact.asked == "array" else []:
-        above, shown = parents(line.source.tree), {call for call in nodes(line.scope, ast.Call) if called(call) == "print"}
+        above = parents(line.source.tree)
         calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "numpy" and isinstance(call.func, ast.Attribute)]
         edits = []
         for call in calls:
             around = above[call]
             whole = around if isinstance(around, ast.Call) and called(around) in ("float", "int") else call
             edits.append(line.edit(whole, ast.unparse(call.func.value)))
-        if evidence.backend == "tensorflow":
-            edits += [line.edit(call.func, f"{MODULE}.print", "tensorflow") for call in shown]
-        # What a list keeps of a compiled step has no value there either.
-        kept = [one for one in (statement_of(above, call) for call in calls) if isinstance(one, ast.Expr) and one.value not in shown]
-        if edits and not kept:
+        for made in {statement_of(above, call) for call in calls}:
+            shown = made.value if isinstance(made, ast.Expr) else None
+            if isinstance(shown, ast.Call) and called(shown) == "print":
+                edits += [line.edit(shown.func, f"{MODULE}.print", "tensorflow")] * (evidence.backend == "tensorflow")
+            elif shown is not None or any(isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())):
+                edits.clear()  # what a list or an attribute keeps of a compiled step has no value there either
+                break
+        if edits:
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
         call = line.call()
         way = ast.unparse(call.func).split(".") if call is not None else []

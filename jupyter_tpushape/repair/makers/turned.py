@@ -362,8 +362,7 @@ def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
         array, _ = reshaped(line)
         if array is not None:
             edit = line.edit(array, f"{MODULE}.transpose({value}, {order})", line.module())
-            yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS if not fact.parts else _BESIDE
+            yield f"{how} before the reshape of {short(array)} at {line.at}", [edit], _JOINS
 
 
-_JOINS = "A reshape joins only axes that are next to each other."
-_BESIDE = "Each value is then beside those of the other parts."
+_JOINS = "A reshape does not move values."
