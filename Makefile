@@ -91,7 +91,12 @@ check: build
 docs: install
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet --site-dir out/site
 
-lint: build
+# What checks TypeScript is apart from what builds it, so that the source package's lock is short.
+tests/ts/node_modules/.installed: $(BIN)/.installed tests/ts/package.json tests/ts/yarn.lock
+	cd tests/ts && jlpm install --immutable
+	@touch $@
+
+lint: build tests/ts/node_modules/.installed
 	ruff check .
 	ruff format --check .
 	jlpm lint
@@ -100,7 +105,7 @@ typecheck: install
 	mypy
 	python scripts/wire_types.py --check
 
-test-ts: build
+test-ts: build tests/ts/node_modules/.installed
 	jlpm test
 
 # Built afresh in isolation, as a user's pip would; the packaging tests look into what comes out.
@@ -181,7 +186,7 @@ tpu-layers: compiler
 tpu-constants: install
 	python scripts/tpu_constants.py
 
-format: build
+format: build tests/ts/node_modules/.installed
 	ruff check --fix .
 	ruff format .
 	jlpm fix
