@@ -84,4 +84,28 @@ x = L.Dropout(0.5)(x)
 model = keras.Model(i, x)
 """, f"{rows(16, 6)}, np.arange(16).reshape(16, 1) % 2", "'binary_crossentropy'"),
         (("    x = L.Dropout(0.5)(x)", '    x = L.Dense(1, activation="sigmoid")(L.Dropout(0.5)(x))'),))),
+    "clips with their frames last": ("swapped-axes", Own(model_of("""
+model = keras.Sequential([keras.Input((5, 6, 6, 1)), L.TimeDistributed(L.Conv2D(2, 3)), L.TimeDistributed(L.GlobalMaxPooling2D()), L.LSTM(4), L.Dense(1)])
+""", f"{rows(8, 6, 6, 5)}, {rows(8, 1)}"), (
+        ("    return np.random.default_rng(0).random((8, 6, 6, 5)).astype('float32'), np.random.default_rng(0).random((8, 1)).astype('float32')",
+         "    return np.transpose(np.random.default_rng(0).random((8, 6, 6, 5)).astype('float32'), (0, 3, 1, 2)), np.random.default_rng(0).random((8, 1)).astype('float32')"),
+    ))),
+    "a mean and a variance of one unit": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(3)])
+""", f"{rows(8, 6)}, {rows(8, 2)}", "likelihood", head="""
+def likelihood(y, p):
+    mean, log = tf.split(p, 2, axis=-1)
+    return tf.reduce_mean(log + tf.square(y - mean) / tf.exp(log))
+"""), (("    model = keras.Sequential([keras.Input((6,)), L.Dense(3)])", "    model = keras.Sequential([keras.Input((6,)), L.Dense(4)])"),))),
+    "a shortcut without the stride of its block": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = block(block(i, 3), 4, True)
+model = keras.Model(i, L.Dense(1)(L.GlobalMaxPooling2D()(x)))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}", head="""
+def block(x, filters, down=False):
+    y = L.Conv2D(filters, 3, strides=2 if down else 1, padding='same')(x)
+    if down:
+        x = L.Conv2D(filters, 1, padding='same')(x)
+    return L.Add()([x, y])
+"""), (("        x = L.Conv2D(filters, 1, padding='same')(x)", "        x = L.Conv2D(filters, 1, padding='same', strides=2)(x)"),))),
 }  # fmt: skip

@@ -584,6 +584,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.whole_signature,
         classes.of_its_own,
         reshapes.all_pieces,
+        reshapes.divided,
         widths.units_of_target,
         tables.joined_along,
         classes.depth_of_other,

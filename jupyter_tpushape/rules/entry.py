@@ -93,6 +93,8 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
         return "sample"
     if not ranked and len(want) == len(row) + 1 and fits(want[1:], row) and (want[0] in (None, *shape[:1], rows) or building):
         return "batch-declared"
+    if len(want) == len(row) + 1 > 2 and want[-1] == 1 and want[:-1] != row and sorted(map(str, want[:-1])) == sorted(map(str, row)):
+        return "order"  # Keras adds the last axis
     if len(want) != len(row):
         size = elements(want)
         return "flattened" if size is not None and size == elements(row) else "rank"

@@ -44,7 +44,6 @@ from .facts.layers import (
 )
 from .facts.lines import LineRaised
 from .facts.other_axes import StepRank
-from .facts.reasons import NoAxis
 from .facts.states import States
 from .handed_over import overriding_finding
 from .in_order import without_size
@@ -53,7 +52,7 @@ from .jitted import told as compiled_step_finding
 from .layer_rules import ATTENTION, AXIS, CODE, OPERATION, RAISES, RANK, RESHAPE, UNKNOWN, WINDOW
 from .lines import line_raised
 from .moved import crossed_before
-from .reasons import no_axis, reason
+from .reasons import no_axis, operands, reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
 from .spelled import misspelled
@@ -167,8 +166,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
         why, cause = reason(evidence, node), size_cause(evidence, node, edges)
-        # The shape of a reshape and the axes of a reduction are tensors too.
-        shapes = shapes[:1] if node.op == "Reshape" or isinstance(why, NoAxis) else shapes
+        shapes = operands(node, why, shapes)
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
@@ -217,6 +215,11 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     batchings = getattr(evidence.sample, "batchings", 0) if got > wanted else 0
     lost = lost_batch(evidence, edges)
     giver = evidence.flow.node(edges[0].source) if edges else None
+    taken = (
+        [edge.spec.shape or () for edge in evidence.flow.into(giver.id)]
+        if giver is not None and (giver.kind == "op" or giver.family in ("own", "other")) and got < wanted
+        else []
+    )
     return RANK.id, WrongRank(
         Who.of(node),
         wanted,
@@ -228,6 +231,7 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         batched=batchings if batchings > 1 else 0,
         attention=giver.name if giver is not None and got < wanted and without_steps(evidence.flow, giver) else "",
         returns=giver.name if giver is not None and got > wanted and recurs(giver) else "",
+        before=next((one for one in taken if shape is not None and len(one) > len(shape)), ()),
     )
 
 

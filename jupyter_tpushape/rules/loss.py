@@ -59,7 +59,7 @@ from .facts.loss import (
 )
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost, EveryPair
-from .facts.reasons import AxisDropped, Flattened, NoAxis
+from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
@@ -82,7 +82,7 @@ from .loss_rules import (
 from .mixing import LOOKUPS, lookup_of_all
 from .moved import crossed_before, rows_behind
 from .own_code import labels_refused
-from .reasons import reason
+from .reasons import operands, reason
 from .registry import check
 from .restored import RESTORED, classless, labels_not_inputs
 from .shapeless import label_rank, no_number, shape_lost
@@ -270,7 +270,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
         )
         why = Flattened(y, p) if y and p and in_a_row else reason(evidence, node)
-        shapes = shapes[:1] if isinstance(why, NoAxis) else shapes
+        shapes = operands(node, why, shapes)
         return (
             METRIC.id if metric else CUSTOM.id,
             OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why),

@@ -67,6 +67,13 @@ def no_axis(node: Node, shape: Shape) -> NoAxis | None:
     return NoAxis(axis.axis, shape) if axis is not None and len(shape) == axis.rank else None
 
 
+def operands(node: Node, why: Reason | None, shapes: tuple[Shape | None, ...]) -> tuple[Shape | None, ...]:
+    """The shapes of what an operation works on: the target of a reshape and the axis of a reduction or of a split are tensors, too."""
+    if isinstance(why, Unsplit):
+        return tuple(filter(None, shapes))
+    return shapes[:1] if node.op == "Reshape" or isinstance(why, NoAxis) else shapes
+
+
 def reason(evidence: Evidence, node: Node) -> Reason | None:
     """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
     # The axis of a concatenation is a number among its tensors.

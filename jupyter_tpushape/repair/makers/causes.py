@@ -12,6 +12,7 @@ from ...graph import Cause, Slid, Spread, chain, padded, unpadded, value, withou
 from ...rules.facts.loss import GridApart
 from ...rules.upstream import size_behind
 from ..text.arguments import argument
+from ..text.source import nodes
 from .edits import (
     Made,
     append,
@@ -188,6 +189,10 @@ def _as_written(evidence: Evidence, beside: Node, strided: Node) -> Made:
         if stride is None or isinstance(stride, ast.Constant) or argument(mine[0], "strides", ["filters", "kernel_size", "strides"]):
             continue
         if line.source.file == other.source.file and ast.unparse(line.scope) == ast.unparse(other.scope):
+            if isinstance(stride, ast.IfExp):  # the stride of the branch that the other convolution is in
+                under = [one for one in nodes(line.scope, ast.If) if ast.unparse(one.test) == ast.unparse(stride.test)]
+                calls = [call for one in under for item in one.body for call in nodes(item, ast.Call)]
+                stride = stride.body if any(call is mine[0] for call in calls) else stride
             text = other.source.of(stride)
             yield (
                 f"Use the stride of {strided.name} on {beside.name}: strides={text}",

@@ -14,7 +14,7 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.mixing import RowsJoined, Straddling
 from ...rules.facts.reasons import Pieces, Uneven
-from ...rules.words import axes_of
+from ...rules.words import axes_of, count
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
 from ..text.source import nodes, words_of
@@ -125,17 +125,20 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     said = hear(node.failure, HeardDivisor) if node is not None else None
     giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
     if said is not None and giver is not None and giver.config.get("units") == said.given:
-        wanted, why = said.divisor * said.given, f"The output is split into {said.divisor} parts, of {said.given} values each."
+        # A loss compares a part with a label.
+        labels = [spec.shape[-1] or 0 for _, spec in evidence.y if spec.shape and len(spec.shape) > 1] if evidence.where == "loss" else []
+        each = labels[0] if len(labels) == 1 else said.given
+        wanted, why = said.divisor * each, f"The output is split into {said.divisor} parts, of {count(each, 'value')} each."
         for line in lines_at(evidence, giver.location)[:1]:
             calls = [
                 call
                 for call in makers_of(line, giver)
-                if isinstance(units := _units_of(call), ast.Name) and line.number(units) == said.given
+                if isinstance(units := _units_of(call), ast.Name) and line.number(units) == said.given == each
             ]
             if len(calls) == 1 and (units := _units_of(calls[0])) is not None:
                 new = f"{said.divisor} * {ast.unparse(units)}"
                 yield f"Set units={new} on {giver.name}, one {ast.unparse(units)} for each part", [line.edit(units, new)], why
-        yield setting(giver, "units", wanted, f": {said.divisor} times {said.given}", why)
+        yield setting(giver, "units", wanted, f": {said.divisor} times {each}", why)
     if said is None or giver is None or giver.config.get("filters") != said.given:
         return
     channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}

@@ -67,10 +67,17 @@ def _declared_for(evidence: Evidence) -> bool:
 def kept_steps(evidence: Evidence, finding: Finding) -> Made:
     """The data's axes in the declared order first, where each sample would otherwise be a sequence of one step, or of a few steps with many features."""
     rows = [(want.shape[1:], got.shape[1:]) for _, _, want, got in misfits(evidence)]
-    if any(len(want) == 2 and (want[0] or 1) > 1 == got[0] for want, got in rows) or (
-        _in_order(evidence) and all(len(want) == 2 for want, _ in rows) and _declared_for(evidence)
+    if (
+        any(_square(want) and not _square(got) for want, got in rows)
+        or any(len(want) == 2 and (want[0] or 1) > 1 == got[0] for want, got in rows)
+        or (_in_order(evidence) and all(len(want) == 2 for want, _ in rows) and _declared_for(evidence))
     ):
         yield from permute_data(evidence, finding)
+
+
+def _square(row: Shape) -> bool:
+    """Whether a sample has square images: height and width of one size, before the channels."""
+    return len(row) > 3 and row[-3] == row[-2]
 
 
 def _in_order(evidence: Evidence) -> bool:
@@ -84,7 +91,8 @@ def _in_order(evidence: Evidence) -> bool:
 def permute_data(evidence: Evidence, finding: Finding) -> Made:
     """The data's axes in the declared order."""
     for _, path, want, got in misfits(evidence):
-        row, target = got.shape[1:], want.shape[1:]
+        row = got.shape[1:]
+        target = want.shape[1 : len(got.shape)]
         order = permutation(row, target)
         if order is not None:
             perm = [0, *[n + 1 for n in order]]

@@ -21,7 +21,8 @@ class WrongRank(Fact, frozen=True):
 
     ``lost``: custom code upstream whose output has no batch axis; ``ended``: a recurrent layer before that code which returns only its
     last step. ``batched``: how many times the pipeline calls batch(), if more than once. ``attention``: the attention before it that receives
-    a tensor without steps; ``returns``: the recurrent layer before it that returns a whole sequence.
+    a tensor without steps; ``returns``: the recurrent layer before it that returns a whole sequence. ``before``: what the giver receives,
+    where it returns fewer axes than that.
     """
 
     layer: Who
@@ -35,6 +36,7 @@ class WrongRank(Fact, frozen=True):
     batched: int = 0
     attention: str = ""
     returns: str = ""
+    before: Shape = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,7 +78,11 @@ class WrongRank(Fact, frozen=True):
                 if self.given > self.wanted
                 else "Each sample needs a time axis and a feature axis."
             )
-        return f"The layer slides over {listed(names[1:-1])} and expects channels on the last axis." if names else ""
+        if names:
+            return f"The layer slides over {listed(names[1:-1])} and expects channels on the last axis."
+        if not self.before:
+            return ""
+        return f"{listed(self.givers)} receives {show_shape(self.before)} and returns {show_shape(self.shape)}: an axis is gone. A sum or mean with keepdims=True keeps it."
 
     def sides(self) -> Sides:
         surplus = tuple(range(1, 1 + self.given - self.wanted))

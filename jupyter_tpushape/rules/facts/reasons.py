@@ -279,7 +279,7 @@ class Unsplit(Reason, frozen=True):
     giver: str
 
     def words(self) -> str:
-        rest = f"{self.size} values{f' of {self.giver}' if self.giver else ''}"
+        rest = f"{count(self.size, 'value')}{f' of {self.giver}' if self.giver else ''}"
         return f"The {rest} cannot be split into {self.parts} equal parts: {self.size} is not a multiple of {self.parts}."
 
 
