@@ -31,7 +31,7 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and ast.unparse(item.targets[0]) in held]
     for item, (new, old) in itertools.product(made, itertools.permutations((fact.reason.left, fact.reason.right))):
         times = new // old if fact.reason.summed and old > 1 and not new % old else 0
-        if not (joined or (1 < times < 5 and isinstance(item.targets[0], ast.Attribute))):
+        if not joined or (times and not (times < 5 and isinstance(item.targets[0], ast.Attribute))):
             continue
         for shape in [one for one in fact.shapes if one and one.count(old) == 1 and old < new]:
             sizes = [one.elts[shape.index(old)] for one in nodes(item.value, (ast.Tuple, ast.List)) if len(one.elts) == len(shape)]

@@ -23,7 +23,7 @@ class OrdersApart(Fact, frozen=True):
         return f"{rows}: each is reordered on its own, {self.one} by {done}."
 
     def why(self) -> str:
-        return "Row i of each array must be the same sample. Training runs, but most samples have the label of another one."
+        return "Row i of each array must be the same sample. Training runs, but most samples get another sample's label."
 
     def sides(self) -> Sides:
         return Side("one order for all arrays"), Side("a different order for each array")

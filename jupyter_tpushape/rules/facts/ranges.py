@@ -293,7 +293,7 @@ class ScaledTwice(Fact, frozen=True):
         return f"{named(self.layer)} divides by {self.divisor:g}, but {given} are scaled already: {self.lowest:.3g} to {self.highest:.3g}."
 
     def why(self) -> str:
-        return "It is made for pixels from 0 to 255. What is left of values that were scaled before is almost constant, so the model learns little from it. Scale once."
+        return "It expects pixels from 0 to 255. Values that were scaled before become almost constant, so the model learns little from them. Scale once."
 
     def sides(self) -> Sides:
         return Side("values up to 255"), Side(f"{self.lowest:.3g} to {self.highest:.3g}")

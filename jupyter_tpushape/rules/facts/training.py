@@ -183,7 +183,7 @@ class OutsideModel(Fact, frozen=True):
     def why(self) -> str:
         how = f"Assign {self._them} to an attribute of the model" if self.caller is None else f"Call {self._them} where the model is built"
         return (
-            "fit trains and saves only the weights that the model lists: those of the layers in its attributes and in theirs. "
+            "fit trains and saves only the weights of layers that are attributes of the model, or of one of its layers. "
             f"No error is raised. {how}, or set trainable=False if this is meant."
         )
 
