@@ -247,7 +247,9 @@ def _operation(text: str) -> Iterator[Heard]:
     inside = _INSIDE.search(text)
     if inside:
         shapes = tuple(sizes_of(part) for part in re.findall(r"\[([^\]]*)\]", inside[2]))
-        yield HeardOperation(inside[1], shapes, text.splitlines()[-1].split(" (" + inside[1])[0])
+        # The last line may only say which of several tensors it was about.
+        last = next((line for line in reversed(text.splitlines()) if not line.startswith("\t")), text)
+        yield HeardOperation(inside[1], shapes, last.split(" (" + inside[1])[0].split(". Shapes are ")[0])
 
 
 _DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")

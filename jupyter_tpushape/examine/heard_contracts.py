@@ -327,7 +327,8 @@ _NO_AXIS = re.compile(
     r"|axis (-?\d+) is out of bounds for (?:array|tensor|shape) of (?:dimension|rank) (\d+)"
     r"|Expected dimension in the range \[-(?P<rank>\d+), \d+\),? but got (?P<axis>-?\d+)"
     r"|Index out of range using input dim (?P<beyond>\d+)|[Tt]oo many indices.*: array is (?P<indexed>\d+)-dimensional"
-    r"|has shape \((?P<shape>.+)\) but slice has to many indices"
+    r"|has shape \((?P<shape>.+)\) but slice has to many indices|dim (?P<new>-?\d+) not in the interval \[-\d+, (?P<most>\d+)\]"
+    r"|rank \d+ but is rank (?P<have>\d+) \(Gather.*<(?P<at>-?\d+)>"
 )
 
 
@@ -336,7 +337,26 @@ def _no_axis(text: str) -> Iterator[Heard]:
     if found := _NO_AXIS.search(text):
         # One index more than there are axes.
         first = found["beyond"] or found["indexed"] or (found["shape"] and str(len(sizes_of(found["shape"]))))
-        yield HeardNoAxis(int(found[1] or found[3] or found["axis"] or first), int(found[2] or found[4] or found["rank"] or first))
+        axis = found[1] or found[3] or found["axis"] or found["new"] or found["at"] or first
+        most = found["most"] and str(int(found["most"]) + 1)
+        yield HeardNoAxis(int(axis), int(found[2] or found[4] or found["rank"] or found["have"] or most or first))
+
+
+class HeardEntries(Heard, frozen=True):
+    """An argument has ``count`` entries, and one belongs to each axis of a tensor."""
+
+    count: int
+
+
+_ENTRIES = re.compile(
+    r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)"
+)
+
+
+@reads
+def _entries(text: str) -> Iterator[Heard]:
+    if found := _ENTRIES.search(text):
+        yield HeardEntries(int(found[1] or found[2]))
 
 
 class HeardFewAxes(Heard, frozen=True):

@@ -83,7 +83,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
         received = next((line for line in said[1:] if line.startswith(("Received", "received", "but received", "Got", "got"))), "")
         # What ends in a colon goes on below.
         goes_on = said[1] if said[0].endswith(":") and len(said) > 1 and said[1] != received else ""
-        return " ".join(filter(None, (said[0], goes_on, received)))
+        # A compiler's word for an unknown size.
+        return " ".join(filter(None, (said[0], goes_on, received))).replace("dynamic_dimension", "?")
 
 
 class Node(msgspec.Struct, omit_defaults=True):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
+from ..examine.heard_data import HeardSqueezed
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
@@ -42,8 +43,9 @@ from .facts.reasons import (
     WholeOnly,
     WrittenRows,
 )
+from .facts.reasons_read import Unsqueezed
 from .moved import turned_around
-from .reasons_read import dims_dropped, multiples, read, samples_reduced
+from .reasons_read import dims_dropped, letters, multiples, read, samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by, steps_of
 from .words import PAIRING, SLICES, STACKS, placed
 
@@ -64,7 +66,8 @@ def _one_step(scanned: Shape, operands: list[Given]) -> bool:
 def no_axis(node: Node, shape: Shape) -> NoAxis | None:
     """That what an operation works on has no such axis."""
     axis = hear(node.failure, HeardNoAxis)
-    return NoAxis(axis.axis, shape) if axis is not None and len(shape) == axis.rank else None
+    new = node.op.lower().startswith("expand")  # counts the new axis
+    return NoAxis(axis.axis, shape, new) if axis is not None and len(shape) + new == axis.rank else None
 
 
 def operands(node: Node, why: Reason | None, shapes: tuple[Shape | None, ...]) -> tuple[Shape | None, ...]:
@@ -81,7 +84,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     plain = joins or node.op.lower().startswith("select")
     operands = [one for one in evidence.given if one.spec.shape is not None and not (plain and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
-    gone = emptied(evidence) or multiples(node, operands)
+    gone = emptied(evidence) or multiples(node, operands) or letters(evidence, node, operands)
     if gone is not None:
         return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
@@ -94,6 +97,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if split is not None:
         givers = [one.giver.name for one in operands if split.given in (one.spec.shape or ()) and one.giver is not None]
         return Unsplit(split.given, split.divisor, givers[0] if len(givers) == 1 else "")
+    squeezed = hear(node.failure, HeardSqueezed)
+    if squeezed is not None and len(operands) == 1 and squeezed.axis < len(operands[0].spec.shape or ()):
+        return Unsqueezed(squeezed.axis, operands[0].spec.shape or ())
     pieces = hear(node.failure, HeardPieces)
     if pieces is not None and min(pieces.pieces) >= 0:
         giver = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")

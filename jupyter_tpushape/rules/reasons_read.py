@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardEntries
 from ..examine.unindexed import unindexed
 from ..examine.written_slices import shifted
-from ..flow import KeyPath, Node, Shape, Who, elements
+from ..flow import KeyPath, Node, Shape, Who, elements, syntax
 from .facts.reasons import InARow, Reason, SamplesReduced
-from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Multiples, StepMore, Unindexed
+from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Letters, Multiples, StepMore, Unindexed
 from .upstream import ancestors
 
 
@@ -54,12 +56,40 @@ def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSampl
     return None
 
 
-def multiples(node: Node, operands: list[Given]) -> Multiples | None:
-    """More or fewer multiples than a repeated tensor has axes."""
-    shapes = [one.spec.shape or () for one in operands]
-    if node.op.lower() != "tile" or len(shapes) != 2 or len(shapes[1]) != 1 or shapes[1][0] in (None, len(shapes[0])):
+def letters(evidence: Evidence, node: Node, operands: list[Given]) -> Letters | None:
+    """The letters of an einsum's operand that has another number of axes."""
+    try:
+        tree = syntax.parse(evidence.raised.text.strip()) if evidence.raised is not None and node.op == "Einsum" else None
+    except SyntaxError:
         return None
-    return Multiples(shapes[0], shapes[1][0] or 0)
+    for call in ast.walk(tree) if tree is not None else ():
+        text = call.args[0] if isinstance(call, ast.Call) and syntax.called(call) == "einsum" and call.args else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and "." not in text.value:
+            for part, one in zip(text.value.replace(" ", "").split("->")[0].split(","), operands, strict=False):
+                if len(part) != len(one.spec.shape or ()):
+                    return Letters(part, one.spec.shape or ())
+    return None
+
+
+#: What some operations take for each axis of a tensor, by how their names begin.
+_ENTRIES = {
+    "tile": "multiple",
+    "pad": "pair of paddings",
+    "mirrorpad": "pair of paddings",
+    "slice": "start and one size",
+    "transpose": "entry of perm",
+}
+
+
+def multiples(node: Node, operands: list[Given]) -> Multiples | None:
+    """More or fewer multiples, or pairs of paddings, than a tensor has axes."""
+    shapes, op = [one.spec.shape or () for one in operands], node.op.lower()
+    what = next((_ENTRIES[start] for start in _ENTRIES if op.startswith(start)), "")
+    said = hear(node.failure, HeardEntries)
+    count = said.count if said is not None else shapes[1][0] if len(shapes) > 1 and shapes[1] else None
+    if not what or not shapes or count in (None, len(shapes[0])):
+        return None
+    return Multiples(shapes[0], count or 0, what)
 
 
 def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:

@@ -174,12 +174,20 @@ def as_many_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     reason = fact.reason
     for line in lines_of(evidence)[:1] if isinstance(reason, Multiples) else ():
         assert isinstance(reason, Multiples)
-        call = line.call("tile")
+        call = line.call("tile", "pad")
         more = reason.count - len(reason.shape)
         written = argument(call, "multiples", ["x", "multiples"]) if call is not None else None
         if call is None or not call.args:
             continue
-        if more > 0:
+        if called(call) == "pad":
+            if written is not None and listed(written) and more == -1:
+                new = ", ".join(["[0, 0]", *map(ast.unparse, listed(written))])
+                yield (
+                    f"Pad by [{new}] at {line.at}",
+                    [line.edit(written, f"[{new}]")],
+                    "The batch axis stays as it is, and each axis has one pair.",
+                )
+        elif more > 0:
             yield (
                 f"Add {'an axis' if more == 1 else f'{more} axes'} of size 1 before the others of {short(call.args[0])} at {line.at}",
                 [line.edit(call.args[0], f"{IT}[{', '.join(['None'] * more)}]")],

@@ -33,12 +33,15 @@ class WholeOnly(Reason, frozen=True):
 
 
 class NoAxis(Reason, frozen=True):
-    """An operation works along ``axis``, which a tensor of shape ``shape`` does not have."""
+    """An operation works along ``axis``, which a tensor of shape ``shape`` does not have; ``new``: it puts in an axis there."""
 
     axis: int
     shape: Shape
+    new: bool = False
 
     def words(self) -> str:
+        if self.new:
+            return f"A new axis of {show_shape(self.shape)} can be axis 0 to {len(self.shape)}, but not {self.axis}."
         last = len(self.shape) - 1
         which = f"its axes are 0 to {last}" if last > 0 else "its only axis is 0" if last == 0 else "it is a scalar"
         return f"There is no axis {self.axis} in {show_shape(self.shape)}: {which}."

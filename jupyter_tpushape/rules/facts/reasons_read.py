@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import placed
+from ..words import count, placed
 from .reasons import Reason
 
 
@@ -19,6 +19,28 @@ class Unindexed(Reason, frozen=True):
     def words(self) -> str:
         rows = f"Line {self.line} uses all {self.shape[0]} rows of {self.name}, {show_shape(self.shape)}"
         return f"{rows}. Line {self.beside} reads only {self.indexed}."
+
+
+class Unsqueezed(Reason, frozen=True):
+    """Axis ``axis`` of ``shape`` was to be squeezed, and it is longer than 1."""
+
+    axis: int
+    shape: Shape
+
+    def words(self) -> str:
+        ones = [str(at) for at, size in enumerate(self.shape) if size == 1]
+        where = f"Here that is axis {' or '.join(ones)}." if ones else "This tensor has none."
+        return f"Axis {self.axis} has size {self.shape[self.axis]}. Only an axis of size 1 can be squeezed. {where}"
+
+
+class Letters(Reason, frozen=True):
+    """An einsum names another number of axes (``letters``) than a tensor of ``shape`` has."""
+
+    letters: str
+    shape: Shape
+
+    def words(self) -> str:
+        return f'The letters "{self.letters}" name {count(len(self.letters), "axis", "axes")}, but {show_shape(self.shape)} has {len(self.shape)}.'
 
 
 class AxisInFront(Reason, frozen=True):
@@ -47,13 +69,14 @@ class DimsDropped(Reason, frozen=True):
 
 
 class Multiples(Reason, frozen=True):
-    """A tensor of ``shape`` is repeated by ``count`` multiples, one of which belongs to each axis."""
+    """An operation on a tensor of ``shape`` receives ``count`` entries (``what``: multiples, paddings), one of which belongs to each axis."""
 
     shape: Shape
     count: int
+    what: str = "multiple"
 
     def words(self) -> str:
-        return f"It takes one multiple for each axis: {show_shape(self.shape)} needs {len(self.shape)}, but receives {self.count}."
+        return f"It takes one {self.what} for each axis: {show_shape(self.shape)} needs {len(self.shape)}, but receives {self.count}."
 
 
 class StepMore(Reason, frozen=True):
