@@ -116,22 +116,28 @@ def size_of_query(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made
             )
 
 
+_FILLED = ("ones", "zeros", "full", "fill", "tri", "eye", "arange", "range")
+
+
 @of(WrongMask)
 def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made:
     """A square mask of a written size: made for the steps that come, or cut to them where it is longer."""
     made, steps = (fact.shape or ())[-2:], fact.wanted[1]
     if len(made) != 2 or made[0] != made[1] or not steps or fact.wanted[2] != steps:
         return
-    for line in lines_of(evidence)[:1]:
+    for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
         shapes = line.shape_of_names()
         x = next((one.id for one in line.operands() if isinstance(one, ast.Name) and shapes.get(one.id, ())[1:2] == (steps,)), "")
         sizes = [
             size
             for call in nodes(line.scope, ast.Call)
+            if x or called(call) in _FILLED
             for word in words_of(call)
             for size in (word.elts if isinstance(word, (ast.Tuple, ast.List)) else [word])
             if isinstance(size, (ast.Name, ast.Attribute, ast.Constant)) and line.number(size) == made[0]
         ]
+        if sizes and not x:
+            yield f"Create the mask for {steps} steps", [line.edit(size, str(steps)) for size in sizes], f"The sequences have {steps} steps."
         if x and sizes:
             yield (
                 f"Create the mask for the steps of {x} instead of {short(sizes[0])}",
