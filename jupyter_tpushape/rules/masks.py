@@ -32,7 +32,8 @@ INVERTED = rule(
     source="keras.layers.MultiHeadAttention: 1 indicates attention and 0 indicates no attention; masks of RNN layers: True is used",
     fails=_PADDED % "equal", passes=_PADDED % "not_equal",
     doc="""Reported for attention layers and recurrent layers of Keras. There are two cases. The mask compares the ids that an `Embedding` looks up with
-one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.""",
+one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.
+On JAX, also for a mask that a custom layer adds to its scores or selects by, if it hides the steps whose ids differ from that number.""",
 )  # fmt: skip
 # What leaves a mask the mask that it is; of several that are joined, each is one.
 _PASSES = frozenset({
@@ -63,6 +64,17 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding.of(
                     INVERTED.id, "silent", MaskInverted(Who.of(node), Who.of(mask)), (node.id, mask.id), (edge.id,), mask.called
                 )
+
+
+@check(order=42, backend="jax")
+def padding_read(evidence: Evidence) -> Iterator[Finding]:
+    """Scores of the program's own that are hidden from a softmax where an id is not the one of the padding."""
+    for softmax, comparison, equal in evidence.facts.get("hidden") or () if not evidence.where else ():
+        node, mask = evidence.flow.node(softmax), evidence.flow.node(comparison)
+        given = evidence.flow.into(mask.id)
+        if equal and len(given) == 1 and _looked_up(evidence, given[0]):
+            fact = MaskInverted(Who.of(node), Who.of(mask), added=True)
+            yield Finding.of(INVERTED.id, "silent", fact, (node.id, mask.id), (), mask.called)
 
 
 def _of_padding(evidence: Evidence, edge: Edge) -> Node | None:
