@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
 from ..flow.observed import around
 from ..trace.axes import recurs
-from .compared import as_it_came
+from .compared import as_it_came, fed_whole, stats_at
 from .facts.masks import MaskApart, MaskInverted, MaskLost
 from .registry import check, rule
 from .upstream import ancestors
@@ -40,6 +40,7 @@ _PASSES = frozenset({
     "ExpandDims", "StridedSlice", "Cast", "Reshape", "Tile", "BroadcastTo", "Identity", "Transpose", "LogicalAnd", "Mul", "Minimum",
 })  # fmt: skip
 _TURNS = frozenset({"LogicalNot", "Sub"})
+_KINDS = 4
 
 
 @check(order=42)
@@ -72,7 +73,10 @@ def padding_read(evidence: Evidence) -> Iterator[Finding]:
     for softmax, comparison, equal in evidence.facts.get("hidden") or () if not evidence.where else ():
         node, mask = evidence.flow.node(softmax), evidence.flow.node(comparison)
         given = evidence.flow.into(mask.id)
-        if equal and len(given) == 1 and _looked_up(evidence, given[0]):
+        seen = stats_at(evidence, fed_whole(evidence, given[0])) if len(given) == 1 else None
+        # Of a few kinds, such as the two sentences of a pair, one may be meant.
+        few = seen is not None and seen.maximum is not None and 0 < seen.maximum < _KINDS
+        if equal and len(given) == 1 and not few and _looked_up(evidence, given[0]):
             fact = MaskInverted(Who.of(node), Who.of(mask), added=True)
             yield Finding.of(INVERTED.id, "silent", fact, (node.id, mask.id), (), mask.called)
 

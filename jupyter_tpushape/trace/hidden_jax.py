@@ -29,9 +29,11 @@ class Hidden:
         name = _ALIKE.get(name, name)
         masks = [self._masks.get(id(one)) for one in operands]
         scores = [one for operand in operands if (one := self._scores.get(id(operand))) is not None]
-        numbers = [_number(known(one)) for one in operands]
         at = next((i for i, one in enumerate(masks) if one is not None), None)
         mask = masks[at] if at is not None else None
+        if name not in ("eq", "ne") and mask is None and not scores:
+            return
+        numbers = [_number(known(one)) for one in operands]
         if name in ("eq", "ne") and len(operands) == 2 and None in numbers and numbers != [None, None]:
             self._masks[id(made)] = (made, (call, name), 0.0, 1.0)
         elif scores and (len(operands) == 1 or name in _KEEPS):

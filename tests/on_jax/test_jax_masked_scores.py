@@ -59,3 +59,8 @@ def test_a_mask_that_hides_all_but_the_padding_is_inverted(tmp_path, scores, end
 )
 def test_a_mask_that_hides_the_padding_is_not_reported(tmp_path, scores, mask):
     assert traced(tmp_path, SCORES.format(scores=scores, end=MEAN, mask=mask)).ok
+
+
+def test_one_of_two_kinds_may_be_all_that_counts(tmp_path):
+    code = SCORES.format(scores="jnp.where(real[:, None, :], -1e9, scores)", end=MEAN, mask="ops.not_equal(ids, 0)")
+    assert traced(tmp_path, code.replace("% 300", "% 2").replace("Embedding(300", "Embedding(2")).ok
