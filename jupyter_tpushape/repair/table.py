@@ -292,6 +292,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "unknown-name": (renamed.as_spelled,),
     "float-size": (static_sizes.whole, static_sizes.whole_argument),
     "axis-unknown": (
+        jax_calls.mapped_as_well,
         static_sizes.measured,
         calls.without_batch,
         layers.pool_unknown,

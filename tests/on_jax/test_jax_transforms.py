@@ -251,3 +251,32 @@ def test_the_written_position_of_the_weights_is_corrected(tmp_path, parameters, 
     assert finding.fixes[0].proof == "source"
     assert f"argnums={new}, has_aux" in finding.fixes[0].patch
     assert traced(tmp_path, DERIVED.format(parameters=parameters, at=new)).ok
+
+
+DOUBLED = """
+class Own(layers.Layer):
+    def call(self, inputs):
+        points, turns = inputs
+        return jax.vmap(lambda points, turn: {product}, in_axes={axes})(points, turns)
+
+def build():
+    inputs = keras.Input((10, 3))
+    turns = layers.Reshape((3, 3))(layers.Dense(9)(layers.Flatten()(inputs)))
+    model = keras.Model(inputs, layers.Dense(4)(layers.Flatten()(Own()([inputs, turns]))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 10, 3), "float32"), np.zeros((32, 4), "float32")
+"""
+
+
+@pytest.mark.parametrize("axes", ["(None, 0)", "(0, None)"])
+@pytest.mark.parametrize("product", ["points @ turn", "jnp.matmul(points, turn)"])
+def test_a_batch_that_a_map_leaves_to_one_of_two_tensors_is_there_twice(tmp_path, axes, product):
+    finding = serious(traced(tmp_path, DOUBLED.format(axes=axes, product=product)))[0]
+    assert finding.rule == "axis-unknown"
+    assert finding.fact.doubled.op == "MatMul"
+    assert finding.fixes[0].proof == "source"
+    assert "in_axes=(0, 0)" in finding.fixes[0].patch
+    assert traced(tmp_path, DOUBLED.format(axes="(0, 0)", product=product)).ok
