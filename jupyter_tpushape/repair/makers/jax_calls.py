@@ -262,5 +262,5 @@ def mapped_as_well(evidence: Evidence, finding: Finding, fact: UnknownAxis) -> M
             yield (
                 f"Map over axis 0 in place of None in in_axes at line {axis.lineno}",
                 [line.edit(axis, "0", choice="axis")],
-                "Each sample then meets its own part of the other tensor.",
+                "Each sample is then combined with its own part of the other tensor.",
             )
