@@ -146,6 +146,15 @@ def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
     return [one for one in found if one[0] and one[1]]
 
 
+def hidden(seen: Examined) -> list[tuple[str, str, bool]]:
+    """The nodes of softmaxes and of the comparisons that mask what they read, and whether what is left is where numbers are equal."""
+    found = [
+        (seen.call_ids.get(id(call), ""), seen.call_ids.get(id(mask), ""), (name == "eq") != true)
+        for call, mask, name, true in seen.recorder.hidden
+    ]
+    return [one for one in found if one[0] and one[1]]
+
+
 def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, str]]:
     """Weights that no gradient reaches: the layer's node, the name, the operation that keeps it out, its line, and how."""
     adapter = seen.adapter

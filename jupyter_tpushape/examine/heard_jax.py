@@ -57,6 +57,13 @@ class HeardOpenScan(Heard, frozen=True):
     """``associative_scan`` was to go along an axis of unknown size."""
 
 
+class HeardPartition(Heard, frozen=True):
+    """A ``PartitionSpec`` of these entries, as they are written, for a tensor with fewer axes."""
+
+    entries: tuple[str, ...]
+    rank: int
+
+
 class HeardFraction(Heard, frozen=True):
     """A shape holds a number that is not whole, or is written as one."""
 
@@ -236,6 +243,11 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
         yield HeardList(listed[1], int(listed[2]))
 
 
+_PARTITION = re.compile(
+    r"spec=\w+\(([^=]*)\)[^)]*\) is only valid for values of rank at least \d+, but was applied to a value of rank (\d+)"
+)
+
+
 @reads
 def _transformations(text: str) -> Iterator[Heard]:
     branches, scalar, put = _BRANCHES.search(text), _SCALAR.search(text), _PUT.search(text)
@@ -254,6 +266,8 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardPut(sizes_of(put[1]), sizes_of(put[2]))
     if unbound := re.search(r"unbound axis name: (\w+)", text):
         yield HeardAxisName(unbound[1])
+    if partition := _PARTITION.search(text):
+        yield HeardPartition(tuple(re.findall(r"None|'[^']*'|\([^)]*\)", partition[1])), int(partition[2]))
     if "Too many leaves for PyTreeSpec" in text:
         yield HeardLeaves()
 

@@ -9,7 +9,7 @@ from ..internal import contained
 from ..trace.frozen import Frozen
 from ..trace.locations import defined, location
 from ..trace.ran import Run
-from .breaks import along, beyond, redrawn, scaled, untrained
+from .breaks import along, beyond, hidden, redrawn, scaled, untrained
 from .program import Examined
 from .unused_results import unused_results
 
@@ -44,6 +44,7 @@ def recorded(seen: Examined, traced: Run) -> None:
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
+    evidence.facts["hidden"] = hidden(seen)
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
     evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]

@@ -168,6 +168,7 @@ def _run_on_state(seen: Examined, adapter: Framework, step: Any) -> None:
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
     evidence.facts["step"] = StepState(name=_name(step), where=_defined(step), trains=True)
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
+    evidence.facts["dropped"] = seen.recorder.dropped
     evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
     if traced.called:
         with contained(seen.limits, "which axes carry the batch"):

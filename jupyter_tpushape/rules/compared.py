@@ -219,7 +219,11 @@ def fed_whole(evidence: Evidence, edge: Edge) -> KeyPath | None:
     while edge.id not in evidence.paths:
         before = evidence.flow.into(edge.source)
         node = evidence.flow.node(edge.source)
-        if len(before) != 1 or edge.id in seen or not (node.op in _ALL_KEPT or node.kind in ("input", "split", "stage")):
+        every = node.op in _ALL_KEPT or node.kind in ("input", "split", "stage")
+        # A slice of everything, such as one with a new axis.
+        if node.op in ("Slice", "StridedSlice") and len(before) == 1 and (size := elements(edge.spec.shape)) is not None:
+            every = size == elements(before[0].spec.shape)
+        if len(before) != 1 or edge.id in seen or not every:
             return None
         seen.add(edge.id)
         edge = before[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Fact, Finding, KeyPath, Node, Who
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who
 from ..flow.observed import keeps
 from .compared import fed_whole, stats_at
-from .facts.ranges import ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, WordOutOfRange
+from .facts.ranges import ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, TakenBeyond, WordOutOfRange
 from .registry import check, rule
 
 ID_RANGE = rule(
@@ -25,7 +25,8 @@ def build():
 def data():
     return np.full((8, 4), 9, "int32"), None
 """,
-    doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals.""",
+    doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals. On JAX, so are indices in the data beyond
+the axis that a take takes from.""",
 )  # fmt: skip
 _LARGEST = {"int8": 127, "int16": 32767}
 # The argument that says how many ids a layer knows.
@@ -79,6 +80,41 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
                     outside = ColumnsExchanged(Who.of(node), size, path, column, int(seen.maximum), other, fitting, nan)
             raises = not wraps and (not encodes or evidence.framework != "keras")
             yield Finding.of(ID_RANGE.id, "error" if raises else "silent", outside, (node.id,), (edge.id,), node.location)
+
+
+@check(order=46, backend="jax")
+def taken_beyond(evidence: Evidence) -> Iterator[Finding]:
+    """Indices in the data that are beyond the axis that a take takes from, which its shapes tell."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        before, after = evidence.flow.into(node.id), evidence.flow.out_of(node.id)
+        if node.op not in ("Take", "TakeAlongAxis") or len(before) != 2 or not after or "mode" in node.config:
+            continue
+        (given, indices), made = before, after[0].spec.shape
+        seen = stats_at(evidence, fed_whole(evidence, indices))
+        if seen is None or not seen.whole or seen.maximum is None or seen.minimum is None or seen.minimum < 0:
+            continue
+        places = _taken_from(node.op, given.spec.shape or (), indices.spec.shape or (), made or ())
+        sizes = {(given.spec.shape or ())[axis + mapped] for axis, mapped in places}
+        size = next(iter(sizes), None)
+        if len(sizes) == 1 and size and seen.maximum >= size:
+            axis, mapped = places[0]
+            fact = TakenBeyond(Who.of(node), given.spec.shape or (), axis, int(seen.minimum), int(seen.maximum), mapped)
+            yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (indices.id,), node.called or node.location)
+
+
+def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tuple[int, bool]]:
+    """The axes that a take may have taken from, by its shapes; and whether it did so for each sample by itself."""
+    if op == "TakeAlongAxis":
+        same = len(given) == len(indices)
+        return [
+            (i, False)
+            for i in range(len(given))
+            if same and all(one == indices[j] or indices[j] == 1 for j, one in enumerate(given) if j != i)
+        ]
+    ways = [(axis, False) for axis in range(len(given)) if (*given[:axis], *indices, *given[axis + 1 :]) == made]
+    if given[:1] == indices[:1] == made[:1]:
+        ways += [(at, True) for at in range(len(given) - 1) if (*given[: at + 1], *indices[1:], *given[at + 2 :]) == made]
+    return ways
 
 
 def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:

@@ -259,7 +259,9 @@ def told(evidence: Evidence) -> Finding | None:
         misplaced = StateMisplaced(GROUPS[group]) if group >= 0 else StateUnchanged()
         return Finding.of(STEP.id, "error" if group >= 0 else "silent", misplaced, location=own)
     if evidence.failure is None and (dropped := evidence.facts.get("dropped")):
-        return Finding.of(STEP.id, "silent", StateDropped(dropped), location=own)
+        state = evidence.facts.get("step")
+        fact = StateDropped(dropped, state.name) if state is not None else StateDropped(dropped)
+        return Finding.of(STEP.id, "silent", fact, location=own or (state.where if state is not None else None))
     if evidence.failure is None and (beside := evidence.facts.get("beside")) is not None:
         return Finding.of(STEP.id, "silent", OptimizerBeside(beside[0]), location=beside[1])
     return None

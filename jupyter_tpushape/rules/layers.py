@@ -57,7 +57,7 @@ from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
 from .spelled import misspelled
 from .tpu_setup import told as set_up_finding
-from .upstream import channels_in_front, lost_batch, steps_of, whole_steps, without_steps
+from .upstream import ancestors, channels_in_front, lost_batch, steps_of, whole_steps, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 
 
@@ -382,6 +382,11 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     unknown = shape is not None and None in shape[1:] and node.op in ("Dense", "Flatten") and hear(node.failure, HeardNone) is not None
     if (said is None or said.made) and not unknown:
         return None
+    for one in ancestors(evidence, node.id) if None in (shape or ())[1:] else ():
+        before, after = ([edge.spec.shape or () for edge in way(one.id)] for way in (evidence.flow.into, evidence.flow.out_of))
+        once = len(before) > 1 and all(given[:1] == (None,) and None not in given[1:] for given in before)
+        if one.kind == "op" and once and after and after[0].count(None) > 1:
+            return UNKNOWN.id, UnknownAxis(Who.of(node), shape, doubled=Who.of(one))
     return UNKNOWN.id, UnknownAxis(Who.of(node), shape)
 
 

@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
 from ..flow.observed import around
 from ..trace.axes import recurs
-from .compared import as_it_came
+from .compared import as_it_came, fed_whole, stats_at
 from .facts.masks import MaskApart, MaskInverted, MaskLost
 from .registry import check, rule
 from .upstream import ancestors
@@ -32,13 +32,15 @@ INVERTED = rule(
     source="keras.layers.MultiHeadAttention: 1 indicates attention and 0 indicates no attention; masks of RNN layers: True is used",
     fails=_PADDED % "equal", passes=_PADDED % "not_equal",
     doc="""Reported for attention layers and recurrent layers of Keras. There are two cases. The mask compares the ids that an `Embedding` looks up with
-one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.""",
+one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.
+On JAX, also for a mask that a custom layer adds to its scores or selects by, if it hides the steps whose ids differ from that number.""",
 )  # fmt: skip
 # What leaves a mask the mask that it is; of several that are joined, each is one.
 _PASSES = frozenset({
     "ExpandDims", "StridedSlice", "Cast", "Reshape", "Tile", "BroadcastTo", "Identity", "Transpose", "LogicalAnd", "Mul", "Minimum",
 })  # fmt: skip
 _TURNS = frozenset({"LogicalNot", "Sub"})
+_KINDS = 4
 
 
 @check(order=42)
@@ -63,6 +65,20 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding.of(
                     INVERTED.id, "silent", MaskInverted(Who.of(node), Who.of(mask)), (node.id, mask.id), (edge.id,), mask.called
                 )
+
+
+@check(order=42, backend="jax")
+def padding_read(evidence: Evidence) -> Iterator[Finding]:
+    """Scores of the program's own that are hidden from a softmax where an id is not the one of the padding."""
+    for softmax, comparison, equal in evidence.facts.get("hidden") or () if not evidence.where else ():
+        node, mask = evidence.flow.node(softmax), evidence.flow.node(comparison)
+        given = evidence.flow.into(mask.id)
+        seen = stats_at(evidence, fed_whole(evidence, given[0])) if len(given) == 1 else None
+        # Of a few kinds, such as the two sentences of a pair, one may be meant.
+        few = seen is not None and seen.maximum is not None and 0 < seen.maximum < _KINDS
+        if equal and len(given) == 1 and not few and _looked_up(evidence, given[0]):
+            fact = MaskInverted(Who.of(node), Who.of(mask), added=True)
+            yield Finding.of(INVERTED.id, "silent", fact, (node.id, mask.id), (), mask.called)
 
 
 def _of_padding(evidence: Evidence, edge: Edge) -> Node | None:

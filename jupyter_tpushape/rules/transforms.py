@@ -15,6 +15,7 @@ from ..examine.heard_jax import (
     HeardList,
     HeardMapped,
     HeardOpenScan,
+    HeardPartition,
     HeardPredicate,
     HeardPut,
     HeardUntraced,
@@ -37,6 +38,7 @@ from .facts.transforms import (
     ListGiven,
     MappedApart,
     OpenScan,
+    PartitionTooLong,
     PutApart,
     VectorPredicate,
 )
@@ -58,6 +60,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if hear(said, HeardOpenScan) is not None and node.kind == "layer":
         axis = evidence.facts.get("scan_axis", 0)
         return "op-shapes", OpenScan(Who.of(node), axis) if axis else BatchScanned(Who.of(node))
+    if (partition := hear(said, HeardPartition)) is not None:
+        return "code-raises", PartitionTooLong(partition.entries, partition.rank)
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
     if evidence.facts.get("taken_apart"):

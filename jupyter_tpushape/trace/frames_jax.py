@@ -168,4 +168,6 @@ def operands_of(frame: FrameType | None) -> dict[str, Any]:
             values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value
         elif position == 1 and isinstance(value, tuple) and all(item == slice(None) or type(item) is int for item in items):
             values["index"] = [None if isinstance(item, slice) else item for item in items]
+    if frame is not None and frame.f_locals.get("mode") is not None:
+        values["mode"] = str(frame.f_locals["mode"])
     return values

@@ -6,9 +6,10 @@ Everything that depends on what a tensor is, is in its :class:`~jupyter_tpushape
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -207,6 +208,10 @@ class Framework(ABC):
     def stepped(self, model: Any) -> list[Any] | None:
         """The variables whose values a compiled training step takes and gives back; ``None`` where a step changes any variable in its place."""
         return None
+
+    def renewing(self, variables: Sequence[Any]) -> AbstractContextManager[dict[int, int]]:
+        """The places of variables that get another value in a scope of a step's own, each with the key of the value that it began with."""
+        return contextlib.nullcontext({})
 
     def _held(self, model: Any, attribute: str) -> list[Any]:
         try:

@@ -17,6 +17,7 @@ from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
 from .gradients_jax import COUNTED, beyond, counted
+from .hidden_jax import Hidden
 from .inside_jax import draws, inside, opens
 from .locations import HERE, Place, is_user_file, user_frame
 from .noise import Noise
@@ -42,7 +43,7 @@ class TraceGraph(Graph):
         self.fixed: dict[int, Any] = {}
         # Those of them that depend on a variable which the program created while it ran.
         self.renewed: dict[int, Any] = {}
-        self.keys, self.noise = Keys(), Noise()
+        self.keys, self.noise, self.hidden = Keys(), Noise(), Hidden()
         self.results: Any = None
         # The placeholders, in order.
         self.given: list[Any] = []
@@ -73,6 +74,7 @@ class TraceGraph(Graph):
         self._frame = None
         self.keys.clear()
         self.noise.clear()
+        self.hidden.clear()
         self.variables.clear()
         self.counted.clear()
         self.fixed.clear()
@@ -148,6 +150,10 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
+        if fresh and call.op == "Softmax" and (hides := self.hidden.read(tensors)) is not None:
+            recorder.hidden.append((call, *hides))
+        given = [base(one) if isinstance(one, jax.core.Tracer) else one for one in operands if not isinstance(one, dict)]
+        self.hidden.note(name, params, given, base(results[0]), self._known, call)
         if scaled is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
         if name == "dynamic_slice" and (out := beyond(name, operands[0], [self._known(one) for one in operands[1:]], params)) is not None:

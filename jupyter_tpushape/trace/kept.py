@@ -303,21 +303,31 @@ def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
 
 
 @contextlib.contextmanager
-def renewing(scopes: Any, key: Callable[[Any], int], variables: Sequence[Any], held: Sequence[Any]) -> Iterator[set[int]]:
+def renewing(
+    scopes: Any, key: Callable[[Any], int], variables: Sequence[Any], held: Sequence[Any] | None = None
+) -> Iterator[dict[int, int]]:
     """The places of variables that get other values than those ``held`` in a scope of a training step's own, such as that of ``stateless_call``.
 
-    The scopes' class is asked where one ends: a frame around the call itself would hide the line that called it.
+    The scopes' class is asked where one ends: a frame around the call itself would hide the line that called it. Each place comes with the key of the
+    value that was replaced: without ``held``, that with which the scope begins.
     """
-    renewed: set[int] = set()
-    original = scopes.__exit__
+    renewed: dict[int, int] = {}
+    begun: dict[int, list[Any]] = {}
+    entered, original = scopes.__enter__, scopes.__exit__
+
+    def enter(scope: Any) -> Any:
+        begun[id(scope)] = [scope.get_current_value(one) for one in variables] if held is None else [*held]
+        return entered(scope)
 
     def leave(scope: Any, *args: Any) -> Any:
-        after = [scope.get_current_value(one) for one in variables]
-        renewed.update(i for i, one in enumerate(after) if one is not None and key(one) != key(held[i]))
+        before = begun.pop(id(scope), [])
+        for i, (old, new) in enumerate(zip(before, [scope.get_current_value(one) for one in variables], strict=False)):
+            if old is not None and new is not None and key(new) != key(old):
+                renewed[i] = key(old)
         return original(scope, *args)
 
-    scopes.__exit__ = leave
+    scopes.__enter__, scopes.__exit__ = enter, leave
     try:
         yield renewed
     finally:
-        scopes.__exit__ = original
+        scopes.__enter__, scopes.__exit__ = entered, original

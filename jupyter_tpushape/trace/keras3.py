@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
@@ -165,6 +167,9 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
             if isinstance(logs, dict) and set(logs) == names and all(new is old for old, new in zip(state[3], parts[3], strict=False)):
                 recorder.unread = tuple(logs)
         return len(parts) if parts is not None else None
+
+    def renewing(self, variables: Sequence[Any]) -> AbstractContextManager[dict[int, int]]:
+        return renewing(keras.StatelessScope, self.key, variables)
 
     def update(self, model: Any) -> None:
         """The weights stand for their gradients, which have the same shapes and dtypes."""

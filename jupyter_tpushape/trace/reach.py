@@ -134,6 +134,8 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
             found.names |= names_of(value)
         for item in _named(value):
             _visit(item, found, depth + 1)
+    elif isinstance(inner := inspect.getattr_static(value, "__wrapped__", None), FunctionType):
+        _visit(inner, found, depth)  # what jax.jit made of a function
     elif isinstance(value, (list, tuple, set)):
         if not isinstance(value, tuple):
             found.holders.append((value, value.copy()))

@@ -192,6 +192,8 @@ class Recorder:
         # Noise without an axis for the samples and what scales it: the call, its other factor, the shape and the line of the draw.
         # Slices that reach beyond a tensor: the operation, the tensor's key, the axis and the first place.
         self.beyond: list[tuple[Call, int, int, int]] = []
+        # Softmaxes of masked scores: the call, the comparison that masks them, which one it is, and whether it hides where it is true.
+        self.hidden: list[tuple[Call, Call, str, bool]] = []
         self.scaled: list[tuple[Call, int, tuple[int, ...], Any, bool]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None

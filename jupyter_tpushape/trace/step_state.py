@@ -50,6 +50,9 @@ def run_on_state(
     for leaf in (*run.x, *run.y, *run.weight):
         leaf.spec = Spec(leaf.spec.shape, adapter.backend.dtype(leaf.spec.dtype), leaf.spec.kind)
 
+    models = [one for one in reached.layers if adapter.is_model(one)]
+    state = list({id(one): one for model in models for one in adapter.variables(model, frozen=True)}.values())
+
     def body(graph: Any) -> None:
         run.graph = recorder.graph = graph
         graph.ends = []
@@ -61,7 +64,7 @@ def run_on_state(
 
         batch = map_leaves(feed, element)
         try:
-            with limited("The training step"):
+            with limited("The training step"), adapter.renewing(state) as renewed:
                 result = _opened(function)(*_stood_in(adapter, graph, held), *((batch,) if places == 1 else batch))
         except ENDS as error:
             adapter.backend.explain(recorder, adapter, error)
@@ -72,6 +75,9 @@ def run_on_state(
         run.called = run.reached_loss = run.has_loss = True
         found = [(path, one) for path, one in flatten(result, "output") if adapter.backend.is_traced(one)]
         run.outputs = [(path, recorder.port(adapter, one)) for path, one in found]
+        returned = {adapter.key(one) for _, one in found}
+        # A step that returns no state, such as one that only differentiates, drops none.
+        recorder.dropped = tuple(str(state[i].path) for i, old in sorted(renewed.items()) if old in returned)
 
     with left_as_found([adapter], reached.keras), recording(recorder), adapter.scope():
         try:

@@ -100,3 +100,59 @@ def test_a_step_without_a_model_is_traced_as_well(tmp_path):
     (finding,) = serious(tpushape.trace(scope["update"], (x, x[:, :4]), tpu=None))
     assert finding.rule == "op-shapes"
     assert tpushape.trace(scope["update"], (x, x[:, :3]), tpu=None).ok
+
+
+LOST = """
+def loss_of(tv, ntv, x, y):
+    y_pred, {thrown} = model.stateless_call(tv, ntv, x, training=True)
+    return {result}
+grad_fn = jax.value_and_grad(loss_of{aux})
+@jax.jit
+def train_step(state, data):
+    tv, rest, slots = state
+    {got}, grads = grad_fn(tv, rest, *data)
+    tv, slots = optimizer.stateless_apply(slots, grads, tv)
+    return loss, (tv, rest, slots)
+"""
+MEAN = "jnp.mean((y_pred - y) ** 2)"
+
+
+def lost(tmp_path, layer="layers.BatchNormalization()", **parts):
+    text = HEAD + LOOP.replace("layers.Dense(16)", f"layers.Dense(16), {layer}").split("def loss_of")[0]
+    text += LOST.format(**parts) + LOOP[LOOP.index("def state_of()") :] + "state = state_of()\n"
+    path = tmp_path / "lost.py"
+    path.write_text(text, encoding="utf-8")
+    scope = {"__name__": "lost", "__file__": str(path)}
+    exec(compile(text, str(path), "exec"), scope)
+    return tpushape.trace(scope["train_step"], batch(scope, 2), tpu=None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "patch"),
+    [
+        (
+            {"thrown": "_", "result": f"{MEAN}, y_pred", "aux": ", has_aux=True", "got": "(loss, y_pred)"},
+            "    (loss, (y_pred, rest)), grads",
+        ),
+        ({"thrown": "new", "result": MEAN, "aux": "", "got": "loss"}, "    (loss, rest), grads"),
+        ({"thrown": "_", "result": MEAN, "aux": "", "got": "loss", "layer": "layers.Dropout(0.1)"}, ", new_ntv"),
+    ],
+    ids=["aux", "no aux", "seed"],
+)
+def test_state_that_a_loop_carries_as_it_was_is_returned_anew(tmp_path, parts, patch):
+    (finding,) = serious(lost(tmp_path, **parts))
+    assert (finding.severity, type(finding.fact).__name__) == ("silent", "StateDropped")
+    assert finding.fixes[0].proof == "source"
+    assert patch in finding.fixes[0].patch
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"thrown": "ntv", "result": f"{MEAN}, ntv", "aux": ", has_aux=True", "got": "(loss, rest)"},
+        {"thrown": "_", "result": MEAN, "aux": "", "got": "loss", "layer": "layers.ReLU()"},
+    ],
+    ids=["kept", "no state"],
+)
+def test_a_loop_that_carries_its_state_is_not_reported(tmp_path, parts):
+    assert lost(tmp_path, **parts).ok

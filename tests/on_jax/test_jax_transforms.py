@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
-from strangers import traced
+from strangers import serious, traced
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.flow import Spec
@@ -194,3 +194,89 @@ def test_pictures_of_a_dataset_are_transposed_where_a_batch_is_made():
     assert finding.rule == "channels-order"
     assert [fix.verified for fix in finding.fixes] == [True]
     assert '+        return np.transpose(np.zeros((16, 3, 32, 32), "float32"), (0, 2, 3, 1)), ' in finding.fixes[0].patch
+
+
+ZEROS = """
+class Own(layers.Layer):
+    def call(self, x):
+        steps = jnp.swapaxes(x, 0, 1)
+        ids = jnp.argmax(x, axis=-1)
+        state = {state}
+        state, _ = jax.lax.scan(lambda state, now: (jnp.tanh(state + now), None), state, steps)
+        return state
+
+def build():
+    inputs = keras.Input((7, 6))
+    model = keras.Model(inputs, layers.Dense(1)(Own()(inputs)))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 7, 6), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+def test_a_first_state_in_the_dtype_of_another_tensor_is_converted(tmp_path):
+    (finding,) = serious(traced(tmp_path, ZEROS.format(state="jnp.zeros(x[:, 0].shape, dtype=ids.dtype)")))
+    assert finding.rule == "op-shapes"
+    assert finding.fixes[0].proof == "source"
+
+
+DERIVED = """
+class Net(keras.Model):
+    def objective(self, {parameters}):
+        y_pred, ntv = self.stateless_call(tv, ntv, x, training=True)
+        return jnp.mean((y - y_pred) ** 2), ntv
+    def train_step(self, state, data):
+        tv, ntv, slots, metrics = state
+        x, y = data
+        (loss, ntv), grads = jax.value_and_grad(self.objective, argnums={at}, has_aux=True)({parameters})
+        tv, slots = self.optimizer.stateless_apply(slots, grads, tv)
+        return {{"value": loss}}, (tv, ntv, slots, metrics)
+
+def build():
+    inputs = keras.Input((9,))
+    model = Net(inputs, layers.Dense(1)(layers.Dense(16)(inputs)))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 9), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(("parameters", "at", "new"), [("x, tv, ntv, y", 0, 1), ("tv, x, ntv, y", 1, 0)])
+def test_the_written_position_of_the_weights_is_corrected(tmp_path, parameters, at, new):
+    (finding,) = serious(traced(tmp_path, DERIVED.format(parameters=parameters, at=at)))
+    assert finding.fixes[0].proof == "source"
+    assert f"argnums={new}, has_aux" in finding.fixes[0].patch
+    assert traced(tmp_path, DERIVED.format(parameters=parameters, at=new)).ok
+
+
+DOUBLED = """
+class Own(layers.Layer):
+    def call(self, inputs):
+        points, turns = inputs
+        return jax.vmap(lambda points, turn: {product}, in_axes={axes})(points, turns)
+
+def build():
+    inputs = keras.Input((10, 3))
+    turns = layers.Reshape((3, 3))(layers.Dense(9)(layers.Flatten()(inputs)))
+    model = keras.Model(inputs, layers.Dense(4)(layers.Flatten()(Own()([inputs, turns]))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 10, 3), "float32"), np.zeros((32, 4), "float32")
+"""
+
+
+@pytest.mark.parametrize("axes", ["(None, 0)", "(0, None)"])
+@pytest.mark.parametrize("product", ["points @ turn", "jnp.matmul(points, turn)"])
+def test_a_batch_that_a_map_leaves_to_one_of_two_tensors_is_there_twice(tmp_path, axes, product):
+    finding = serious(traced(tmp_path, DOUBLED.format(axes=axes, product=product)))[0]
+    assert finding.rule == "axis-unknown"
+    assert finding.fact.doubled.op == "MatMul"
+    assert finding.fixes[0].proof == "source"
+    assert "in_axes=(0, 0)" in finding.fixes[0].patch
+    assert traced(tmp_path, DOUBLED.format(axes="(0, 0)", product=product)).ok

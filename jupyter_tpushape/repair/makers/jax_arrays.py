@@ -119,7 +119,7 @@ _GRADIENTS = frozenset({"grad", "value_and_grad"})
 
 
 _WHOLE = ("int", "uint", "bool")
-_FILLED = frozenset({"zeros_like", "ones_like", "full_like", "full", "arange", "array", "asarray"})
+_FILLED = frozenset({"zeros", "ones", "zeros_like", "ones_like", "full_like", "full", "arange", "array", "asarray"})
 
 
 def _by_default(line: Line, node: ast.expr) -> bool:
@@ -400,15 +400,14 @@ def by_weights(evidence: Evidence, finding: Finding, fact: GradientOfOther) -> M
         for call in nodes(line.scope, ast.Call):
             made = assigned_to(line, call.func)
             given = [ast.unparse(one) for one in call.args]
-            if not isinstance(made, ast.Call) or called(made) not in _GRADIENTS or weights not in given[1:] or len(made.args) != 1:
+            if not isinstance(made, ast.Call) or called(made) not in _GRADIENTS or weights not in given or len(made.args) != 1:
                 continue
-            if all(word.arg != "argnums" for word in made.keywords):
-                at = given.index(weights)
-                yield (
-                    f"Use argnums={at} at line {made.lineno}: differentiate by {weights}",
-                    [line.edit(made.args[0], f"{IT}, argnums={at}")],
-                    f"It is argument {at} of the function, counted from 0.",
-                )
+            at, said = given.index(weights), argument(made, "argnums", [])
+            yield (
+                f"Use argnums={at} at line {made.lineno}: differentiate by {weights}",
+                [line.edit(made.args[0], f"{IT}, argnums={at}") if said is None else line.edit(said, str(at))],
+                f"It is argument {at} of the function, counted from 0.",
+            )
 
 
 def _paired(line: Line) -> Made:

@@ -10,13 +10,14 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called
+from ...rules.facts.layers import UnknownAxis
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import CarryApart, GradientOf
 from ..edits.expression import IT, MODULE
 from ..text.source import given_to, nodes
 from .edits import Made, of
-from .jax_arrays import gradients, returned_loss
-from .line import Line, lines_of, listed, running
+from .jax_arrays import gradients, mapped_calls, returned_loss
+from .line import Line, lines_at, lines_of, listed, running
 
 _MAPS = frozenset({"map", "tree_map"})
 
@@ -250,3 +251,16 @@ def in_jax_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
                     "It takes the same arguments, and tensors without values.",
                 )
                 return
+
+
+@of(UnknownAxis)
+def mapped_as_well(evidence: Evidence, finding: Finding, fact: UnknownAxis) -> Made:
+    """The axis of the batch for what a vmap does not map, where its result has the batch twice."""
+    for line in lines_at(evidence, fact.doubled.called)[:1] if fact.doubled is not None else ():
+        inside = list(ast.walk(line.owner()))
+        for axis in (one for outer, _, axes, _ in mapped_calls(line) if outer in inside for one in axes if ast.unparse(one) == "None"):
+            yield (
+                f"Map over axis 0 in place of None in in_axes at line {axis.lineno}",
+                [line.edit(axis, "0", choice="axis")],
+                "Each sample is then combined with its own part of the other tensor.",
+            )

@@ -348,6 +348,8 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
         shared = list(finding.fact.shared)
         yield setting(node, "shared_axes", shared, "", "One weight for each channel fits an input of any size.")
         return
+    if isinstance(finding.fact, UnknownAxis) and finding.fact.doubled is not None:
+        return
     if isinstance(finding.fact, UnknownAxis) and finding.fact.axis != -1:
         yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "The last axis has a known size."
         return

@@ -79,15 +79,30 @@ def turned_round(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Ma
     if fact.mask is None:
         yield from _other_triangle(evidence, finding, fact)
         return
-    for line in lines_at(evidence, fact.mask.called)[:1]:
+    for line in lines_at(evidence, fact.mask.called)[:1] if not fact.added or _only_hides(evidence, finding.nodes[1]) else ():
         for node in line.around((ast.Compare, ast.Call)):
             new = _opposite(line, node)
             if new:
                 yield (
                     f"Use {new} for the mask at line {node.lineno}",
                     [line.edit(node, new)],
-                    "The mask is then true at the steps that count.",
+                    "Only the padding is then hidden." if fact.added else "The mask is then true at the steps that count.",
                 )
+
+
+_LEADS = frozenset({"Cast", "Slice", "Reshape", "BroadcastTo", "ExpandDims", "Mul", "Sub", "AddV2", "SelectV2", "LogicalNot"})
+
+
+def _only_hides(evidence: Evidence, mask: str) -> bool:
+    """Whether nothing reads a comparison but the softmaxes whose scores it hides the wrong way round."""
+    ends = {softmax for softmax, one, equal in evidence.facts["hidden"] if one == mask and equal}
+    pending = [mask]
+    for name in pending:
+        after = [edge.target for edge in evidence.flow.out_of(name) if edge.target not in ends]
+        if any(evidence.flow.node(one).op not in _LEADS for one in after):
+            return False
+        pending += [one for one in after if one not in pending]
+    return True
 
 
 def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:

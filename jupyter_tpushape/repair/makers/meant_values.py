@@ -7,13 +7,17 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.compared import fed_whole, stats_at
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import LabelsInterpolated, LabelsNotInputs
-from ...rules.facts.ranges import DecimalIds, IndexBeyond, ScaledTwice
+from ...rules.facts.ranges import DecimalIds, IndexBeyond, ScaledTwice, TakenBeyond
+from ...rules.facts.reasons import NoAxis
 from ..edits import RemoveLayer, ReplaceLayer
 from ..edits.regroup import NAMES, Regroup
+from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, given, of, setting, way_to, width_of
-from .line import lines_at, listed, whole_number
+from .line import lines_at, lines_of, listed, whole_number
 
 
 @of(DecimalIds)
@@ -60,6 +64,35 @@ def nearest(evidence: Evidence, finding: Finding, fact: LabelsInterpolated) -> M
                 [edit],
                 "Each pixel then keeps one of the classes.",
             )
+
+
+def taken_along(evidence: Evidence, finding: Finding) -> Made:
+    """The axis that indices count, in place of one that a tensor has not, or that is too short for them."""
+    fact = finding.fact
+    if isinstance(fact, TakenBeyond):
+        lines, shape, shortest = lines_at(evidence, finding.location), fact.shape[fact.mapped :], fact.highest + 1
+    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, NoAxis):
+        node = evidence.failed
+        paths = [fed_whole(evidence, edge) for edge in evidence.flow.into(node.id)[1:2]] if node is not None else []
+        seen = stats_at(evidence, paths[0]) if paths else None
+        lines, shape, shortest = lines_of(evidence), fact.reason.shape, int(seen.maximum or 0) + 1 if seen is not None else 1
+    else:
+        return
+    for line in lines[:1]:
+        for call in (one for one in line.around(ast.Call) if called(one) == "take"):
+            given = argument(call, "axis", ["x", "indices", "axis"])
+            old = whole_number(given) if given is not None else None
+            inner = any(call in list(ast.walk(one)) for one in line.around(ast.Lambda))
+            # Outside a mapped function, axis 0 is the batch.
+            axes = [
+                axis
+                for axis in range(0 if inner else 1, len(shape))
+                if (shape[axis] or 0) >= shortest and old not in (axis, axis - len(shape))
+            ]
+            for axis in axes if given is not None and old is not None else ():
+                assert given is not None
+                edit = line.edit(given, str(axis), choice="axis")
+                yield f"Use axis={axis} in take at {line.at}", [edit], f"That axis has size {shape[axis]}."
 
 
 @of(IndexBeyond)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -10,6 +11,7 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.layouts import MeshAxes, MeshCount
 from ...rules.facts.tpu_scope import OptimizerStale
+from ...rules.facts.transforms import PartitionTooLong
 from ..edits import CompileArgument, CompiledAgain, FreshOptimizer, InScope, SetFirst
 from ..edits.expression import MODULE
 from ..text.arguments import argument
@@ -96,6 +98,29 @@ def axis_names(evidence: Evidence, finding: Finding, fact: MeshAxes) -> Made:
                 "The mesh has that axis.",
             )
         return
+
+
+@of(PartitionTooLong)
+def as_many_entries(evidence: Evidence, finding: Finding, fact: PartitionTooLong) -> Made:
+    """A partition without as many of the entries that shard nothing as the tensor has fewer axes."""
+    more = len(fact.entries) - fact.rank
+    for line in lines_of(evidence)[:1]:
+        # JAX says one name where a tuple holds it alone.
+        written = [
+            one
+            for one in nodes(line.source.tree, ast.Call)
+            if tuple(ast.unparse(arg.elts[0] if len(listed(arg)) == 1 else arg) for arg in one.args) == fact.entries
+        ]
+        here = [one for one in written if one.lineno <= line.raised.line <= (one.end_lineno or 0)] or written
+        open_ones = [i for i, entry in enumerate(fact.entries) if entry == "None"]
+        ways = itertools.combinations(open_ones, more) if len(here) == 1 else ()
+        kept = {", ".join(line.source.of(arg) for i, arg in enumerate(here[0].args) if i not in out) for out in ways}
+        for text in sorted(f"{line.source.of(here[0].func)}({entries})" for entries in kept):
+            yield (
+                f"Use {text} at line {here[0].lineno}",
+                [line.edit(here[0], text, choice="entry")],
+                f"The tensor has {fact.rank} axes, and None shards nothing.",
+            )
 
 
 def _lines(evidence: Evidence, fact: MeshAxes) -> Iterator[Line]:

@@ -178,6 +178,56 @@ def out_of_gradient(evidence: Evidence, finding: Finding, fact: StateDropped) ->
             )
 
 
+@of(StateDropped)
+def beside_loss(evidence: Evidence, finding: Finding, fact: StateDropped) -> Made:
+    """The new values beside what the differentiated function of a loop of the program's own returns, under the name that the step returns."""
+    for line in lines_at(evidence, finding.location)[:1] if finding.location is not None else ():
+        tree, of_ = line.source.tree, line.source.of
+        functions = {one.name: one for one in nodes(tree, ast.FunctionDef)}
+        step = functions.get(fact.step)
+        for taken in [one for one in nodes(tree, ast.Call) if step is not None and called(one) in ("grad", "value_and_grad") and one.args]:
+            assert step is not None
+            inner = functions.get(of_(taken.args[0]))
+            names = [of_(one) for item in nodes(tree, ast.Assign) if item.value is taken for one in item.targets]
+            ran = [
+                item
+                for item in nodes(step, ast.Assign)
+                if isinstance(item.value, ast.Call) and (item.value.func is taken or of_(item.value.func) in names)
+            ]
+            calls = [one for one in nodes(inner, ast.Assign) if called(one.value) == "stateless_call"] if inner is not None else []
+            back = [one.value for one in nodes(inner, ast.Return)] if inner is not None else []
+            if inner is None or len(ran) != 1 or len(calls) != 1 or len(back) != 1 or back[0] is None:
+                continue
+            forward, run, target = calls[0].value, ran[0].value, ran[0].targets[0]
+            thrown, result = listed(calls[0].targets[0])[1:], listed(target)
+            assert isinstance(forward, ast.Call) and isinstance(run, ast.Call)
+            given = of_(forward.args[1]) if len(forward.args) > 1 else ""
+            place = next((i for i, one in enumerate(inner.args.args) if one.arg == given), len(run.args))
+            held = of_(run.args[place]) if place < len(run.args) else ""
+            if len(thrown) != 1 or not isinstance(thrown[0], ast.Name) or not held.isidentifier() or len(result) != 2:
+                continue
+            new = thrown[0].id if thrown[0].id != "_" else free_name(inner, f"new_{given}")
+            renamed = [line.edit(thrown[0], new)] if new != thrown[0].id else []
+            aux = any(word.arg == "has_aux" for word in taken.keywords)
+            first, kept = result[0] if called(taken) == "value_and_grad" else target, listed(back[0])
+            pair = listed(first)
+            if aux and len(pair) == len(kept) == 2:
+                edits: list[Edit] = [line.edit(kept[1], f"({of_(kept[1])}, {new})"), line.edit(pair[1], f"({of_(pair[1])}, {held})")]
+            elif not aux and not kept and called(taken) == "value_and_grad":
+                edits = [
+                    line.edit(back[0], f"{of_(back[0])}, {new}"),
+                    line.more(taken, "has_aux=True"),
+                    line.edit(first, f"({of_(first)}, {held})"),
+                ]
+            else:
+                continue
+            yield (
+                f"Return the new {held} from {inner.name}, and store them in {fact.step}",
+                [*renamed, *edits],
+                f"{fact.step} then returns the new values with its state.",
+            )
+
+
 def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
     """What a step gives the result of a differentiated function to, which it calls at once or by a name."""
     for item in nodes(step, ast.Assign):

@@ -237,7 +237,7 @@ class WindowTooLarge(Fact, frozen=True):
 class UnknownAxis(Fact, frozen=True):
     """``layer`` creates weights for an axis of ``shape`` whose size is unknown; ``own``: in code of the program.
 
-    ``shared``: the axes along which the layer can share its weights.
+    ``shared``: the axes along which the layer can share its weights. ``doubled``: the operation whose result has the batch twice.
     """
 
     layer: Who
@@ -245,6 +245,7 @@ class UnknownAxis(Fact, frozen=True):
     axis: int = -1
     own: bool = False
     shared: tuple[int, ...] = ()
+    doubled: Who | None = None
 
     def message(self) -> str:
         if self.axis != -1:
@@ -261,6 +262,8 @@ class UnknownAxis(Fact, frozen=True):
         if self.axis != -1:
             channels = show_shape((self.shape or (None,))[-1:]).strip("(),")
             return f"The channels are on the last axis: axis=-1 has {channels}. Axis {self.axis} is a position in the image."
+        if self.doubled is not None:
+            return f"{self.doubled.op}{placed(self.doubled)} returns the batch twice: it combines every sample with every other. Under vmap, map each tensor that has the batch."
         return "The shape of its weights depends on that size. Declare the size, or pool over the unknown axes first."
 
     def sides(self) -> Sides:

@@ -163,6 +163,31 @@ class MadeOutOfRange(OutOfRange, frozen=True):
         )
 
 
+class TakenBeyond(Fact, frozen=True):
+    """Indices from ``lowest`` to ``highest``, by which ``taken`` takes from axis ``axis`` of a tensor of ``shape``; ``mapped``: of one of its samples."""
+
+    taken: Who
+    shape: Shape
+    axis: int
+    lowest: int
+    highest: int
+    mapped: bool = False
+
+    def message(self) -> str:
+        each = "each sample of " if self.mapped else ""
+        ids = f"range from {self.lowest} to {self.highest}"
+        size = self.shape[self.axis + self.mapped]
+        return f"{self.taken.op}{placed(self.taken)} takes from axis {self.axis} of {each}{show_shape(self.shape)}, which has size {size}, but the indices in the data {ids}."
+
+    def why(self) -> str:
+        return (
+            "JAX raises no error: an index beyond the end returns NaN, and the loss becomes NaN. Take from the axis that the indices count."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"0 to {(self.shape[self.axis + self.mapped] or 0) - 1}"), Side(f"{self.lowest} to {self.highest}")
+
+
 def _beyond(size: int, nan: bool) -> str:
     if nan:
         return f"JAX raises no error: an id above {size - 1} returns NaN, and the loss becomes NaN."

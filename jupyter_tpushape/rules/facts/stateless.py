@@ -98,12 +98,13 @@ class StateUnchanged(Fact, frozen=True):
 
 
 class StateDropped(Fact, frozen=True):
-    """A ``train_step`` returns the non-trainable variables that it received, although the model returned new values of ``variables``."""
+    """A step returns the non-trainable variables that it received, although the model returned new values of ``variables``."""
 
     variables: tuple[str, ...]
+    step: str = "train_step"
 
     def message(self) -> str:
-        return "train_step returns the non-trainable variables that it received, not those that stateless_call returned."
+        return f"{self.step} returns the non-trainable variables that it received, not those that stateless_call returned."
 
     def why(self) -> str:
         more = len(self.variables) - 1

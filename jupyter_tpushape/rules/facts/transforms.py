@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import named, placed
+from ..words import count, named, placed
 
 
 class AxisUnbound(Fact, frozen=True):
@@ -309,6 +309,22 @@ class ConvolvedFirst(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(", ".join(self.order)), Side(show_shape(self.maps))
+
+
+class PartitionTooLong(Fact, frozen=True):
+    """A ``PartitionSpec`` with these entries, for a tensor of ``rank``."""
+
+    entries: tuple[str, ...]
+    rank: int
+
+    def message(self) -> str:
+        return f"PartitionSpec({', '.join(self.entries)}) has {len(self.entries)} entries, but the tensor has {count(self.rank, 'axis', 'axes')}."
+
+    def why(self) -> str:
+        return "A PartitionSpec has one entry for each axis, in order; axes without an entry at the end are not sharded. It may have fewer entries, but not more."
+
+    def sides(self) -> Sides:
+        return Side(f"at most {count(self.rank, 'entry', 'entries')}"), Side(f"{len(self.entries)}")
 
 
 class PutApart(Fact, frozen=True):
