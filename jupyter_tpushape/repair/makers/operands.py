@@ -137,7 +137,11 @@ def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) 
             if isinstance(size, (ast.Name, ast.Attribute, ast.Constant)) and line.number(size) == made[0]
         ]
         if sizes and not x:
-            yield f"Create the mask for {steps} steps", [line.edit(size, str(steps)) for size in sizes], f"The sequences have {steps} steps."
+            yield (
+                f"Create the mask for {steps} steps",
+                [line.edit(size, str(steps)) for size in sizes],
+                f"The sequences have {steps} steps.",
+            )
         if x and sizes:
             yield (
                 f"Create the mask for the steps of {x} instead of {short(sizes[0])}",
