@@ -318,6 +318,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        other_axes.last_axis,
         sequences.steps_inside,
         columns.weight_of_sample,
         columns.unpacked_data,

@@ -43,7 +43,7 @@ from .facts.layers import (
     WrongWidth,
 )
 from .facts.lines import LineRaised
-from .facts.other_axes import StepRank
+from .facts.other_axes import AxisBeyond, StepRank
 from .facts.states import States
 from .handed_over import overriding_finding
 from .in_order import without_size
@@ -144,6 +144,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         _step_rank,
         _wrong_rank,
         _no_features,
+        _axis_beyond,
         _wrong_axis,
         merge_shapes,
         _reshape_size,
@@ -264,6 +265,16 @@ def _giver(evidence: Evidence, edge: Edge) -> Node:
     node = evidence.flow.node(edge.source)
     taken = evidence.flow.into(node.id) if node.op == "Cast" else []
     return evidence.flow.node(taken[0].source) if len(taken) == 1 else node
+
+
+def _axis_beyond(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
+    """A layer along an axis that its input does not have."""
+    for key in ("axis", "axes", "shared_axes") if node.kind == "layer" and shape else ():
+        given = node.config.get(key)
+        for axis in given if isinstance(given, (list, tuple)) else [given]:
+            if isinstance(axis, int) and not -len(shape or ()) <= axis < len(shape or ()):
+                return RAISES.id, AxisBeyond(Who.of(node), key, axis, shape or ())
+    return None
 
 
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

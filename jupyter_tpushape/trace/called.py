@@ -48,9 +48,14 @@ def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | N
     layer = node.operation
     own = _runs_own(layer)
     plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"
-    if plain and not own and getattr(layer, "input_spec", None) is not None:
-        return None
-    return Check(node, given, gives, own)
+    return None if plain and not own and _vouches(layer) else Check(node, given, gives, own)
+
+
+def _vouches(layer: Any) -> bool:
+    """Whether a layer's input spec says all that its call needs. A rank alone, taken from what it was built for, says nothing of its weights."""
+    spec = getattr(layer, "input_spec", None)
+    recurs = any(getattr(layer, name, None) is not None for name in _HELD)
+    return spec is not None and (recurs or bool(getattr(spec, "axes", None)) or not getattr(layer, "weights", None))
 
 
 def _runs_own(layer: Any) -> bool:

@@ -99,7 +99,9 @@ def shown_config(obj: Any) -> dict[str, Any]:
             size = int(obj.vocabulary_size())
             plain["words"], plain["last_id"] = size - _reserved(config), size - 1
     for key, value in config.items():
-        if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
+        # The last axis of what it was built for, most often; before that, it may be none.
+        last = (-1, 3, [3], [-1]) if getattr(obj, "built", False) else (-1, [-1])
+        if key == "axis" and value in last and "Normalization" in type(obj).__name__:
             continue
         if (
             key in _DULL

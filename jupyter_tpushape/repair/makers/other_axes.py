@@ -13,14 +13,22 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost
-from ...rules.facts.other_axes import RowsAgainstColumns, RowsTakenApart, SamplesInOrder, SharedByAll, VectorTransposed, WeightsAcross
+from ...rules.facts.other_axes import (
+    AxisBeyond,
+    RowsAgainstColumns,
+    RowsTakenApart,
+    SamplesInOrder,
+    SharedByAll,
+    VectorTransposed,
+    WeightsAcross,
+)
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
-from .edits import Made, of, setting
+from .edits import Made, of, received, setting
 from .line import Line, assigned_to, calls_at, lines_at, lines_of, reshaped, short, whole_number
 
 
@@ -119,6 +127,16 @@ def not_flattened(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     [line.more(call, axis)],
                     "Without an axis, it flattens the tensor, the samples included.",
                 )
+
+
+@of(AxisBeyond)
+def last_axis(evidence: Evidence, finding: Finding, fact: AxisBeyond) -> Made:
+    """The last axis, for a layer along one that its input does not have."""
+    given = {edge.spec.shape for edge in received(evidence)}
+    node = evidence.failed
+    if node is not None and node.config.get(fact.key) in (fact.axis, [fact.axis], (fact.axis,)) and len(given) == 1:
+        value = -1 if node.config[fact.key] == fact.axis else [len(fact.shape) - 1]
+        yield setting(node, fact.key, value, "", "The last axis has the features or channels.")
 
 
 @of(WeightsAcross)

@@ -230,3 +230,21 @@ class StepsByRows(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(count(self.steps, "step")), Side(count(min(self.rows, self.steps), "step"))
+
+
+class AxisBeyond(Fact, frozen=True):
+    """``layer`` works along ``axis``, its argument ``key``, which ``shape`` does not have."""
+
+    layer: Who
+    key: str
+    axis: int
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} works along axis {self.axis}, but receives {show_shape(self.shape)}: it has no such axis."
+
+    def why(self) -> str:
+        return f"Axes are counted from 0, the batch: here they are 0 to {len(self.shape) - 1}. The last axis is -1, whatever the rank."
+
+    def sides(self) -> Sides:
+        return Side(f"axis {self.axis}"), Side(show_shape(self.shape))
