@@ -393,7 +393,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "mask-shapes": (masks.ended,),
-    "mask-inverted": (masks.turned_round,),
+    "mask-inverted": (masks.turned_round, masks.far_below),
+    "mask-unseen": (masks.along_keys, masks.far_below),
     "rnn-states": (
         states.output_and_states,
         states.unused_states,
