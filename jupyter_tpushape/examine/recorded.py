@@ -10,6 +10,7 @@ from ..trace.frozen import Frozen
 from ..trace.locations import defined, location
 from ..trace.ran import Run
 from .breaks import along, beyond, redrawn, scaled, single, untrained
+from .metric_states import kept_alone
 from .program import Examined
 from .unused_results import unused_results
 
@@ -40,6 +41,8 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
+        with contained(seen.limits, "what metrics keep"):
+            evidence.facts["kept_alone"] = kept_alone(seen)
         evidence.facts["outside"] = [seen.call_ids[id(one)] for one in traced.outside if id(one) in seen.call_ids]
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)

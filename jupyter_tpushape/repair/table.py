@@ -665,6 +665,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.as_compute_loss,
     ),
     "loss-tracker": (trackers.loss_for_its_metric,),
+    "metric-over-batches": (trackers.added_up,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "no-labels": (mapped.returned_too,),
