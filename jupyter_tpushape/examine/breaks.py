@@ -138,7 +138,7 @@ def scaled(seen: Examined) -> list[tuple[str, str, tuple[int, ...], Location | N
 
 
 def single(seen: Examined) -> dict[tuple[str, int], float]:
-    """The single numbers that operations are given beside their tensors, by the operation's node and the place."""
+    """Single numbers that operations are given, by the node and the place."""
     return {(seen.call_ids.get(id(call), ""), place): value for call, place, value in seen.recorder.single}
 
 

@@ -19,11 +19,10 @@ def kept_alone(seen: Any) -> list[tuple[str, str, tuple[str, ...], Location | No
     found = {}
     for call in seen.recorder.calls:
         update = vars(type(call.obj)).get("update_state") if call.kind == "metric" else None
-        file, line = (defined(update) if update is not None else None) or ("", 0)
-        tree = Texts.of(file).tree(file) if is_user_file(file) else None
-        name = type(call.obj).__name__
-        for cls in (item for item in ast.walk(tree) if isinstance(item, ast.ClassDef) and item.name == name) if tree is not None else ():
-            states, line = _states(cls)
+        file, _ = (defined(update) if update is not None else None) or ("", 0)
+        tree, name = Texts.of(file).tree(file) if file and is_user_file(file) else None, type(call.obj).__name__
+        for cls in ast.walk(tree) if tree is not None else ():
+            states, line = _states(cls) if isinstance(cls, ast.ClassDef) and cls.name == name else ((), 0)
             if states and not any(word in f"{name} {call.name} {' '.join(states)}".lower() for word in _MEANT):
                 found[name] = (str(call.name), name, states, location((file, line)))
     return list(found.values())

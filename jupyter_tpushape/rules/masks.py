@@ -223,14 +223,14 @@ _ARITHMETIC = {"Add": operator.add, "AddV2": operator.add, "Sub": operator.sub, 
 
 
 class _Mask(NamedTuple):
-    """What a mask is where it is false and where it is true, and what it comes from: a comparison, or data."""
+    """What a mask is where it is false and where it is true, and the comparison or the data that it comes from."""
 
     false: float
     true: float
     start: Node
 
 
-# What scores meet: an operation, an edge, the mask that it carries, and whether that is the same along the axis of the softmax.
+# What scores meet: an operation, an edge, its mask, and whether that is the same along the axis of the softmax.
 _Met = tuple[Node, Edge, _Mask | None, bool]
 
 
@@ -245,7 +245,7 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
         met = list(_met(evidence, node)) if node.op == "Softmax" and not given else []
         if len(given) == 1 and not passed and not node.config.get("causal") and node.config.get("axis", -1) == -1:
             shape = given[0].spec.shape or ()
-            same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None)
+            same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None) and not _one_key(evidence, node)
             met = [(node, given[0], _mask(evidence, given[0]), same)]
         if met and all(mask and same for *_, mask, same in met):
             place, edge, *_ = met[0]
@@ -253,6 +253,11 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(UNSEEN.id, "silent", fact, (node.id, place.id), (edge.id,), place.called or node.called)
         for one in met if not given else ():
             yield from _numbers(evidence, node, one)
+
+
+def _one_key(evidence: Evidence, node: Node) -> bool:
+    at = -1 if node.op == "Softmax" else 1
+    return any((edge.spec.shape or ())[at:][:1] == (1,) for edge in evidence.flow.into(node.id) if "mask" not in edge.label)
 
 
 def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
@@ -271,6 +276,8 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
         masks = [(place, one, mask) for place, one in enumerate(given) if (mask := _mask(evidence, one)) is not None]
         scores = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool" and _mask(evidence, one) is None]
         if node.kind != "op" or node.op not in (*_ARITHMETIC, "Cast", "SelectV2") or len(scores) != 1:
+            if not node.op.endswith(("MatMul", "MatMulV2", "Einsum", "Dot")) or len(given) != 2:
+                yield node, edge, None, False
             return
         known = [(place, numbers[node.id, place]) for place in range(3) if (node.id, place) in numbers]
         if masks and node.op not in ("Mul", "RealDiv"):
@@ -289,7 +296,7 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
 
 
 def _mask(evidence: Evidence, edge: Edge, depth: int = 12) -> _Mask | None:
-    """What a tensor is if it is made of one comparison, or of data of 0 and 1, and of single numbers; ``None`` for others."""
+    """A tensor that is made of one comparison, or of data of 0 and 1, and of single numbers; ``None`` for others."""
     node, numbers = evidence.flow.node(edge.source), evidence.facts.get("single") or {}
     given = evidence.flow.into(node.id)
     if node.kind in ("input", "stage", "split"):

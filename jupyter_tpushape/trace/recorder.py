@@ -193,7 +193,7 @@ class Recorder:
         # Slices that reach beyond a tensor: the operation, the tensor's key, the axis and the first place.
         self.beyond: list[tuple[Call, int, int, int]] = []
         self.scaled: list[tuple[Call, int, tuple[int, ...], Any, bool]] = []
-        # The single numbers that an operation is given beside its tensors: the operation, the place, and the number.
+        # Single numbers that operations are given, and their places.
         self.single: list[tuple[Call, int, float]] = []
         # The line that draws random numbers on the host while the program is traced.
         self.host_drawn: Place | None = None

@@ -12,7 +12,7 @@ from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import MaskAlone
 from ...rules.facts.masks import MaskAdded, MaskApart, MaskInverted, MaskUnseen
 from ..edits.expression import IT
-from ..text.source import class_of, method_of, nodes, words_of
+from ..text.source import class_of, is_atom, method_of, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, listed, whole_number
 
@@ -152,7 +152,7 @@ def along_keys(evidence: Evidence, finding: Finding, fact: MaskUnseen) -> Made:
 
 @of(MaskAdded)
 def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
-    """A number that hides a step, at the padding: the number of the line, its sign, or the mask that it is multiplied with."""
+    """A number that hides a step: the number of the line, its sign, or the mask that it is multiplied with."""
     node = evidence.flow.node(finding.nodes[1]) if fact.chosen else _maker(evidence, finding, lambda one: one.op == "Mul")
     for line in lines_at(evidence, node.called)[:1]:
         for item in line.around(ast.Call if fact.chosen else ast.BinOp):
@@ -178,9 +178,9 @@ def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
             if fact.sure or fact.chosen:
                 edits += [line.edit(number, new)] if new != written else []
                 yield (
-                    f"Change the mask at line {item.lineno} so that the padding gets about -1e9",
+                    f"Give the padding about -1e9 at line {item.lineno}",
                     edits,
-                    "The padding then gets no weight.",
+                    "It then gets no weight.",
                 )
 
 
@@ -193,9 +193,8 @@ def _maker(evidence: Evidence, finding: Finding, is_it: Callable[[Node], bool]) 
 
 
 def _closed(line: Line, node: ast.expr) -> str:
-    """An expression as it is written, in parentheses if it needs them."""
     text = line.source.of(node)
-    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+    return text if is_atom(node) else f"({text})"
 
 
 def _decimal(node: ast.expr) -> float | None:

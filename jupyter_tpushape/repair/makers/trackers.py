@@ -203,12 +203,11 @@ _ACROSS = ("pmean", "psum", "pmax", "pmin")
 
 @of(MetricOfOneBatch)
 def added_up(evidence: Evidence, finding: Finding, fact: MetricOfOneBatch) -> Made:
-    """Each state added to what it was, where they are sums and counts."""
+    """Each state added to what it was, where they are sums and counts; a mean needs a count, too."""
     for line in lines_at(evidence, finding.location)[:1]:
         text = ast.unparse(line.scope)
         result = ast.unparse(method_of(line.owner(), "result") or line.scope)
-        # A mean that is added up needs a count as well.
-        if "mean" in text or "average" in text or "sum(" not in text or ("/" in result or "divide" in result) is (len(fact.states) == 1):
+        if "mean" in text or "sum(" not in text or ("/" in result or "divide" in result) is (len(fact.states) == 1):
             continue
         calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "assign"]
         edits = [line.edit(call.func, f"{ast.unparse(call.func)}_add") for call in calls]

@@ -89,7 +89,7 @@ class MaskUnseen(Fact, frozen=True):
         return f"The mask of {named(self.layer)}{placed(self.layer)} hides no key: its shape {show_shape(self.shape)} is the same for all of them."
 
     def why(self) -> str:
-        return "A softmax does not change if all of its values get the same number, so the hidden keys keep their weights. The axis of the keys is the last one."
+        return "A softmax does not change if all of its values get the same number, so hidden keys keep their weights. The mask belongs on their axis."
 
     def sides(self) -> Sides:
         return Side("one value for each key"), Side(show_shape(self.shape))
@@ -113,7 +113,7 @@ class MaskAdded(Fact, frozen=True):
         return f"The mask of {named(self.layer)}{placed(self.layer)} {ends[self.kind]}: {self._numbers()}."
 
     def why(self) -> str:
-        return "Add 0 to the scores that count and about -1e9 at the padding. A softmax does not see 1e-9, and beside 1e9, a float32 has no digits left for a score."
+        return "Add 0 to the scores that count and about -1e9 at the padding. A softmax does not see 1e-9, and beside 1e9, a float32 loses the score."
 
     def sides(self) -> Sides:
         return Side("0, and -1e9 at the padding"), Side(self._numbers())
