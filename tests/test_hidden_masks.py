@@ -5,7 +5,7 @@ from broken import load
 
 import jupyter_tpushape as tpushape
 
-HEAD = "import keras\nimport numpy as np\nimport tensorflow as tf\nL, ops = keras.layers, keras.ops\nrng = np.random.default_rng(0)\n"
+HEAD = "import keras\nimport numpy as np\nimport tensorflow as tf\nL = keras.layers\nrng = np.random.default_rng(0)\n"
 IDS = """
 def data():
     x = rng.integers(1, 20, (8, 6))
@@ -39,7 +39,7 @@ LAYER = (
 def build():
     i = keras.Input((6,), dtype="int32")
     x = L.Embedding(20, 8{})(i)
-    keep = ops.not_equal(i, 0)
+    keep = keras.ops.not_equal(i, 0)
     x = {}
     m = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
     m.compile("sgd", "mse")
@@ -91,11 +91,32 @@ FAULTS = {
     "a small number in place of scores": ("mask-unseen", scores("scores = tf.where(keep[:, None, :] > 0, scores, 1e-9)", SOFT), "scores, -1e9)"),
     "what counts is hidden": ("mask-inverted", scores("scores += keep[:, None, :] * -1e9", SOFT), "(1.0 - keep[:, None, :]) * -1e9"),
     "padding is raised": ("mask-inverted", scores("scores += (1.0 - keep)[:, None, :] * 1e9", SOFT), "(1.0 - keep)[:, None, :] * -1e9"),
+    "with tf_keras": (
+        "mask-unseen", scores("scores += (1.0 - keep)[:, :, None] * -1e9", SOFT).replace("import keras", "import tf_keras as keras"), "[:, None, :] * -1e9"
+    ),
     "what counts is raised": ("mask-inverted", scores("scores += keep[:, None, :] * 1e9", SOFT), "(1.0 - keep[:, None, :]) * -1e9"),
     "what counts is replaced": (
         "mask-inverted", scores("scores = tf.where(tf.not_equal(ids, 0)[:, None, :], -1e9, scores)", SOFT), "[:, None, :], scores, -1e9)"
     ),
 }  # fmt: skip
+SHARED = """
+def attend(q, k, mask):
+    return tf.matmul(tf.nn.softmax(tf.matmul(q, k, transpose_b=True) + mask * -1e9), k)
+class Two(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key = L.Dense(8), L.Dense(8)
+    def call(self, x, ids):
+        pad = tf.cast(tf.not_equal(ids, 0), "float32")[:, None, :]
+        ahead = tf.maximum(pad, 1 - tf.linalg.band_part(tf.ones((6, 6)), -1, 0))
+        return attend(self.query(x), self.key(x), ahead) + attend(x, x, pad)
+def build():
+    i = keras.Input((6,), dtype="int32")
+    m = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Two()(L.Embedding(20, 8)(i), i))))
+    m.compile("sgd", "mse")
+    return m
+"""
+FAULTS["a line for two masks"] = ("mask-inverted", HEAD + SHARED + IDS, None)
 RIGHT = {
     "added on the keys": scores("scores += (1.0 - keep)[:, None, :] * -1e9", SOFT),
     "subtracted": scores("scores -= tf.cast(tf.equal(ids, 0), 'float32')[:, None, :] * 1e9", SOFT),
@@ -106,10 +127,11 @@ RIGHT = {
     "weights cleared afterwards": scores("scores = tf.where(tf.equal(ids, 0)[:, None, :], -1e9, scores)", SOFT, "weights *= keep[:, :, None]"),
     "a bias of each query": scores("scores += self.score(x) if hasattr(self, 'score') else tf.reduce_mean(x, -1, keepdims=True)", SOFT),
     "of a layer, on the keys": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, x, attention_mask=keep[:, None, :])"),
-    "of a layer with a single key": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, ops.mean(x, 1, keepdims=True), attention_mask=keep[:, :, None])"),
+    "of a layer with a single key": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, keras.ops.mean(x, 1, keepdims=True), attention_mask=keep[:, :, None])"),
     "positions of a router": scores("x *= tf.nn.softmax(tf.where(keep[:, :, None] > 0, self.value(x), -1e9))", "scores += (1.0 - keep)[:, None, :] * -1e9", SOFT),
     "of a layer, beside its own": LAYER.format(", mask_zero=True", "L.MultiHeadAttention(2, 4)(x, x, attention_mask=keep[:, :, None])"),
     "of a causal layer": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, x, attention_mask=keep[:, :, None], use_causal_mask=True)"),
+    "a line for two masks": HEAD + SHARED.replace("not_equal", "equal") + IDS,
     "pooled": POOL.format("scores += (1.0 - keep)[:, :, None] * -1e9\n        weights = tf.nn.softmax(scores, axis=1)"),
     "pooled, with data of the other meaning": POOL.format("scores += keep[:, :, None] * -1e9\n        weights = tf.nn.softmax(scores, axis=1)"),
     "a mask of separators as one of two": scores("scores += tf.cast(tf.equal(ids, 3), 'float32')[:, None, :] * 2.0", SOFT),

@@ -68,8 +68,7 @@ OVER_BATCHES = rule(
     "metric-over-batches", "A metric does not compute its value over all batches", severity="silent", source="keras/src/trainers/trainer.py: get_metrics_result",
     fails=sequential("L.Dense(1)", loss="'mse', metrics=[Missed()]", more=_OWN % "assign"),
     passes=sequential("L.Dense(1)", loss="'mse', metrics=[Missed()]", more=_OWN % "assign_add"),
-    doc="""Reported for a custom metric if update_state replaces all of its state with values of the batch. Only the reported value is wrong.
-Not reported: a state that update_state reads, and a metric that is named after the last batch.""",
+    doc="""Reported for a custom metric if update_state replaces all of its state with values of the batch. Only the reported value is wrong.""",
 )  # fmt: skip
 
 

@@ -214,8 +214,7 @@ UNSEEN = rule(
     "mask-unseen", "A mask hides no step from a softmax", severity="silent", backend="tensorflow",
     source="the formula of softmax, and the numbers of the traced program",
     fails=(_PADDED % "not_equal").replace(":, None, :", ":, :, None"), passes=_PADDED % "not_equal",
-    doc="""Reported for a mask made of a comparison or of data of 0 and 1, if it has size 1 along the axis of the softmax, or changes the scores by as little as 1e-9.
-Not reported: masks of the queries beside another mask.""",
+    doc="""Reported for a mask made of a comparison or of data of 0 and 1, if it has size 1 along the axis of the softmax, or changes the scores by as little as 1e-9.""",
 )  # fmt: skip
 
 _TINY, _LARGE, _ABSORBS = 1e-5, 1e3, 1e6

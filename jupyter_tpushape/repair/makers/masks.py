@@ -154,7 +154,9 @@ def along_keys(evidence: Evidence, finding: Finding, fact: MaskUnseen) -> Made:
 def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
     """A number that hides a step: the number of the line, its sign, or the mask that it is multiplied with."""
     node = evidence.flow.node(finding.nodes[1]) if fact.chosen else _maker(evidence, finding, lambda one: one.op == "Mul")
-    for line in lines_at(evidence, node.called)[:1]:
+    # The line may be right for other masks.
+    alone = fact.kind == "small" or len([one for one in evidence.flow.nodes if (one.op, one.called) == (node.op, node.called)]) == 1
+    for line in lines_at(evidence, node.called)[:1] if alone else ():
         for item in line.around(ast.Call if fact.chosen else ast.BinOp):
             sides = item.args[1:] if fact.chosen else [item.left, item.right] if isinstance(item.op, ast.Mult) else []
             numbers = [one for one in sides if _decimal(one) is not None]
