@@ -338,7 +338,7 @@ def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
 
 
 def _padding(evidence: Evidence, start: Node) -> bool | None:
-    """Whether a comparison with 0 is true at the padding of the ids that an embedding looks up; ``None`` for other masks."""
+    """Whether a comparison with 0 is true at the padding of looked up ids; ``None`` for other masks."""
     given = evidence.flow.into(start.id)
     if len(given) != 1 or start.op not in ("Equal", "NotEqual", "Greater") or start.config.get("operand1") != 0:
         return None

@@ -96,10 +96,7 @@ class MaskUnseen(Fact, frozen=True):
 
 
 class MaskAdded(Fact, frozen=True):
-    """Scores get ``hidden`` at the padding and ``kept`` elsewhere, or are replaced by them if ``chosen``. ``sure``: it is known which is which.
-
-    ``kind``: ``small`` (nothing is hidden), ``turned`` (what counts is hidden) or ``lost`` (the scores disappear in it).
-    """
+    """Scores get ``hidden`` at the padding and ``kept`` elsewhere, or are replaced if ``chosen``. ``sure``: it is known which is which; ``kind``: what is wrong."""
 
     layer: Who
     kind: str
