@@ -51,7 +51,7 @@ def _ends(evidence: Evidence, finding: Finding) -> bool:
 
 def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
     """The axis of a call, by name or by place."""
-    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number(one) is not None or listed(one)), None)
+    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
     new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
     return f"Pass axis={new} to {called(call)} at {line.at}", [edit]
