@@ -128,6 +128,13 @@ FAULTS = {
     "labels in their windows": ("same-steps", WINDOWS.format("L.LSTM(4)", "5:55")),
     "labels in windows of a convolution": ("same-steps", WINDOWS.format("L.Conv1D(4, 3), L.Flatten()", "5:55")),
     "samples in reverse": ("samples-in-order", BOTH.format("self.two(tf.reverse(x, [0]))")),
+    "samples in reverse, by an index": ("samples-in-order", BOTH.format("self.two(x[::-1])[::-1]")),
+    "samples in reverse for a last step": (
+        "samples-in-order",
+        BOTH.format("L.RepeatVector(6)(self.last(x[::-1]))")
+        .replace("self.one,", "self.last, self.one,", 1)
+        .replace("L.GRU(4,", "L.GRU(4), L.GRU(4,", 1),
+    ),
     "labels in the order of the names": ("label-scale", HEADS.format("age, ill")),
 }
 TWINS = {
@@ -150,6 +157,9 @@ TWINS = {
         9, "L.GRU(8, return_sequences=True)(L.RepeatVector(9)(state + L.GRU(8)(L.Embedding(50, 4)(t))))", '{"i": i, "t": t}, t'
     ),
     "labels after their windows": WINDOWS.format("L.LSTM(4)", "6:56"),
+    "steps in reverse, by an index": BOTH.format("self.two(x[:, ::-1])[:, ::-1]"),
+    "the first rows": BOTH.format("self.two(x[::1])"),
+    "samples beside their neighbors, as a mixture": BOTH.format("0.5 * x + 0.5 * x[::-1]"),
     "steps in reverse": BOTH.format("tf.reverse(self.two(tf.reverse(x, [1])), [1])"),
     "labels in the order of the outputs": HEADS.format("ill, age"),
 }
@@ -174,7 +184,16 @@ def test_what_runs_and_is_not_meant_is_found(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["a reshape of a picture", "a reshape of a batch", "bytes in an operator", "two orders", "labels in the order of the names"]
+    "name",
+    [
+        "a reshape of a picture",
+        "a reshape of a batch",
+        "bytes in an operator",
+        "two orders",
+        "labels in the order of the names",
+        "samples in reverse, by an index",
+        "samples in reverse for a last step",
+    ],
 )
 def test_these_have_a_fix_that_ran(tmp_path, name):
     assert seen(tmp_path, FAULTS[name][1])[1][0].fixes[0].verified

@@ -137,6 +137,11 @@ def scaled(seen: Examined) -> list[tuple[str, str, tuple[int, ...], Location | N
     return [one for one in found if one[0] and one[1]]
 
 
+def single(seen: Examined) -> dict[tuple[str, int], float]:
+    """Single numbers that operations are given, by the node and the place."""
+    return {(seen.call_ids.get(id(call), ""), place): value for call, place, value in seen.recorder.single}
+
+
 def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
     """Slices that reach beyond a tensor: the operation's node, the tensor's edge, the axis and the first place."""
     found = [

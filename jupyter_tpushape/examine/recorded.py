@@ -9,7 +9,8 @@ from ..internal import contained
 from ..trace.frozen import Frozen
 from ..trace.locations import defined, location
 from ..trace.ran import Run
-from .breaks import along, beyond, hidden, redrawn, scaled, untrained
+from .breaks import along, beyond, hidden, redrawn, scaled, single, untrained
+from .metric_states import kept_alone
 from .program import Examined
 from .unused_results import unused_results
 
@@ -40,10 +41,12 @@ def recorded(seen: Examined, traced: Run) -> None:
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)
+        with contained(seen.limits, "what metrics keep"):
+            evidence.facts["kept_alone"] = kept_alone(seen)
         evidence.facts["outside"] = [seen.call_ids[id(one)] for one in traced.outside if id(one) in seen.call_ids]
         evidence.facts["frozen"] = [_method(seen, one) for one in traced.frozen]
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
-    evidence.facts["scaled"], evidence.facts["beyond"] = scaled(seen), beyond(seen)
+    evidence.facts["scaled"], evidence.facts["beyond"], evidence.facts["single"] = scaled(seen), beyond(seen), single(seen)
     evidence.facts["hidden"] = hidden(seen)
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
     evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]

@@ -18,7 +18,7 @@ from ..trace.patience import ENDS, limited
 from ..trace.raised import error_line
 from ..trace.reach import BadStep, Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import along, anew, beyond, data_failed, given_to, redrawn, scaled, tracked, with_growth
+from .breaks import along, anew, beyond, data_failed, given_to, redrawn, scaled, single, tracked, with_growth
 from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
@@ -133,7 +133,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if facts.looped:
         seen.limits.append("A loop over a tensor was traced for one iteration only")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
-    evidence.facts.update(tracked=tracked(seen.recorder), scaled=scaled(seen), along=along(seen))
+    evidence.facts.update(tracked=tracked(seen.recorder), scaled=scaled(seen), single=single(seen), along=along(seen))
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:
         with contained(seen.limits, "which axes carry the batch"):

@@ -395,7 +395,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "mask-shapes": (masks.ended,),
-    "mask-inverted": (masks.turned_round,),
+    "mask-inverted": (masks.turned_round, masks.far_below),
+    "mask-unseen": (masks.along_keys, masks.far_below),
     "rnn-states": (
         states.output_and_states,
         states.unused_states,
@@ -668,6 +669,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.as_compute_loss,
     ),
     "loss-tracker": (trackers.loss_for_its_metric,),
+    "metric-over-batches": (trackers.added_up,),
     "metric-not-updated": (steps.updated_metrics,),
     "metric-in-call": (steps.metric_after_call,),
     "no-labels": (mapped.returned_too,),

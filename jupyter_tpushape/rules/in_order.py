@@ -176,7 +176,8 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
         given, axis = flow.into(node.id), node.config.get("operand1")
         if node.op.startswith("Cum") and given and isinstance(axis, int):
             yield node, given[0], axis % max(len(given[0].spec.shape or ()), 1)
-        if node.op == "ReverseV2" and given and axis == [0] and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)):
+        turns = (node.op == "ReverseV2" and axis == [0]) or (node.op == "StridedSlice" and node.config.get("operand3") == [-1])
+        if turns and given and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)):
             yield node, given[0], 0
 
 

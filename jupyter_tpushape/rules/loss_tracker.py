@@ -1,4 +1,4 @@
-"""The metric in which Keras 3 keeps the mean loss, as a training step of the model's own updates it."""
+"""The metric in which Keras 3 keeps the mean loss, as a training step of the model's own updates it, and custom metrics."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardMetricState
 from ..flow import Finding, Node
-from .examples import stepped
-from .facts.training import LogsUnread, LossTracked, MetricState
+from .examples import sequential, stepped
+from .facts.training import LogsUnread, LossTracked, MetricOfOneBatch, MetricState
 from .registry import check, rule
 
 TRACKER = rule(
@@ -53,3 +53,27 @@ def logs_unread(evidence: Evidence) -> Iterator[Finding]:
     """Logs of a training step that have the names of metrics which the step never updates."""
     if (unread := evidence.facts.get("unread")) and evidence.failure is None:
         yield Finding.of(TRACKER.id, "note", LogsUnread(unread), (), location=evidence.facts.get("own_step"))
+
+
+_OWN = """
+class Missed(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="missed"); self.total = self.add_weight(name="total", initializer="zeros")
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.total.%s(tf.reduce_sum(tf.abs(y_true - y_pred)))
+    def result(self):
+        return self.total
+"""
+OVER_BATCHES = rule(
+    "metric-over-batches", "A metric does not compute its value over all batches", severity="silent", source="keras/src/trainers/trainer.py: get_metrics_result",
+    fails=sequential("L.Dense(1)", loss="'mse', metrics=[Missed()]", more=_OWN % "assign"),
+    passes=sequential("L.Dense(1)", loss="'mse', metrics=[Missed()]", more=_OWN % "assign_add"),
+    doc="""Reported for a custom metric if update_state replaces all of its state with values of the batch. Only the reported value is wrong.""",
+)  # fmt: skip
+
+
+@check(order=48)
+def over_batches(evidence: Evidence) -> Iterator[Finding]:
+    """Metrics that keep nothing of the batches before."""
+    for metric, cls, states, place in evidence.facts.get("kept_alone") or ():
+        yield Finding.of(OVER_BATCHES.id, "silent", MetricOfOneBatch(metric, cls, states), (), location=place)

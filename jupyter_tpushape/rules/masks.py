@@ -1,16 +1,22 @@
-"""Masks: true where they should be false, passed with a tensor that they do not fit, or lost on the way."""
+"""Masks: true where they should be false, passed with a tensor that they do not fit, lost on the way, or without an effect on a softmax."""
 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
 from ..flow.observed import around
 from ..trace.axes import recurs
-from .compared import as_it_came, fed_whole, stats_at
-from .facts.masks import MaskApart, MaskInverted, MaskLost
+from .compared import as_it_came, fed_whole, seen_at, stats_at
+from .contracted import softmax_axis
+from .facts.masks import MaskAdded, MaskApart, MaskInverted, MaskLost, MaskUnseen
+from .mixing import of_a_loss
 from .registry import check, rule
 from .upstream import ancestors
 from .words import ATTENTIONS
@@ -36,9 +42,8 @@ one number and is true where they are equal. Or it is a square mask of a sequenc
 On JAX, also for a mask that a custom layer adds to its scores or selects by, if it hides the steps whose ids differ from that number.""",
 )  # fmt: skip
 # What leaves a mask the mask that it is; of several that are joined, each is one.
-_PASSES = frozenset({
-    "ExpandDims", "StridedSlice", "Cast", "Reshape", "Tile", "BroadcastTo", "Identity", "Transpose", "LogicalAnd", "Mul", "Minimum",
-})  # fmt: skip
+_JOINS = frozenset({"LogicalAnd", "Mul", "Minimum"})
+_PASSES = _JOINS | {"ExpandDims", "StridedSlice", "Cast", "Reshape", "Tile", "BroadcastTo", "Identity", "Transpose", "Squeeze"}
 _TURNS = frozenset({"LogicalNot", "Sub"})
 _KINDS = 4
 
@@ -219,3 +224,138 @@ def _passes(evidence: Evidence, node: Node, mask: Shape) -> bool:
     """Whether what goes into a layer has the steps of a mask, and what comes out has other ones."""
     before, after = around(evidence.flow, node)
     return any(len(shape) > 2 and shape[1] == mask[-1] for shape in before) and not any(shape[1:2] == mask[-1:] for shape in after)
+
+
+UNSEEN = rule(
+    "mask-unseen", "A mask hides no step from a softmax", severity="silent", backend="tensorflow",
+    source="the formula of softmax, and the numbers of the traced program",
+    fails=(_PADDED % "not_equal").replace(":, None, :", ":, :, None"), passes=_PADDED % "not_equal",
+    doc="""Reported for a mask made of a comparison or of data of 0 and 1, if it has size 1 along the axis of the softmax, or changes the scores by as little as 1e-9.""",
+)  # fmt: skip
+
+_TINY, _LARGE, _ABSORBS = 1e-5, 1e3, 1e6
+_ARITHMETIC = {"Add": operator.add, "AddV2": operator.add, "Sub": operator.sub, "Mul": operator.mul, "RealDiv": operator.truediv}
+
+
+class _Mask(NamedTuple):
+    """What a mask is where it is false and where it is true, and the comparison or the data that it comes from."""
+
+    false: float
+    true: float
+    start: Node
+
+
+# What scores meet: an operation, an edge, its mask, and whether that is the same along the axis of the softmax.
+_Met = tuple[Node, Edge, _Mask | None, bool]
+
+
+@check(order=42, backend="tensorflow")
+def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
+    """Softmaxes over scores that masks are added to, or pick."""
+    passed = any(one.config.get("mask_zero") or one.op == "Masking" for one in evidence.flow.nodes)
+    for node in evidence.flow.nodes if not evidence.where else ():
+        if node.op not in (*ATTENTIONS, "Softmax") or node.status != "ok" or of_a_loss(evidence, node):
+            continue
+        given = [edge for edge in evidence.flow.into(node.id) if "mask" in edge.label]
+        met = list(_met(evidence, node)) if node.op == "Softmax" and not given else []
+        if len(given) == 1 and not passed and not node.config.get("causal") and node.config.get("axis", -1) == -1:
+            shape = given[0].spec.shape or ()
+            same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None) and not _one_key(evidence, node)
+            met = [(node, given[0], _mask(evidence, given[0]), same)]
+        if met and all(mask and same for *_, mask, same in met):
+            place, edge, *_ = met[0]
+            fact = MaskUnseen(Who.of(node), edge.spec.shape or ())
+            yield Finding.of(UNSEEN.id, "silent", fact, (node.id, place.id), (edge.id,), place.called or node.called)
+        for one in met if not given else ():
+            yield from _numbers(evidence, node, one)
+
+
+def _one_key(evidence: Evidence, node: Node) -> bool:
+    at = -1 if node.op == "Softmax" else 1
+    return any((edge.spec.shape or ())[at:][:1] == (1,) for edge in evidence.flow.into(node.id) if "mask" not in edge.label)
+
+
+def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
+    """What scores meet on their way to a softmax."""
+    flow, numbers = evidence.flow, evidence.facts.get("single") or {}
+    edge = next(iter(flow.into(softmax.id)), None)
+    axis = softmax.config.get("axis", -1) if softmax.kind == "layer" or edge is None else softmax_axis(evidence, softmax, edge)
+    for _ in range(12 if isinstance(axis, int) else 0):
+        if edge is None or not edge.spec.shape:
+            return
+        node, shape = flow.node(edge.source), edge.spec.shape
+        given, order = flow.into(node.id), node.config.get("operand1")
+        if node.op == "Transpose" and isinstance(order, list) and len(order) == len(shape):
+            edge, axis = given[0], order[axis]
+            continue
+        masks = [(place, one, mask) for place, one in enumerate(given) if (mask := _mask(evidence, one)) is not None]
+        scores = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool" and _mask(evidence, one) is None]
+        if node.kind != "op" or node.op not in (*_ARITHMETIC, "Cast", "SelectV2") or len(scores) != 1:
+            if not node.op.endswith(("MatMul", "MatMulV2", "Einsum", "Dot")) or len(given) != 2:
+                yield node, edge, None, False
+            return
+        known = [(place, numbers[node.id, place]) for place in range(3) if (node.id, place) in numbers]
+        if masks and node.op not in ("Mul", "RealDiv"):
+            place, one, (false, true, start) = masks[0]
+            if node.op == "SelectV2" and known:
+                false, true = (known[0][1] if bool(value) is (known[0][0] == 1) else 0.0 for value in (false, true))
+            elif node.op == "Sub" and place:
+                false, true = -false, -true
+            own = (*[1] * (len(shape) - len(one.spec.shape or ())), *(one.spec.shape or ()))
+            beside = any(own[at] == shape[at] not in (1, None) for at in range(1, len(shape)) if at != axis)
+            same = own[axis] == 1 != shape[axis] and beside and abs(true - false) >= _LARGE
+            yield node, one, _Mask(false, true, start) if node.op != "SelectV2" or known else None, same
+        elif len(given) > 1 or (not known and node.op != "Cast"):
+            yield node, edge, None, False  # such as a triangle
+        edge = scores[0]
+
+
+def _mask(evidence: Evidence, edge: Edge, depth: int = 12) -> _Mask | None:
+    """A tensor that is made of one comparison, or of data of 0 and 1, and of single numbers; ``None`` for others."""
+    node, numbers = evidence.flow.node(edge.source), evidence.facts.get("single") or {}
+    given = evidence.flow.into(node.id)
+    if node.kind in ("input", "stage", "split"):
+        seen = seen_at(evidence, evidence.paths.get(edge.id) or evidence.carried(edge))
+        return _Mask(0, 1, node) if seen and np.isin(seen[0], (0, 1)).all() and 0 < seen[0].mean() < 1 else None
+    if node.op.startswith(("Equal", "NotEqual", "Greater", "Less")) and edge.spec.dtype == "bool":
+        return _Mask(0, 1, node)
+    inner = _mask(evidence, given[0], depth - 1) if len(given) == 1 and node.kind == "op" and depth else None
+    if inner is None or node.op in _PASSES - _JOINS:
+        return inner
+    first, value = (node.id, 0) in numbers, numbers.get((node.id, 0), numbers.get((node.id, 1)))
+    compute = _ARITHMETIC.get(node.op)
+    if node.op == "LogicalNot":
+        first, value, compute = True, 1.0, operator.sub
+    if value is None or compute is None or (node.op == "RealDiv" and (first or not value)):
+        return None
+    false, true = (compute(value, one) if first else compute(one, value) for one in inner[:2])
+    return _Mask(false, true, inner.start)
+
+
+def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
+    """What is wrong with the numbers of a mask."""
+    place, edge, mask, same = met
+    if mask is None:
+        return
+    false, true, start = mask
+    padding = _padding(evidence, start)
+    hidden, kept = (true + 0.0, false + 0.0) if padding else (false + 0.0, true + 0.0)
+    kind = ""
+    if 0 < abs(hidden - kept) <= _TINY:
+        kind = "small"
+    elif padding is not None and not same and hidden - kept >= _LARGE:
+        kind = "turned"
+    elif padding is not None and place.op != "SelectV2" and kept >= _ABSORBS and hidden < kept:
+        kind = "lost"
+    if kind:
+        fact = MaskAdded(Who.of(softmax), kind, hidden, kept, padding is not None, place.op == "SelectV2")
+        rule_id = UNSEEN.id if kind == "small" else INVERTED.id
+        yield Finding.of(rule_id, "silent", fact, (softmax.id, place.id), (edge.id,), place.called)
+
+
+def _padding(evidence: Evidence, start: Node) -> bool | None:
+    """Whether a comparison with 0 is true at the padding of looked up ids; ``None`` for other masks."""
+    given = evidence.flow.into(start.id)
+    if len(given) != 1 or start.op not in ("Equal", "NotEqual", "Greater") or start.config.get("operand1") != 0:
+        return None
+    return start.op == "Equal" if _looked_up(evidence, given[0]) else None

@@ -255,6 +255,8 @@ class Hooks:
             call.training = kwargs.get("training")
             if opaque:
                 call.values |= _triangle(framework, tensors) | _resting(framework, call)
+                if kwargs.get("use_causal_mask"):
+                    call.values["causal"] = True
         return call
 
     def symbolic(self, args: Any) -> bool:

@@ -110,6 +110,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder.along += [(call, id(inputs[place]), axis, False) for place, axis in along(operation, op_type, ranks)]
         if op_type == "Transpose" and "operand1" not in call.values and (order := turned(ranks[0])) is not None:
             call.values["operand1"] = order
+        recorder.single += [(call, *one) for one in _single(op_type, inputs)]
         if (scaled := scaled_noise(op_type, inputs)) is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
 
@@ -204,6 +205,16 @@ def _operands(inputs: Any) -> dict[str, Any]:
                 if constant is not None and constant.size <= 16:
                     values[f"operand{position}"] = constant.tolist()
     return values
+
+
+_WITH_ONE = frozenset({"Add", "AddV2", "Sub", "Mul", "RealDiv", "SelectV2"})
+
+
+def _single(op_type: str, inputs: Any) -> Iterator[tuple[int, float]]:
+    """Single numbers that an operation is given, and their places."""
+    for place, tensor in enumerate(inputs) if op_type in _WITH_ONE else ():
+        if tensor.op.type == "Const" and tensor.shape.num_elements() == 1 and tensor.dtype.is_floating | tensor.dtype.is_integer:
+            yield place, float(tf.get_static_value(tensor).reshape(())[()])
 
 
 @contextlib.contextmanager

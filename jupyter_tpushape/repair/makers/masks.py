@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, Node
 from ...flow.observed import around
-from ...flow.syntax import called
+from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import MaskAlone
-from ...rules.facts.masks import MaskApart, MaskInverted
+from ...rules.facts.masks import MaskAdded, MaskApart, MaskInverted, MaskUnseen
 from ..edits.expression import IT
-from ..text.source import class_of, method_of, nodes
+from ..text.source import class_of, is_atom, method_of, nodes, words_of
 from .edits import Made, of
 from .line import Line, lines_at, listed, whole_number
 
@@ -138,3 +139,84 @@ def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) ->
                 cast = line.cast(mask, "int32")
                 edit = line.edit(mask, f"{cast.replace} == 0", module=line.module())
                 yield f"Use the opposite of {ast.unparse(mask)} as the mask at line {mask.lineno}", [edit], why
+
+
+@of(MaskUnseen)
+def along_keys(evidence: Evidence, finding: Finding, fact: MaskUnseen) -> Made:
+    """The new axis of a mask before the last one, where the line adds it at the end."""
+    node = _maker(evidence, finding, lambda one: len(evidence.flow.into(one.id)[0].spec.shape or ()) < len(fact.shape))
+    for line in lines_at(evidence, node.called)[:1]:
+        for item in line.around((ast.Subscript, ast.Call)):
+            edit = None
+            if isinstance(item, ast.Subscript):
+                parts = listed(item.slice)
+                if len(parts) > 1 and is_new_axis(parts[-1]):
+                    last = [parts[-1], parts[-2]] if isinstance(parts[-2], ast.Slice) else [*parts[-2:], ast.Slice()]
+                    index = ", ".join(map(ast.unparse, [*parts[:-2], *last]))
+                    edit = line.edit(item, f"{_closed(line, item.value)}[{index}]")
+            elif called(item) == "expand_dims":
+                axis = next((one for one in words_of(item)[1:] if whole_number(one) in (-1, len(fact.shape) - 1)), None)
+                edit = line.edit(axis, "-2") if axis is not None else None
+            if edit is not None:
+                yield (
+                    f"Put the new axis of the mask before the last one at line {item.lineno}",
+                    [edit],
+                    "It then has one value for each key.",
+                )
+
+
+@of(MaskAdded)
+def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
+    """A number that hides a step: the number of the line, its sign, or the mask that it is multiplied with."""
+    node = evidence.flow.node(finding.nodes[1]) if fact.chosen else _maker(evidence, finding, lambda one: one.op == "Mul")
+    # The line may be right for other masks.
+    alone = fact.kind == "small" or len([one for one in evidence.flow.nodes if (one.op, one.called) == (node.op, node.called)]) == 1
+    for line in lines_at(evidence, node.called)[:1] if alone else ():
+        for item in line.around(ast.Call if fact.chosen else ast.BinOp):
+            sides = item.args[1:] if fact.chosen else [item.left, item.right] if isinstance(item.op, ast.Mult) else []
+            numbers = [one for one in sides if _decimal(one) is not None]
+            if len(sides) != 2 or len(numbers) != 1:
+                continue
+            number, other = numbers[0], sides[sides.index(numbers[0]) - 1]
+            written = new = line.source.of(number)
+            below, edits = (_decimal(number) or 0) < 0, []
+            if fact.kind == "small":
+                new = "-1e9" if fact.chosen or below is (fact.hidden < fact.kept) else "1e9"
+            elif fact.chosen:
+                edits = [line.edit(number, line.source.of(other)), line.edit(other, written)]
+            else:
+                turns = abs(fact.kept) > abs(fact.hidden)
+                inner = (
+                    other.right if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub) and _decimal(other.left) == 1 else None
+                )
+                edits = [line.edit(other, _closed(line, inner) if inner else f"(1.0 - {_closed(line, other)})")] if turns else []
+                if fact.kind == "lost" or not turns:
+                    new = written.lstrip("- ") if below else f"-{written}"
+            if fact.sure or fact.chosen:
+                edits += [line.edit(number, new)] if new != written else []
+                yield (
+                    f"Give the padding about -1e9 at line {item.lineno}",
+                    edits,
+                    "It then gets no weight.",
+                )
+
+
+def _maker(evidence: Evidence, finding: Finding, is_it: Callable[[Node], bool]) -> Node:
+    """The first operation of its kind on the way up from a mask."""
+    node = evidence.flow.node(next(one.source for one in evidence.flow.edges if one.id == finding.edges[0]))
+    while len(given := evidence.flow.into(node.id)) == 1 and not is_it(node):
+        node = evidence.flow.node(given[0].source)
+    return node
+
+
+def _closed(line: Line, node: ast.expr) -> str:
+    text = line.source.of(node)
+    return text if is_atom(node) else f"({text})"
+
+
+def _decimal(node: ast.expr) -> float | None:
+    """The number that is written there."""
+    try:
+        return float(ast.literal_eval(node))
+    except (ValueError, TypeError):
+        return None

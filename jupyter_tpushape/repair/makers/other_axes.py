@@ -29,7 +29,7 @@ from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of, received, setting
-from .line import Line, assigned_to, calls_at, lines_at, lines_of, reshaped, short, whole_number
+from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, whole_number
 
 
 @of(SamplesInOrder)
@@ -39,13 +39,28 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
         return
     for line in lines_at(evidence, finding.location):
         call = line.call()
-        if call is not None and _plain(called(call)) == _plain(fact.operation.op):
+        if (
+            call is not None
+            and ("Reverse" not in fact.operation.op or _ends(evidence, finding))
+            and _plain(called(call)) == _plain(fact.operation.op).removesuffix("v2")
+        ):
             yield *_along(line, call, 1), "It then runs along the steps of each sample."
+    for line in lines_at(evidence, finding.location)[:1]:
+        turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
+        if len(turned) > 1 or (turned and _ends(evidence, finding)):
+            yield f"Use [:, ::-1] at {line.at}", [line.edit(one, ":, ::-1") for one in turned], "It then reverses the steps of each sample."
 
 
-def _along(line: Line, call: ast.Call, new: int) -> tuple[str, list[Edit]]:
+def _ends(evidence: Evidence, finding: Finding) -> bool:
+    """Whether only a last step is left behind an operation: no sequence that is to be turned back."""
+    flow = evidence.flow
+    return all(len(made.spec.shape or ()) < 3 for edge in flow.out_of(finding.nodes[0]) for made in flow.out_of(edge.target))
+
+
+def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
     """The axis of a call, by name or by place."""
-    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number(one) is not None), None)
+    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
+    new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
     return f"Pass axis={new} to {called(call)} at {line.at}", [edit]
 

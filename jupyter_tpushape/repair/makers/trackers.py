@@ -10,7 +10,7 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.compiled import MetricReads
 from ...rules.facts.stateless import ResultsExchanged, StatefulPair, StateMisplaced
-from ...rules.facts.training import LossTracked, MetricState
+from ...rules.facts.training import LossTracked, MetricOfOneBatch, MetricState
 from ...rules.facts.transforms import GROUPS, AxisUnbound, BatchUnpacked
 from ..edits.expression import IT, MODULE
 from ..text.source import method_of, nodes
@@ -199,3 +199,16 @@ def without_collective(evidence: Evidence, finding: Finding, fact: AxisUnbound) 
 
 
 _ACROSS = ("pmean", "psum", "pmax", "pmin")
+
+
+@of(MetricOfOneBatch)
+def added_up(evidence: Evidence, finding: Finding, fact: MetricOfOneBatch) -> Made:
+    """Each state added to what it was, where they are sums and counts; a mean needs a count, too."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        text = ast.unparse(line.scope)
+        result = ast.unparse(method_of(line.owner(), "result") or line.scope)
+        if "mean" in text or "sum(" not in text or ("/" in result or "divide" in result) is (len(fact.states) == 1):
+            continue
+        calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "assign"]
+        edits = [line.edit(call.func, f"{ast.unparse(call.func)}_add") for call in calls]
+        yield f"Add to {' and '.join(fact.states)} with assign_add in update_state", edits, "The value is then that of all batches."

@@ -319,7 +319,7 @@ class WrongParts(Fact, frozen=True):
             return f"An attention layer expects (batch, steps, features). Repeat {self.weight} for each sample. The error: {self.said}"
         flat = [label for label, shape in self.parts if shape is not None and len(shape) == 2]
         if flat:
-            return f"Attention expects (batch, steps, features), and {listed(flat)} has no steps."
+            return f"Attention expects (batch, steps, features), and {listed(tuple(flat))} has no steps."
         return f"The error: {self.said}"
 
 

@@ -85,3 +85,43 @@ class MaskInverted(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("true where a step counts"), Side("true where a step is hidden")
+
+
+class MaskUnseen(Fact, frozen=True):
+    """A mask of ``shape`` is the same for all places that share the weights of ``layer``."""
+
+    layer: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"The mask of {named(self.layer)}{placed(self.layer)} hides no key: its shape {show_shape(self.shape)} is the same for all of them."
+
+    def why(self) -> str:
+        return "A softmax does not change if all of its values get the same number, so hidden keys keep their weights. The mask belongs on their axis."
+
+    def sides(self) -> Sides:
+        return Side("one value for each key"), Side(show_shape(self.shape))
+
+
+class MaskAdded(Fact, frozen=True):
+    """Scores get ``hidden`` at the padding and ``kept`` elsewhere, or are replaced if ``chosen``. ``sure``: it is known which is which; ``kind``: what is wrong."""
+
+    layer: Who
+    kind: str
+    hidden: float
+    kept: float
+    sure: bool
+    chosen: bool
+
+    def message(self) -> str:
+        ends = {"small": "hides nothing", "turned": "hides all but the padding", "lost": "covers up the scores that count"}
+        return f"The mask of {named(self.layer)}{placed(self.layer)} {ends[self.kind]}: {self._numbers()}."
+
+    def why(self) -> str:
+        return "Add 0 to the scores that count and about -1e9 at the padding. A softmax does not see 1e-9, and beside 1e9, a float32 loses the score."
+
+    def sides(self) -> Sides:
+        return Side("0, and -1e9 at the padding"), Side(self._numbers())
+
+    def _numbers(self) -> str:
+        return f"{self.kept:g}, and {self.hidden:g} at the padding" if self.sure else f"it changes them by {abs(self.hidden - self.kept):g}"

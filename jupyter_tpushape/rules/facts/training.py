@@ -275,6 +275,25 @@ class LossTracked(Fact, frozen=True):
         return Side("the loss"), Side("labels and predictions")
 
 
+class MetricOfOneBatch(Fact, frozen=True):
+    """A metric of the program's own replaces its ``states`` in each batch."""
+
+    metric: str
+    cls: str
+    states: tuple[str, ...]
+
+    def message(self) -> str:
+        return (
+            f"{self.cls} assigns {listed(self.states)} in each batch, so {self.metric} is the value of the last batch and not of the epoch."
+        )
+
+    def why(self) -> str:
+        return "fit calls update_state once per batch, and result after the epoch. Add sums and counts with assign_add, and divide them in result."
+
+    def sides(self) -> Sides:
+        return Side("assign_add"), Side("assign")
+
+
 class LogsUnread(Fact, frozen=True):
     """A training step of the model's own logs values under the ``names`` of metrics that it never updates."""
 
