@@ -77,3 +77,30 @@ def test_an_einsum_layer_is_not_taken_at_its_declared_shape(tmp_path):
 def test_code_that_takes_an_axis_away_is_named(tmp_path):
     fact = traced(tmp_path, "L.Dense(2)(L.Lambda(lambda x: tf.reduce_mean(x, (1, 2)), output_shape=())(i))").fact
     assert (fact.before[1:], fact.shape[1:]) == ((5, 6), ())
+
+
+TWO = """
+class Pads(L.Layer):
+    def call(self, x):
+        return tf.pad(x, [[1, 1], [0, 0]])
+class Drops(L.Layer):
+    def call(self, x):
+        return tf.squeeze(x, 1) * 2.0
+def build():
+    i = keras.Input((5, 1))
+    model = keras.Model(i, L.Dense(1)(Drops()(Pads()(i))))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((8, 5, 1), "float32"), np.zeros((8, 1), "float32")
+"""
+
+
+def test_a_fix_in_steps_names_each_of_them(tmp_path):
+    """The second step is written into the text that has the first one: tried alone, it is the user's text that it changes."""
+    path = tmp_path / "two.py"
+    path.write_text(HEAD.format(framework="keras") + TWO)
+    module = load(path)
+    fix = tpushape.trace(module.build, module.data, tpu=None).findings[0].fixes[0]
+    assert fix.verified and len(fix.edits) > 1
+    assert fix.title.startswith("Pad by [[0, 0], [1, 1], [0, 0]]") and "; " in fix.title

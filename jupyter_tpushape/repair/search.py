@@ -11,6 +11,8 @@ import re
 import time
 from collections.abc import Sequence
 
+import msgspec
+
 from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
@@ -220,12 +222,13 @@ class Search:
                     )
                     if again.holds:
                         # The first edit may only have shown where the fault is: then the second one is the fix.
-                        alone = self._try(first(self.seen), candidate)
+                        one = _unpatched(candidate, trial.seen)
+                        alone = self._try(first(self.seen), one)
                         if alone.holds:
                             # Where that one is asked about, so is the pair: the first edit adds nothing but its own change.
-                            if self._asks(finding, candidate, alone):
+                            if self._asks(finding, one, alone):
                                 continue
-                            return [(candidate, alone)]
+                            return [(one, alone)]
                         if not self._asks(finding, both, again):
                             return [(both, again)]
                     if (
@@ -333,6 +336,14 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
     """The lines to add by hand if no source is known."""
     dataset = getattr(seen.sample, "kind", "") == "dataset"
     return "\n".join(line for edit in edits for line in edit.shown(dataset))
+
+
+def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
+    """The same edits of the user's text, where they are of a text that has other edits in it."""
+    files = {alias: file for file, alias in seen.program.aliases.items()}
+    places = [(one, files.get(str(one.detail.get("file")))) for one in candidate.edits]
+    edits = (msgspec.structs.replace(one, detail={**one.detail, "file": file}) if file else one for one, file in places)
+    return Candidate(candidate.title, tuple(edits), candidate.reason)
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:

@@ -43,7 +43,7 @@ from .facts.reasons import (
     WholeOnly,
     WrittenRows,
 )
-from .facts.reasons_read import Unsqueezed
+from .facts.reasons_read import Multiples, Unsqueezed
 from .moved import turned_around
 from .reasons_read import dims_dropped, letters, multiples, read, samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by, steps_of
@@ -74,7 +74,7 @@ def operands(node: Node, why: Reason | None, shapes: tuple[Shape | None, ...]) -
     """The shapes of what an operation works on: the target of a reshape and the axis of a reduction or of a split are tensors, too."""
     if isinstance(why, Unsplit):
         return tuple(filter(None, shapes))
-    return shapes[:1] if node.op == "Reshape" or isinstance(why, NoAxis) else shapes
+    return shapes[:1] if node.op == "Reshape" or isinstance(why, (NoAxis, Multiples)) else shapes
 
 
 def reason(evidence: Evidence, node: Node) -> Reason | None:

@@ -14,6 +14,7 @@ from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
 from .reasons import Lengths, Reason, Uneven, cut_blocks, no_room
+from .reasons_read import Multiples
 
 
 class WrongRank(Fact, frozen=True):
@@ -375,6 +376,8 @@ class OperationRaised(Fact, frozen=True):
         return because(self.cause) or (self.reason.words() if self.reason is not None else f"The error: {self.said}")
 
     def sides(self) -> Sides:
+        if isinstance(self.reason, Multiples):
+            return Side(f"{len(self.reason.shape)}, one for each axis"), Side(str(self.reason.count))
         if len(self.shapes) < 2:
             return None, None
         first, second = pair(self.shapes[0], self.shapes[1], names=False)
