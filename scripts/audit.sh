@@ -27,5 +27,8 @@ check() {
 python -m venv out/audit && out/audit/bin/pip install --quiet pip-audit || echo "pip-audit cannot be installed."
 python -m pip freeze --exclude-editable > out/audit/requirements.txt
 check pip-audit "known vulnerabilit" out/audit/bin/pip-audit --no-deps --disable-pip --progress-spinner off --requirement out/audit/requirements.txt
-check "npm audit" "Severity:|├─" jlpm npm audit --all --recursive --severity high
+# What is built, and what only checks it: each has a lock of its own.
+for folder in . tests/ts tests/view_browser; do
+  check "npm audit of $folder" "Severity:|├─" env -C "$folder" jlpm npm audit --all --recursive --severity high
+done
 exit $failed
