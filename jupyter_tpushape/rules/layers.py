@@ -13,6 +13,7 @@ from ..examine.heard import (
     HeardShape,
     HeardUnequal,
     HeardUnknown,
+    HeardUnlike,
     HeardWidth,
     HeardWindow,
     hear,
@@ -410,11 +411,13 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
     given = [found for label, found in parts.items() if label != "attention_mask"]
     if hear(node.failure, HeardMaskList) is not None and "mask" not in parts:
         return ATTENTION.id, MaskAlone(Who.of(node), next((one.spec.shape for one in evidence.given if one.label == "mask"), None))
-    mask, said = parts.get("attention_mask"), hear(node.failure, HeardOperation)
-    if mask is None and said is not None and said.operation.startswith(("Logical", "Add", "Select")):
+    mask, said, apart = parts.get("attention_mask"), hear(node.failure, HeardOperation), hear(node.failure, HeardUnlike)
+    met = said.shapes if said is not None and said.operation.startswith(("Logical", "Add", "Select")) else ()
+    met = (apart.first, apart.second) if apart is not None else met
+    if mask is None and met:
         # An array of the program is no tensor that the layer was handed; the scores that it meets are (batch, heads, target, source).
         mask = next(
-            (shape for shape in said.shapes if len(shape) == 4 and given and shape[-1] != (given[min(1, len(given) - 1)] or (0, 0))[1]),
+            (shape for shape in met if len(shape) == 4 and given and shape[-1] != (given[min(1, len(given) - 1)] or (0, 0))[1]),
             None,
         )
     if mask is not None and given and all(shape is not None and len(shape) > 2 for shape in given[:2]):

@@ -263,7 +263,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if rows_apart is not None and len(rows_apart.labels) == len(rows_apart.predictions) - 1:
         text = evidence.raised.text if evidence.raised is not None else ""
         return CUSTOM.id, LossCalled(text, rows_apart.labels, rows_apart.predictions, True), ()
-    if node.kind == "op" and node.op != "python" and len(evidence.given) >= (1 if loss is node else 2):
+    if node.kind == "op" and node.op != "python" and len(evidence.given) >= (1 if loss is node or node.op == "Split" else 2):
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
         in_a_row = (

@@ -97,6 +97,11 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if split is not None:
         givers = [one.giver.name for one in operands if split.given in (one.spec.shape or ()) and one.giver is not None]
         return Unsplit(split.given, split.divisor, givers[0] if len(givers) == 1 else "")
+    parts, axis = (node.config.get(f"operand{place}", 0) for place in (1, 2))  # JAX says neither of them
+    shape = operands[0].spec.shape or () if node.op == "Split" and operands else ()
+    if isinstance(parts, int) and isinstance(axis, int) and -len(shape) <= axis < len(shape) and parts > 1 and (shape[axis] or 0) % parts:
+        above = operands[0].giver
+        return Unsplit(shape[axis] or 0, parts, above.name if above is not None else "")
     squeezed = hear(node.failure, HeardSqueezed)
     if squeezed is not None and len(operands) == 1 and squeezed.axis < len(operands[0].spec.shape or ()):
         return Unsqueezed(squeezed.axis, operands[0].spec.shape or ())

@@ -13,7 +13,7 @@ from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.mixing import RowsJoined, Straddling
-from ...rules.facts.reasons import Pieces, Uneven
+from ...rules.facts.reasons import Pieces, Uneven, Unsplit
 from ...rules.words import axes_of, count
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
@@ -123,6 +123,9 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     """As many channels as an operation that deals them out needs: those of the labels, times its blocks; as many units for each part of a split."""
     node = evidence.failed
     said = hear(node.failure, HeardDivisor) if node is not None else None
+    reason = getattr(finding.fact, "reason", None)
+    if isinstance(reason, Unsplit):
+        said = HeardDivisor(reason.size, reason.parts)
     giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
     if said is not None and giver is not None and giver.config.get("units") == said.given:
         # A loss compares a part with a label.
