@@ -179,12 +179,8 @@ def _text(place: Place) -> str:
         return linecache.getline(*place).strip()
     written = [line.encode() for line in lines[span[0] - 1 : span[1]]]
     if written:
-        whole, rest = b"".join(written), written[-1][span[3] :]
         written[-1] = written[-1][: span[3]]
         written[0] = written[0][span[2] :]
-        # Names that something is unpacked to say little without it.
-        if re.match(rb"\s*=[^=]", rest) and re.fullmatch(rb"\(?[\w., ]+,[\w., ]*\)?", b"".join(written)):
-            written = [whole.strip()]
     return b"".join(written).decode(errors="replace")
 
 
