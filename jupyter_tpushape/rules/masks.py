@@ -260,7 +260,7 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
         met = list(_met(evidence, node)) if node.op == "Softmax" and not given else []
         if len(given) == 1 and not passed and not node.config.get("causal") and node.config.get("axis", -1) == -1:
             shape = given[0].spec.shape or ()
-            same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None) and not _one_key(evidence, node)
+            same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None) and shape[-2] in _keys(evidence, node)
             met = [(node, given[0], _mask(evidence, given[0]), same)]
         if met and all(mask and same for *_, mask, same in met):
             place, edge, *_ = met[0]
@@ -270,9 +270,10 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
             yield from _numbers(evidence, node, one)
 
 
-def _one_key(evidence: Evidence, node: Node) -> bool:
-    at = -1 if node.op == "Softmax" else 1
-    return any((edge.spec.shape or ())[at:][:1] == (1,) for edge in evidence.flow.into(node.id) if "mask" not in edge.label)
+def _keys(evidence: Evidence, node: Node) -> Shape:
+    """How many keys each query has. A mask of as many queries, and not of as many keys, is one of the queries."""
+    shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id) if "mask" not in edge.label]
+    return shapes[-1][-1:] if node.op == "Softmax" and shapes else tuple(shape[1] for shape in shapes[1:2] or shapes if len(shape) > 2)
 
 
 def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
@@ -302,7 +303,7 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
             elif node.op == "Sub" and place:
                 false, true = -false, -true
             own = (*[1] * (len(shape) - len(one.spec.shape or ())), *(one.spec.shape or ()))
-            beside = any(own[at] == shape[at] not in (1, None) for at in range(1, len(shape)) if at != axis)
+            beside = any(own[at] == shape[at] == shape[axis] not in (1, None) for at in range(1, len(shape)) if at != axis)
             same = own[axis] == 1 != shape[axis] and beside and abs(true - false) >= _LARGE
             yield node, one, _Mask(false, true, start) if node.op != "SelectV2" or known else None, same
         elif len(given) > 1 or (not known and node.op != "Cast"):
