@@ -129,6 +129,10 @@ RIGHT = {
     "of a layer, on the keys": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, x, attention_mask=keep[:, None, :])"),
     "of a layer with a single key": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, keras.ops.mean(x, 1, keepdims=True), attention_mask=keep[:, :, None])"),
     "of a layer with keys of other steps": LAYER.format("", "L.MultiHeadAttention(2, 4)(x, keras.ops.concatenate([x, x], 1), attention_mask=keep[:, :, None])"),
+    "of a layer with keys of another sequence": LAYER.format(
+        "", "L.MultiHeadAttention(2, 4)(x, L.Embedding(20, 8)(keras.Input((6,), dtype='int32', name='other')), attention_mask=keep[:, :, None])"
+    ).replace("keras.Model(i,", "keras.Model([i, m0],").replace("    x = L.MultiHead", "    m0 = keras.Input((6,), dtype='int32')\n    x = L.MultiHead").replace(
+        "keras.Input((6,), dtype='int32', name='other')", "m0").replace("return x, rng", "return (x, x[::-1].copy()), rng"),
     "queries that meet other keys": scores("scores = tf.concat([scores, scores], -1) + (1.0 - keep)[:, :, None] * -1e9", "weights = tf.nn.softmax(scores)[..., :6]"),
     "positions of a router": scores("x *= tf.nn.softmax(tf.where(keep[:, :, None] > 0, self.value(x), -1e9))", "scores += (1.0 - keep)[:, None, :] * -1e9", SOFT),
     "of a layer, beside its own": LAYER.format(", mask_zero=True", "L.MultiHeadAttention(2, 4)(x, x, attention_mask=keep[:, :, None])"),

@@ -261,6 +261,7 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
         if len(given) == 1 and not passed and not node.config.get("causal") and node.config.get("axis", -1) == -1:
             shape = given[0].spec.shape or ()
             same = len(shape) > 2 and shape[-1] == 1 and shape[-2] not in (1, None) and shape[-2] in _keys(evidence, node)
+            same = same and _of_itself(evidence, [edge for edge in evidence.flow.into(node.id) if "mask" not in edge.label])
             met = [(node, given[0], _mask(evidence, given[0]), same)]
         if met and all(mask and same for *_, mask, same in met):
             place, edge, *_ = met[0]
@@ -274,6 +275,19 @@ def _keys(evidence: Evidence, node: Node) -> Shape:
     """How many keys each query has. A mask of as many queries, and not of as many keys, is one of the queries."""
     shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id) if "mask" not in edge.label]
     return shapes[-1][-1:] if node.op == "Softmax" and shapes else tuple(shape[1] for shape in shapes[1:2] or shapes if len(shape) > 2)
+
+
+def _of_itself(evidence: Evidence, edges: list[Edge]) -> bool:
+    """Whether queries and keys are made of one tensor. Of two sequences, a mask may be meant for the queries."""
+    ways = []
+    for edge in edges[:2]:
+        above: Edge | None = edge
+        ways.append(set[str]())
+        while above is not None and above.source not in ways[-1] and evidence.flow.node(above.source).kind not in ("stage", "split"):
+            ways[-1].add(above.source)
+            given = [one for one in evidence.flow.into(above.source) if "mask" not in one.label]
+            above = given[0] if len(given) == 1 else None
+    return len(ways) < 2 or bool(ways[0] & ways[1])
 
 
 def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
@@ -292,7 +306,8 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
         masks = [(place, one, mask) for place, one in enumerate(given) if (mask := _mask(evidence, one)) is not None]
         scores = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool" and _mask(evidence, one) is None]
         if node.kind != "op" or node.op not in (*_ARITHMETIC, "Cast", "SelectV2") or len(scores) != 1:
-            if not node.op.endswith(("MatMul", "MatMulV2", "Einsum", "Dot")) or len(given) != 2:
+            product = node.op.endswith(("MatMul", "MatMulV2", "Einsum", "Dot")) and len(given) == 2
+            if not product or not _of_itself(evidence, given):
                 yield node, edge, None, False
             return
         known = [(place, numbers[node.id, place]) for place in range(3) if (node.id, place) in numbers]
