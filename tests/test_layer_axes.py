@@ -104,3 +104,8 @@ def test_a_fix_in_steps_names_each_of_them(tmp_path):
     fix = tpushape.trace(module.build, module.data, tpu=None).findings[0].fixes[0]
     assert fix.verified and len(fix.edits) > 1
     assert fix.title.startswith("Pad by [[0, 0], [1, 1], [0, 0]]") and "; " in fix.title
+
+
+def test_tensors_of_other_ranks_are_what_a_merge_is_about(tmp_path):
+    fact = traced(tmp_path, "L.Concatenate(axis=2)([L.GlobalMaxPooling1D()(i), i])").fact
+    assert type(fact).__name__ != "AxisBeyond"

@@ -270,7 +270,8 @@ def _giver(evidence: Evidence, edge: Edge) -> Node:
 
 def _axis_beyond(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     """A layer along an axis that its input does not have."""
-    for key in ("axis", "axes", "shared_axes") if node.kind == "layer" and shape else ():
+    ranks = {len(edge.spec.shape) for edge in edges if edge.spec.shape is not None}
+    for key in ("axis", "axes", "shared_axes") if node.kind == "layer" and shape and len(ranks) < 2 else ():
         given = node.config.get(key)
         for axis in given if isinstance(given, (list, tuple)) else [given]:
             if isinstance(axis, int) and not -len(shape or ()) <= axis < len(shape or ()):
