@@ -41,6 +41,7 @@ FAULTS = {
     "with tf_keras": (program(*KEPT, keras="tf_keras"), "self.total.assign_add(tf.reduce_sum(error))"),
     "by names": (program("wrong = tf.reduce_sum(tf.cast(error > 1.0, 'float32'))", "self.total.assign(wrong)", result="self.total"), "self.total.assign_add(wrong)"),
     "a quotient": (program("self.total.assign(tf.reduce_sum(error) / 2.0)", result="self.total / 3.0"), None),
+    "a sum over its rows": (program(f"self.total.assign(tf.reduce_sum(error) / {ROWS})", result="self.total"), None),
     "a mean": (program("self.total.assign(tf.reduce_mean(error))", result="self.total"), None),
 }  # fmt: skip
 RIGHT = {

@@ -342,23 +342,6 @@ def _no_axis(text: str) -> Iterator[Heard]:
         yield HeardNoAxis(int(axis), int(found[2] or found[4] or found["rank"] or found["have"] or most or first))
 
 
-class HeardEntries(Heard, frozen=True):
-    """An argument has ``count`` entries, and one belongs to each axis of a tensor."""
-
-    count: int
-
-
-_ENTRIES = re.compile(
-    r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)"
-)
-
-
-@reads
-def _entries(text: str) -> Iterator[Heard]:
-    if found := _ENTRIES.search(text):
-        yield HeardEntries(int(found[1] or found[2]))
-
-
 class HeardFewAxes(Heard, frozen=True):
     """An operation works on more dimensions than a tensor has."""
 

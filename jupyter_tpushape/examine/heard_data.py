@@ -93,21 +93,6 @@ _RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but exp
 _C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
 
 
-class HeardSqueezed(Heard, frozen=True):
-    """An axis that is not of size 1 was to be squeezed."""
-
-    axis: int
-
-
-_SQUEEZED = re.compile(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)")
-
-
-@reads
-def _squeezed(text: str) -> Iterator[Heard]:
-    if found := _SQUEEZED.search(text):
-        yield HeardSqueezed(int(found[1] or found[2] or found[3]))
-
-
 @reads
 def _returned(text: str) -> Iterator[Heard]:
     if found := _RETURNED.search(text):

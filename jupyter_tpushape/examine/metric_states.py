@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from ..flow import Location
 from ..flow.syntax import called, loaded
 from ..trace.locations import defined, is_user_file, location
 from .given_names import Texts
+from .program import Examined
 
 # What a class calls itself if it is meant to keep nothing else.
 _MEANT = ("last", "current", "latest", "recent", "batch")
 
 
-def kept_alone(seen: Any) -> list[tuple[str, str, tuple[str, ...], Location | None]]:
+def kept_alone(seen: Examined) -> list[tuple[str, str, tuple[str, ...], Location | None]]:
     """Metrics whose whole state is assigned from each batch, and not read: name, class, states, and the first line."""
     found = {}
     for call in seen.recorder.calls:

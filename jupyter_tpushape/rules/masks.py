@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -356,7 +356,7 @@ def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
     false, true, start = mask
     padding = _padding(evidence, start)
     hidden, kept = (true + 0.0, false + 0.0) if padding else (false + 0.0, true + 0.0)
-    kind = ""
+    kind: Literal["", "small", "turned", "lost"] = ""
     if 0 < abs(hidden - kept) <= _TINY:
         kind = "small"
     elif padding is not None and not same and hidden - kept >= _LARGE:

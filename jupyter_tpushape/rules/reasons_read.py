@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import hear
-from ..examine.heard_contracts import HeardEntries
+from ..examine.heard_axes import HeardEntries
 from ..examine.unindexed import unindexed
 from ..examine.written_slices import shifted
 from ..flow import KeyPath, Node, Shape, Who, elements, syntax
@@ -58,10 +58,7 @@ def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSampl
 
 def letters(evidence: Evidence, node: Node, operands: list[Given]) -> Letters | None:
     """The letters of an einsum's operand that has another number of axes."""
-    try:
-        tree = syntax.parse(evidence.raised.text.strip()) if evidence.raised is not None and node.op == "Einsum" else None
-    except SyntaxError:
-        return None
+    tree = syntax.parsed(evidence.raised.text.strip()) if evidence.raised is not None and node.op == "Einsum" else None
     for call in ast.walk(tree) if tree is not None else ():
         text = call.args[0] if isinstance(call, ast.Call) and syntax.called(call) == "einsum" and call.args else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str) and "." not in text.value:

@@ -10,7 +10,7 @@ import numpy as np
 # What leaves each value as it is.
 _KEEPS = frozenset({"convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose", "copy", "stop_gradient", "expand_dims"})
 _AFFINE: dict[str, Callable[[Any, Any], Any]] = {"mul": np.multiply, "add": np.add, "sub": np.subtract}
-_ALIKE = {"multiply": "mul", "subtract": "sub", "true_divide": "div", "equal": "eq", "not_equal": "ne"}
+_ALIKE = {"multiply": "mul", "subtract": "sub", "equal": "eq", "not_equal": "ne"}
 # Less than this, added to a score, leaves it no weight.
 _HIDDEN = -1e3
 

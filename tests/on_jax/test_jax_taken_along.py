@@ -98,3 +98,9 @@ def test_a_partition_has_no_more_entries_than_the_tensor_has_axes(tmp_path, spec
 
 def test_a_partition_with_fewer_entries_is_not_reported(tmp_path):
     assert traced(tmp_path, SHARDED.format(spec='P("batch")')).ok
+
+
+def test_an_axis_that_is_too_short_for_any_index_of_the_data_is_no_fix(tmp_path):
+    text = TAKES.format(call="ops.take(x, at[0], axis=3)", end="layers.GlobalAveragePooling1D()(hidden)", y="")
+    finding = serious(traced(tmp_path, text))[0]
+    assert type(finding.fact.reason).__name__ == "NoAxis" and not any("axis=2" in fix.patch for fix in finding.fixes)

@@ -74,8 +74,13 @@ def taken_along(evidence: Evidence, finding: Finding) -> Made:
     elif isinstance(fact, OperationRaised) and isinstance(fact.reason, NoAxis):
         node = evidence.failed
         paths = [fed_whole(evidence, edge) for edge in evidence.flow.into(node.id)[1:2]] if node is not None else []
-        seen = stats_at(evidence, paths[0]) if paths else None
-        lines, shape, shortest = lines_of(evidence), fact.reason.shape, int(seen.maximum or 0) + 1 if seen is not None else 1
+        # Where it is not known which indices these are, any of the data may be.
+        whole = [path for path, spec in evidence.x if spec.dtype.startswith(("int", "uint"))]
+        seen = [stats_at(evidence, path) for path in ([path for path in paths if path] or whole)]
+        highest = [one.maximum for one in seen if one is not None and one.maximum is not None]
+        if not highest or len(highest) < len(seen):
+            return
+        lines, shape, shortest = lines_of(evidence), fact.reason.shape, int(max(highest)) + 1
     else:
         return
     for line in lines[:1]:

@@ -207,7 +207,8 @@ def added_up(evidence: Evidence, finding: Finding, fact: MetricOfOneBatch) -> Ma
     for line in lines_at(evidence, finding.location)[:1]:
         text = ast.unparse(line.scope)
         result = ast.unparse(method_of(line.owner(), "result") or line.scope)
-        if "mean" in text or "sum(" not in text or ("/" in result or "divide" in result) is (len(fact.states) == 1):
+        averaged = "mean" in text or "divide" in text or any(isinstance(one.op, ast.Div) for one in nodes(line.scope, ast.BinOp))
+        if averaged or "sum(" not in text or ("/" in result or "divide" in result) is (len(fact.states) == 1):
             continue
         calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "assign"]
         edits = [line.edit(call.func, f"{ast.unparse(call.func)}_add") for call in calls]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ..words import named, placed
 
@@ -107,7 +109,7 @@ class MaskAdded(Fact, frozen=True):
     """Scores get ``hidden`` at the padding and ``kept`` elsewhere, or are replaced if ``chosen``. ``sure``: it is known which is which; ``kind``: what is wrong."""
 
     layer: Who
-    kind: str
+    kind: Literal["small", "turned", "lost"]
     hidden: float
     kept: float
     sure: bool
