@@ -38,6 +38,7 @@ from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
 from written_started import STARTED
+from written_steps import STEPS
 from written_strangers import STRANGERS
 from written_tables import TABLES
 from written_trained import TRAINED
@@ -86,6 +87,7 @@ PROGRAMS = {
     **TABLES,
     **OWN_CODE,
     **LEVELS,
+    **STEPS,
 }
 
 

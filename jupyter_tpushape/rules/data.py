@@ -218,8 +218,19 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
-        refused = Refused(*said, made=made, flat=flat[0] if flat is not None else (), positions=flat[1] if flat is not None else ())
+        positions = flat if flat is not None else ((), ())
+        refused = Refused(*said, made=made, flat=positions[0], positions=positions[1], turned=_turned(evidence, problem.counts))
         yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
+
+
+def _turned(evidence: Evidence, counts: tuple[int, ...]) -> KeyPath:
+    """The only table with as many columns as all other arrays have rows."""
+    leaves = list(evidence.sample.leaves("x", "y"))
+    rest = [set(counts[:i] + counts[i + 1 :]) for i in range(len(counts))]
+    tables = [
+        path for (path, leaf), rows in zip(leaves, rest, strict=False) if len(leaf.concrete or ()) == 2 and rows == {leaf.concrete[1]}
+    ]
+    return tables[0] if len(tables) == 1 and len(leaves) == len(counts) and len(set(counts)) > 1 else ()
 
 
 def _reads_text(evidence: Evidence, path: KeyPath) -> bool:

@@ -306,6 +306,7 @@ def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
     if len(declared) > 1 and len(set(x)) == 1 and counts == [len(declared), len(x)] and y:
         each = all(spec.shape is not None and fits((None, *x[0][1:]), (None, *spec.shape[1:])) for _, spec in declared)
         return InputsBySample(names, len(x)) if each else None
+    counts = counts or [shape[0] or 0 for shape in (*x[:1], *y[:1])]  # batches that nothing has compared
     if len(x) != 1 or not y or len(declared) < 2 or len(counts) < 2 or counts[0] != len(declared) or len(x[0]) < 2 or x[0][1] != counts[1]:
         return None
     inner = x[0][2:]

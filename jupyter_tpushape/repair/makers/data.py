@@ -291,16 +291,14 @@ def positions_of_samples(evidence: Evidence, finding: Finding, fact: Refused) ->
         )
 
 
-def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Samples lie in columns: as many columns as there are labels."""
-    rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
-    refused = isinstance(finding.fact, Refused)
-    labels = {row[0] for row in rows[1:] if row}
-    if refused and evidence.declared and len(evidence.x) == 1 and rows and rows[0] and len(rows[0]) == 2 and labels == {rows[0][1]}:
+@of(Refused)
+def transpose_rows(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
+    """Samples lie in the columns of one array."""
+    if fact.turned:
         yield (
-            "Transpose the data: one sample per row",
-            [transform(("x",), "transpose", perm=[1, 0])],
-            "The data has as many columns as there are labels.",
+            f"Transpose {'the data' if fact.turned == ('x',) else show(fact.turned)}: one sample per row",
+            [transform(fact.turned, "transpose", perm=[1, 0])],
+            "Its columns are the samples.",
         )
 
 

@@ -400,7 +400,7 @@ class Refused(Fact, frozen=True):
 
     ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
     ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
-    ``flat``: the array whose rows are the ``positions`` of the other's samples.
+    ``flat``: the array whose rows are the ``positions`` of the other's samples. ``turned``: the array whose columns are the samples.
     """
 
     code: str
@@ -415,11 +415,14 @@ class Refused(Fact, frozen=True):
     made: RowStep | None = None
     flat: KeyPath = ()
     positions: Shape = ()
+    turned: KeyPath = ()
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."
 
     def why(self) -> str:
+        if self.turned:
+            return f"{show(self.turned)} has as many columns as the others have rows: its samples are its columns."
         if self.flat:
             return f"{show(self.flat)} was flattened: its rows are the positions {show_shape(self.positions)} of each sample, and not the samples."
         return self.made.why() if self.made is not None else ""

@@ -1,0 +1,85 @@
+"""Programs whose samples lie in columns or behind one another, and sequences that gain, lose or repeat steps."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_SCORES = """
+class Scores(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.w1, self.w2, self.v = L.Dense(16), L.Dense(16), L.Dense(1)
+
+    def call(self, query, values):
+        query = tf.expand_dims(query, 2)
+        scores = self.v(tf.tanh(self.w1(query) + self.w2(values)))
+        return tf.reduce_sum(tf.nn.softmax(scores, axis=1) * values, axis=1)
+"""
+_STACKED = """
+class Pairs(keras.utils.PyDataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        left, right = np.ones((8, 5)), np.ones((8, 5))
+        return np.array([left, right]), np.ones((8, 1))
+"""
+_GATED = """
+i = keras.Input((24, 4))
+t = L.Conv1D(4, {size}, activation="tanh")(i)
+model = keras.Model(i, L.Conv1D(4, 1)(L.Add()([i, t])))
+"""
+_WAVE = "np.arange(8 * 25 * 4, dtype='float32').reshape(8, 25, 4)"
+_CAPTIONS = """
+i, w = keras.Input((6,)), keras.Input((12,))
+x = L.concatenate([L.RepeatVector(1)(L.Dense(8)(i)), L.Embedding(30, 8)(w)], axis=1)
+x = L.LSTM(8, return_sequences=True)(x)
+x = L.Dense(30, activation="softmax")(x)
+model = keras.Model([i, w], x)
+"""
+
+
+def _gated(size: int, data: str) -> str:
+    return model_of(_GATED.format(size=size), data)
+
+
+# The next step of each is the label, so a padding on both sides would read it.
+STEPS: dict[str, tuple[str, Own]] = {
+    "labels in columns": ("data-misfit", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation="sigmoid")])
+""", f"{rows(20, 6)}, np.array([np.arange(20) % n == 0 for n in (2, 3, 4)], 'float32')", "'binary_crossentropy'"), ((
+        f"    return {rows(20, 6)}, np.array([np.arange(20) % n == 0 for n in (2, 3, 4)], 'float32')",
+        f"    return {rows(20, 6)}, np.transpose(np.array([np.arange(20) % n == 0 for n in (2, 3, 4)], 'float32'), (1, 0))"),))),
+    "data in columns, labels in a column": ("data-misfit", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(1)])
+""", f"{rows(6, 20)}, {rows(20, 1)}"), ((f"    return {rows(6, 20)}, {rows(20, 1)}", f"    return np.transpose({rows(6, 20)}, (1, 0)), {rows(20, 1)}"),))),
+    "both inputs of a batch in one array": ("input-structure", Own(f"""
+{_STACKED}
+def build():
+    a, b = keras.Input((5,)), keras.Input((5,))
+    model = keras.Model([a, b], L.Dense(1)(L.Subtract()([a, b])))
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    return Pairs()
+""", (("        return np.array([left, right]), np.ones((8, 1))", "        return tuple(np.array([left, right])), np.ones((8, 1))"),), keras=True)),
+    "an even window over steps whose next one is the label": ("merge-shapes", Own(_gated(2, f"{_WAVE}[:, :-1], {_WAVE}[:, 1:]"), (
+        ('    t = L.Conv1D(4, 2, activation="tanh")(i)', '    t = L.Conv1D(4, 2, activation="tanh", padding="causal")(i)'),))),
+    "an odd window over steps whose next one is the label": ("merge-shapes", Own(_gated(3, f"{_WAVE}[:, :-1], {_WAVE}[:, 1:]"), (
+        ('    t = L.Conv1D(4, 3, activation="tanh")(i)', '    t = L.Conv1D(4, 3, activation="tanh", padding="causal")(i)'),))),
+    "a window over steps that are no labels": ("merge-shapes", Own(_gated(3, f"{_WAVE}[:, :-1], {_WAVE}[:, :-1] ** 2"), (
+        ('    t = L.Conv1D(4, 3, activation="tanh")(i)', '    t = L.Conv1D(4, 3, activation="tanh", padding="same")(i)'),))),
+    "a code repeated for other steps": ("output-size", Own(model_of("""
+model = keras.Sequential([keras.Input((30, 6)), L.LSTM(8), L.RepeatVector(10), L.LSTM(8, return_sequences=True), L.LSTM(8, return_sequences=True), L.Dense(6)])
+""", f"{rows(8, 30, 6)}, {rows(8, 30, 6)}"), ((
+        "    model = keras.Sequential([keras.Input((30, 6)), L.LSTM(8), L.RepeatVector(10), L.LSTM(8, return_sequences=True), L.LSTM(8, return_sequences=True), L.Dense(6)])",
+        "    model = keras.Sequential([keras.Input((30, 6)), L.LSTM(8), L.RepeatVector(30), L.LSTM(8, return_sequences=True), L.LSTM(8, return_sequences=True), L.Dense(6)])"),))),
+    "an image before the words of its caption": ("output-size", Own(model_of(_CAPTIONS, f"({rows(8, 6)}, np.arange(96).reshape(8, 12) % 30), np.ones((8, 12), int)", "'sparse_categorical_crossentropy'"), (
+        ('    x = L.Dense(30, activation="softmax")(x)', '    x = L.Cropping1D((1, 0))(L.Dense(30, activation="softmax")(x))'),))),
+    "a vector whose values are taken for positions": ("op-shapes", Own(model_of("""
+i = keras.Input((12, 8))
+y, h = L.GRU(16, return_sequences=True, return_state=True)(i)
+model = keras.Model(i, L.Dense(1)(Scores()(h, y)))
+""", f"{rows(8, 12, 8)}, {rows(8, 1)}", head=_SCORES), (("        query = tf.expand_dims(query, 2)", "        query = tf.expand_dims(query, 1)"),))),
+}  # fmt: skip
