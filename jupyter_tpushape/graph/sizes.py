@@ -159,11 +159,14 @@ def below(size: Size) -> tuple[Size, ...]:
 
 
 def written(size: Size) -> str:
-    """The origin of a size in the program: an argument, or folded axes; ``""`` for others."""
+    """The origin of a size in the program: an argument, folded axes or joined ones; ``""`` for others."""
     if isinstance(size, Given):
         return f"{size.who}: {size.argument}={size.size}"
-    parts = [value(part) for part in size.parts if value(part) != 1] if isinstance(size, Product) else []
-    return f"{size.who}: {' × '.join(map(str, parts))} = {value(size)}" if len(parts) > 1 else ""
+    joined = isinstance(size, Sum)
+    parts = [n for part in size.parts if (n := value(part)) != 1 or joined] if isinstance(size, (Sum, Product)) else []
+    return (
+        f"{size.who}: {(' + ' if joined else ' × ').join(map(str, parts))} = {value(size)}" if len(parts) > 1 and None not in parts else ""
+    )
 
 
 def chain(size: Size) -> list[Slid | Spread | Scaled | Shifted]:

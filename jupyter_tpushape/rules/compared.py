@@ -153,11 +153,11 @@ def lists_classes(evidence: Evidence, path: KeyPath | None, classes: int) -> boo
     return inside and apart and max(int(value.max()) for value in seen) > 1
 
 
-def copied_from(evidence: Evidence, path: KeyPath | None) -> str:
-    """The input whose observed values the labels are."""
-    labels = seen_at(evidence, path)
+def copied_from(evidence: Evidence, path: KeyPath | None, ahead: bool = False) -> str:
+    """The input whose observed values the labels are, or where they are ``ahead`` by a step, the one whose next steps they are."""
+    labels = [value[:, :-1] if ahead and value.ndim > 1 else value for value in seen_at(evidence, path)]
     for name, _ in evidence.x if labels else ():
-        inputs = seen_at(evidence, name)
+        inputs = [value[:, 1:] if ahead and value.ndim > 1 else value for value in seen_at(evidence, name)]
         if len(inputs) == len(labels) and all(np.array_equal(one, other) for one, other in zip(inputs, labels, strict=True)):
             return show(name)
     return ""

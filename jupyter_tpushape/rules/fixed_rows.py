@@ -65,7 +65,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
         if all(rows % grouped.size == 0 for rows in others):
             yield Finding.of(FIXED.id, "note", grouped, (node.id,), location=node.called or node.location)
             return
-    fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
+    fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1].lstrip("- ")[:200], others[0] if others else None)
     yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
 
 

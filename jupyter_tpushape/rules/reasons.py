@@ -222,7 +222,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     elsewhere = _one_elsewhere(a, b) or _one_elsewhere(b, a) if node.op in PAIRING else None
     if elsewhere is not None:
         return elsewhere
-    summed = place if product else ()
+    # A product of matrices broadcasts what is before their last two axes.
+    batch = "matmul" in node.op.lower() and max(i - len(a), j - len(b)) < -2
+    summed = place if product and not batch else ()
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
     )

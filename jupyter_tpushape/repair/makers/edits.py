@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, show_shape
+from ...rules.compared import copied_from
 from ...rules.upstream import ancestors
 from ..edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
@@ -86,9 +87,12 @@ def sequence_of(node: Node, why: str) -> Fix:
 
 
 def padding_of(evidence: Evidence, node: Node) -> str:
-    """The padding that keeps a size. Beside causal convolutions, one that sees the future would be another thing."""
-    causal = "1D" in node.op and "Pool" not in node.op and any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
-    return "causal" if causal else "same"
+    """The padding that keeps a size. Beside causal convolutions, or where the labels are the next steps, one that sees the future is another thing."""
+    if "1D" not in node.op or "Pool" in node.op:
+        return "same"
+    causal = any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
+    ahead = any(copied_from(evidence, path, ahead=True) for path, _ in evidence.y)
+    return "causal" if causal or ahead else "same"
 
 
 def same_size(node: Node, why: str, **config: Any) -> Fix:

@@ -26,9 +26,19 @@ from .line import Line, assigned_to, lines_of, listed, own_layer, short, whole_n
 def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """An operand that got its axes of size 1 by the program's text, with them at other places: those at which both broadcast to the larger."""
     for line in lines_of(evidence)[:1]:
-        for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
+        known = line.shape_of_names()
+        for (operand, whole), (_, other) in itertools.permutations(line.shaped(), 2):
+            # What a layer returns for a tensor has all of its axes but the last one.
+            read = operand.args[0] if isinstance(operand, ast.Call) and len(operand.args) == 1 and not operand.keywords else operand
+            shape = known.get(ast.unparse(read), whole)
+            node, last = (read, whole[-1:]) if shape[:-1] == whole[:-1] and shape != whole else (operand, ())
+            shape = shape if last else whole
             for made, axes in _insertions(line, node, shape) if len(shape) == len(other) else ():
-                fit = [(places, moved) for places, moved in _moved(shape, axes) if places != axes and _broadcast(moved, other)]
+                fit = [
+                    (places, moved)
+                    for places, moved in _moved(shape, axes)
+                    if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
+                ]
                 # Where several places fit, the sizes do not tell which is meant.
                 for places, moved in fit if len(fit) == 1 else ():
                     at = _told(places, len(shape))

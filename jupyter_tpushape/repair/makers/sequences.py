@@ -10,6 +10,7 @@ from ...examine.heard_contracts import HeardFewAxes
 from ...flow import Edge, Finding, Node, elements
 from ...flow.observed import passes
 from ...flow.syntax import called
+from ...rules.compared import copied_from
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import WrongCount
 from ...rules.facts.loss import GridApart
@@ -21,7 +22,7 @@ from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, sequence_of, upstream, way_to
-from .ends import ends_of
+from .ends import ends_of, label_path
 from .line import lines_at, listed
 
 
@@ -59,7 +60,14 @@ def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, lis
     """Where the labels have other steps than the predictions: the last node, the layers above it that return sequences, and a label's shape."""
     fact = finding.fact
     _, predictions = ends_of(evidence, finding)
-    if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != 3 or fact.axis != 1 or None in fact.labels[1:]:
+    if (
+        not isinstance(fact, GridApart)
+        or fact.made
+        or predictions is None
+        or len(fact.labels) != 3
+        or fact.axis != 1
+        or None in fact.labels[1:]
+    ):
         return None, [], (0, 0)
     head = evidence.flow.node(predictions.source)
     return head, [node for node in way_to(evidence, head) if _all_steps(node)], (fact.labels[1] or 0, fact.labels[2] or 0)
@@ -218,7 +226,9 @@ def without_token(evidence: Evidence, finding: Finding) -> Made:
         edge, rank, wanted = (edges[0] if len(edges) == 1 else None), len(fact.given) + 1, elements(fact.target)
     elif isinstance(fact, GridApart):
         _, edge = ends_of(evidence, finding)
-        node, rank, wanted = None, len(fact.labels), elements(fact.labels[1:])
+        node, rank, wanted = None, len(fact.predictions), elements((*fact.labels[1:2], *fact.predictions[2:]))
+        if copied_from(evidence, label_path(evidence, finding)):
+            return  # its labels are then the steps that each prediction has read
     else:
         return
     shape = edge.spec.shape if edge is not None else None

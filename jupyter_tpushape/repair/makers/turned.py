@@ -89,6 +89,9 @@ def each_with_each(evidence: Evidence, finding: Finding, fact: OperationRaised) 
         if not sums or not squashed or not softmax or len(pair) != 2:
             continue
         (one, left), (other, right) = pair
+        known, inner = line.shape_of_names(), [node.args[0] for node in (one, other) if isinstance(node, ast.Call) and node.args]
+        if any(known.get(ast.unparse(node), ())[-1:] == (1,) for node in inner):
+            continue  # the values of a vector are no positions
         if len(left) != 3 or len(right) != 3 or (left[0], left[2]) != (right[0], right[2]) or left[1] == right[1]:
             continue
         for first, second in ((one, other), (other, one)):

@@ -227,7 +227,7 @@ class WindowTooLarge(Fact, frozen=True):
                 f"The third argument of {self.stepped[0].op} is strides: write a kernel of two sizes as a tuple, such as (3, 3)."
             )
         return (
-            "Every convolution without padding and every pooling layer shrinks the height and width; here too little is left. "
+            "Every convolution without padding and every pooling layer shrinks the axes that its window slides over; here too little is left. "
             'Use padding="same", a smaller window or fewer pooling layers.'
         )
 
