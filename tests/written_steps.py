@@ -39,6 +39,8 @@ x = L.Dense(30, activation="softmax")(x)
 model = keras.Model([i, w], x)
 """
 
+_PICTURE, _NUMBER = "tf.TensorSpec((None, None, 3), tf.float32)", "tf.TensorSpec((), tf.int64)"
+
 
 def _gated(size: int, data: str) -> str:
     return model_of(_GATED.format(size=size), data)
@@ -82,4 +84,54 @@ i = keras.Input((12, 8))
 y, h = L.GRU(16, return_sequences=True, return_state=True)(i)
 model = keras.Model(i, L.Dense(1)(Scores()(h, y)))
 """, f"{rows(8, 12, 8)}, {rows(8, 1)}", head=_SCORES), (("        query = tf.expand_dims(query, 2)", "        query = tf.expand_dims(query, 1)"),))),
+    "pictures of several sizes in a batch": ("data-raises", Own(f"""
+def pictures():
+    for n in range(8):
+        yield np.ones((20 + n % 3, 24, 3), "float32"), n % 2
+def build():
+    model = keras.Sequential([keras.Input((24, 24, 3)), L.GlobalAveragePooling2D(), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    ds = tf.data.Dataset.from_generator(pictures, output_signature=({_PICTURE}, {_NUMBER}))
+    return ds.shuffle(4).batch(4)
+""", (("    return ds.shuffle(4).batch(4)", "    return ds.shuffle(4).map(lambda x, y: (tf.image.resize(x, (24, 24)), y)).batch(4)"),))),
+    "words of several lengths in a batch": ("data-raises", Own(f"""
+def words():
+    for n in range(8):
+        yield np.arange(1, 4 + n % 3), n % 2
+def build():
+    model = keras.Sequential([keras.Input((None,)), L.Embedding(9, 4, mask_zero=True), L.LSTM(4), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    ds = tf.data.Dataset.from_generator(words, output_signature=(tf.TensorSpec((None,), tf.int64), {_NUMBER}))
+    ds = ds.batch(4)
+    return ds.prefetch(1)
+""", (("    ds = ds.batch(4)", "    ds = ds.padded_batch(4)"),))),
+    "the forward states alone": ("rnn-states", Own(model_of("""
+i = keras.Input((9, 4))
+o, h, c, back_h, back_c = L.Bidirectional(L.LSTM(8, return_sequences=True, return_state=True))(i)
+x = L.LSTM(16)(o, initial_state=[h, c])
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 9, 4)}, {rows(8, 1)}"), ((
+        "    x = L.LSTM(16)(o, initial_state=[h, c])",
+        "    x = L.LSTM(16)(o, initial_state=[L.Concatenate()([h, back_h]), L.Concatenate()([c, back_c])])"),))),
+    "two steps in a row of a reshape": ("output-size", Own(model_of("""
+i = keras.Input((50, 16, 4))
+x = L.Conv2D(4, 3, padding="same", strides=(1, 2))(i)
+x = L.Reshape((-1, 16 * 4))(x)
+x = L.GRU(4, return_sequences=True)(x)
+model = keras.Model(i, L.Dense(3, activation="softmax")(x))
+""", f"{rows(8, 50, 16, 4)}, np.arange(400).reshape(8, 50) % 3", "'sparse_categorical_crossentropy'"), (
+        ("    x = L.Reshape((-1, 16 * 4))(x)", "    x = L.Reshape((-1, 32))(x)"),))),
+    "a loop that ends the sequence one layer early": ("layer-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((12, 3))])
+widths = [8, 8, 8]
+for k, width in enumerate(widths):
+    model.add(L.GRU(width, return_sequences=k < len(widths) - 2))
+model.add(L.Dense(1))
+""", f"{rows(8, 12, 3)}, {rows(8, 1)}"), ((
+        "        model.add(L.GRU(width, return_sequences=k < len(widths) - 2))",
+        "        model.add(L.GRU(width, return_sequences=k < len(widths) - 1))"),))),
 }  # fmt: skip

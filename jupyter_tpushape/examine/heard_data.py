@@ -81,6 +81,25 @@ def _yielded(text: str) -> Iterator[Heard]:
         yield HeardYielded(sizes_of(found[1]), sizes_of(found[2]))
 
 
+class HeardUneven(Heard, frozen=True):
+    """Two samples of one batch with different shapes."""
+
+    first: Shape
+    second: Shape
+
+
+_UNEVEN = re.compile(
+    r"First element had shape \[(?P<a>[^\]]*)\] and element \d+ had shape \[(?P<b>[^\]]*)\]|\[tensor\]: \[(?P<d>[^\]]*)\], \[batch\]: \[(?P<c>[^\]]*)\]"
+)
+
+
+@reads
+def _uneven(text: str) -> Iterator[Heard]:
+    if found := _UNEVEN.search(text):
+        both = sizes_of(found["a"] or found["c"] or ""), sizes_of(found["b"] or found["d"] or "")
+        yield HeardUneven(*sorted(both, key=str))  # samples come in any order
+
+
 class HeardReturned(Heard, frozen=True):
     """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
 

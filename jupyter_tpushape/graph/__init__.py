@@ -9,6 +9,7 @@ from .sizes import (
     Axis,
     Given,
     Opaque,
+    Part,
     Size,
     Slid,
     Spread,
@@ -21,7 +22,7 @@ from .sizes import (
 from .steps import step
 
 __all__ = [
-    "Axis", "Cause", "Given", "Opaque", "Origins", "Size", "Slid", "Spread", "axes", "cause", "chain",
+    "Axis", "Cause", "Given", "Opaque", "Origins", "Part", "Size", "Slid", "Spread", "axes", "cause", "chain",
     "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
     "without_padding", "written",
 ]  # fmt: skip

@@ -162,6 +162,8 @@ def written(size: Size) -> str:
     """The origin of a size in the program: an argument, folded axes or joined ones; ``""`` for others."""
     if isinstance(size, Given):
         return f"{size.who}: {size.argument}={size.size}"
+    if isinstance(size, Part) and None not in (of := [value(part) for part in size.of]):
+        return f"{size.who}: {' × '.join(map(str, of))} = {value(size)} × {size.written}"
     joined = isinstance(size, Sum)
     parts = [n for part in size.parts if (n := value(part)) != 1 or joined] if isinstance(size, (Sum, Product)) else []
     return (

@@ -9,7 +9,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank
-from ..examine.heard_data import HeardReturned, HeardSlices, HeardYielded
+from ..examine.heard_data import HeardReturned, HeardSlices, HeardUneven, HeardYielded
 from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
 from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
@@ -35,6 +35,7 @@ from .facts.data import (
     TextArray,
     ThirdPart,
     TooManyParts,
+    Unbatchable,
     Unfilled,
     WidthsVary,
     WindowsAsDatasets,
@@ -122,6 +123,10 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     yielded = hear(said, HeardYielded)
     if yielded is not None:
         yield Finding.of(DATA_RAISES.id, "error", YieldedShape(yielded.given, yielded.wanted), nodes, location=where)
+        return
+    uneven = hear(said, HeardUneven)
+    if uneven is not None:
+        yield Finding.of(DATA_RAISES.id, "error", Unbatchable(uneven.first, uneven.second), nodes, location=where)
         return
     slices = hear(said, HeardSlices)
     if slices is not None:

@@ -8,7 +8,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements, show_shape
-from ...graph import Cause, Slid, Spread, chain, padded, unpadded, value, without_padding
+from ...graph import Cause, Part, Slid, Spread, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
 from ...rules.upstream import size_behind
 from ..text.arguments import argument
@@ -23,6 +23,7 @@ from .edits import (
     insert,
     known,
     named,
+    of,
     owner_of,
     padding_of,
     received,
@@ -109,6 +110,23 @@ def all_padded(evidence: Evidence, finding: Finding) -> Made:
             f"Keep the spatial size in {', '.join(names[:-1])} and {names[-1]}: padding={padding!r}",
             [configure(name, padding=padding) for name in names],
             "Kernels of different sizes then output maps of the same size.",
+        )
+
+
+@of(GridApart)
+def row_of_reshape(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """A row for each position of an axis, where a reshape with a -1 puts several of them, or a part of one, into a row."""
+    _, predictions = ends_of(evidence, finding)
+    sizes = evidence.origins.of(predictions) if predictions is not None else ()
+    size, steps = sizes[fact.axis] if fact.axis < len(sizes) else None, fact.labels[fact.axis] or 0
+    node = named(evidence, size.who) if isinstance(size, Part) and any(value(part) == steps for part in size.of) else None
+    target = node.config.get("target_shape") if node is not None and isinstance(size, Part) else None
+    if node is not None and isinstance(size, Part) and isinstance(target, (list, tuple)) and len(target) == 2 and target[0] == -1:
+        row = size.written * (value(size) or 0) // steps
+        yield (
+            f"Reshape to (-1, {row}) in {node.name}",
+            [configure(node.name, target_shape=[-1, row])],
+            f"Each of the {steps} positions has {row} values.",
         )
 
 

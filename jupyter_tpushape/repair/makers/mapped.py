@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
 from ...flow.syntax import Function, called
-from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unfilled, WindowsAsDatasets
+from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unbatchable, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit
@@ -134,6 +134,35 @@ def _moved(line: Line, call: ast.Call) -> list[Edit]:
     if batch is made and rest == ast.unparse(start):
         return [line.removed(found[0]), behind]
     return [line.edit(batch, rest), behind]
+
+
+@of(Unbatchable)
+def one_shape(evidence: Evidence, finding: Finding, fact: Unbatchable) -> Made:
+    """Pictures of the size that the model declares before they are batched; sequences that are padded in their batch."""
+    declared = [want.shape for _, want in evidence.declared or [] if want.shape and len(want.shape) == len(fact.first) + 1]
+    size = next((shape[1:3] for shape in declared if fact.picture and None not in shape[1:3]), None)
+    each = next(
+        (stage.spec[1:] for stage in getattr(evidence.sample, "stages", ()) if stage.op == "batch" and isinstance(stage.spec, tuple)), ()
+    )
+    if any(None in (leaf.shape or (None,))[1:] for leaf in each if hasattr(leaf, "shape")):
+        return  # labels of the same sizes, which must be resized or masked as well
+    places = [stage.location for stage in getattr(evidence.sample, "stages", ()) if stage.location is not None]
+    for line in lines_at(evidence, places[0])[:1] if places else ():
+        calls = [call for call in nodes(line.source.tree, ast.Call) if called(call) == "batch" and isinstance(call.func, ast.Attribute)]
+        for call in calls if len(calls) == 1 else ():
+            before, suffix = line.source.text[line.source.start(call) : line.source.end(call.func.value)], _suffix(line.source, call)
+            if size is not None:
+                yield (
+                    f"Resize the images to {show_shape(size)} before batch() at line {call.lineno}",
+                    [line.edit(call, f"{before}.map(lambda x, y: ({MODULE}.image.resize(x, {size}), y)){suffix}", "tensorflow")],
+                    "All images of a batch then have the size that the model declares.",
+                )
+            elif not fact.picture and fact.first[1:] == fact.second[1:]:
+                yield (
+                    f"Pad the samples of a batch to its longest one: padded_batch at line {call.lineno}",
+                    [line.edit(call, f"{before}.padded_{suffix.lstrip('.')}")],
+                    "It fills the rest with 0.",
+                )
 
 
 @of(MappedParts)

@@ -12,7 +12,7 @@ from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.compared import copied_from
 from ...rules.facts.branches import UnlikeBranches
-from ...rules.facts.layers import WrongCount
+from ...rules.facts.layers import WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
 from ...rules.facts.other_axes import StepRank
 from ...rules.facts.reasons import Uneven
@@ -20,10 +20,11 @@ from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
 from ..edits import UnwrapLayer, WrapLayer
+from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, sequence_of, upstream, way_to
 from .ends import ends_of, label_path
-from .line import lines_at, listed
+from .line import lines_at, listed, short
 
 
 def steps_inside(evidence: Evidence, finding: Finding) -> Made:
@@ -191,6 +192,27 @@ def whole_sequence(evidence: Evidence, finding: Finding, fact: StepRank) -> Made
             [UnwrapLayer(fact.layer.name)],
             f"{fact.inner} takes all steps at once: ({', '.join(fact.wanted)}).",
         )
+
+
+@of(WrongRank)
+def loop_condition(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """The number in the condition by which a loop creates recurrent layers: all of them but the last one return their steps."""
+    node, _ = failing(evidence)
+    above = next((item for item in upstream(evidence, node) if recurs(item)), None)
+    if above is None or not recurs(node) or above.config.get("return_sequences"):
+        return
+    for line in lines_at(evidence, above.location)[:1]:
+        for call in line.around(ast.Call):
+            condition = argument(call, "return_sequences", [])
+            if not isinstance(condition, ast.Compare):
+                continue
+            for one in nodes(condition, ast.Constant):
+                for number in (one.value - 1, one.value + 1) if type(one.value) is int else ():
+                    yield (
+                        f"Use {number} instead of {one.value} in return_sequences={short(condition)} at line {one.lineno}",
+                        [line.edit(one, str(number))],
+                        "Every layer that another recurrent layer reads then returns its steps.",
+                    )
 
 
 def _model_of_frames(evidence: Evidence, node: Node) -> Node:

@@ -25,22 +25,27 @@ from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_
 def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """The states of both directions of an encoder joined, for a layer that runs in one: h with h, c with c."""
     node = evidence.failed
-    if not fact.joined or fact.both or node is None or len(fact.given) != 2 * len(fact.keeps):
+    half = len(fact.keeps)
+    if not fact.joined or fact.both or node is None or len(fact.given) not in (half, 2 * half):
         return
     widths = {shape[-1] for shape in fact.given if shape and len(shape) == 2}
     units = 2 * (widths.pop() or 0) if len(widths) == 1 else 0
     for line in lines_at(evidence, node.called or node.location):
         states = line.keyword("initial_state")
-        listed = isinstance(states, (ast.List, ast.Tuple)) and len(states.elts) == len(fact.given)
-        if not units or states is None or not (listed or isinstance(states, ast.Name)):
+        each = isinstance(states, (ast.List, ast.Tuple)) and len(states.elts) == len(fact.given)
+        if not units or states is None or not (each or (isinstance(states, ast.Name) and len(fact.given) == 2 * half)):
             continue
-        half = len(fact.keeps)
         # All of them may have one name, as after ``output, *states = ...``.
         parts = (
             [ast.unparse(item) for item in states.elts]
             if isinstance(states, (ast.List, ast.Tuple))
             else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
         )
+        if len(parts) == half:  # those of the forward layer: the others are unpacked beside them
+            unpacked = [[ast.unparse(name) for name in listed(item.targets[0])] for item in nodes(line.scope, ast.Assign)]
+            parts = next((names[1:] for names in unpacked if len(names) == 2 * half + 1 and names[1 : half + 1] == parts), [])
+        if len(parts) != 2 * half:
+            continue
         joined = [f"{MODULE}.Concatenate()([{one}, {other}])" for one, other in zip(parts[:half], parts[half:], strict=True)]
         edits = [line.edit(states, f"[{', '.join(joined)}]", f"{evidence.framework}.layers")]
         wider = [LayerConfig(node.name, {"units": units}, alone=True)] if node.config.get("units") != units else []

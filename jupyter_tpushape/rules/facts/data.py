@@ -8,7 +8,7 @@ import msgspec
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
 from ...flow.paths import show
-from ..words import count, listed, many
+from ..words import count, listed, many, side
 
 
 class Unfilled(Fact, frozen=True):
@@ -393,6 +393,29 @@ class TextArray(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("a tensor of strings"), Side(f"an array of dtype {self.dtype}")
+
+
+class Unbatchable(Fact, frozen=True):
+    """Two samples of one batch, ``first`` and ``second``, have different shapes."""
+
+    first: Shape
+    second: Shape
+
+    @property
+    def picture(self) -> bool:
+        """Whether they look like pictures with their channels last."""
+        return len(self.first) == len(self.second) == 3 and self.first[-1] == self.second[-1] in (1, 3, 4)
+
+    def message(self) -> str:
+        return f"batch() cannot stack samples of different shapes, such as {show_shape(self.first)} and {show_shape(self.second)}."
+
+    def why(self) -> str:
+        if self.picture:
+            return "Resize every image to one size in map(), before batch()."
+        return "Give every sample one shape before batch(), or use padded_batch(), which pads those of a batch to the longest one."
+
+    def sides(self) -> Sides:
+        return side(self.first), side(self.second)
 
 
 class Refused(Fact, frozen=True):
