@@ -293,7 +293,7 @@ def _one_score(evidence: Evidence, node: Node) -> bool:
 
 
 # What returns numbers of a kind that a small change of its input does not change.
-_STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "StopGradient"})
+STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "StopGradient"})
 
 
 @check(order=45)
@@ -319,7 +319,7 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
             edge = pending.pop()
             op, made = evidence.flow.node(edge.target), [one for one in evidence.flow.out_of(edge.target) if one.target in inside]
             floats = [one for one in made if one.spec.dtype.startswith(("float", "bfloat"))]
-            if op.op in _STEPPED or (made and not floats):
+            if op.op in STEPPED or (made and not floats):
                 cut.append(op)
             elif not made:
                 break  # the end of the loss
