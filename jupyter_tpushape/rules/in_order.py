@@ -140,8 +140,7 @@ IN_ORDER = rule(
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
     doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. Not
-reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses that do
-not run along labels and predictions alike.""",
+reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
 
 

@@ -121,7 +121,7 @@ UNTRAINED = rule(
     fails=_GATE.format("keras.ops.cast(self.score(x) > 0, 'float32')"), passes=_GATE.format("keras.ops.sigmoid(self.score(x))"),
     doc="""Reported for trainable weights that the model's output depends on, if the loss is differentiable by other weights but not by these. Some reach
 the loss only through a step without a slope, such as argmax or a comparison. On JAX, others reach it only through a
-softmax that is summed along its own axis, or start at zero and are multiplied only by what stays zero, such as both factors of a
+softmax that is summed along its own axis. Others start at zero and are multiplied only by what stays zero, such as both factors of a
 low-rank adapter. Not reported where stop_gradient or a custom derivative is on the way, for weights that nothing reads, and for training steps of the
 model's own. On TensorFlow, Keras warns about such weights.""",
 )  # fmt: skip
