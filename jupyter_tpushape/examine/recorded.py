@@ -48,6 +48,7 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence.facts["along"], evidence.facts["redrawn"] = along(seen), redrawn(seen.recorder)
     evidence.facts["scaled"], evidence.facts["beyond"], evidence.facts["single"] = scaled(seen), beyond(seen), single(seen)
     evidence.facts["hidden"] = hidden(seen)
+    evidence.facts["stopped"] = {name for one, name in seen.call_ids.items() if one in seen.recorder.stopped}
     evidence.facts["untrained"] = untrained(seen) if seen.program.training else []
     evidence.facts["traps"] = [(one.kind, one.operation, location(one.place), one.detail, one.numbers) for one in seen.recorder.traps]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]

@@ -50,10 +50,10 @@ def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a product of two matrices sums over an axis that carries the batch: it has two such axes fewer than its operands."""
+    """Whether a product of two tensors sums over an axis that carries the batch: it has two such axes fewer than its operands."""
     edges = evidence.flow.into(node.id)
     edges = edges * 2 if len(edges) == 1 else edges  # a matrix times itself
-    if node.op not in ("MatMul", "Einsum") or len(edges) != 2 or any(len(edge.spec.shape or ()) != 2 for edge in (*edges, made)):
+    if node.op not in ("MatMul", "Einsum") or len(edges) != 2 or any(len(edge.spec.shape or ()) < 2 for edge in (*edges, made)):
         return False
     axes = [carried(evidence, edge) for edge in (*edges, made)]
     return None not in axes and all(axes[:2]) and len(axes[0] or ()) + len(axes[1] or ()) - len(axes[2] or ()) == 2
@@ -86,7 +86,8 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
             reader = evidence.flow.node(edge.target)
             others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
             after = next(iter(evidence.flow.out_of(reader.id)), None)
-            if reader.kind != "op" or after is None or reader.id in seen or (reader.op in _SCALES and (single or not others)):
+            ends = reader.op in _SCALES and (single or (not others and not _scores(evidence, node, reader)))
+            if reader.kind != "op" or after is None or reader.id in seen or ends:
                 continue
             # A branch that the whole batch takes, or one number of it: statistics, if unusual ones.
             alone = elements(edge.spec.shape) == 1
@@ -99,6 +100,13 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
             seen.add(reader.id)
             pending.append(reader.id)
     return None
+
+
+def _scores(evidence: Evidence, product: Node, scale: Node) -> bool:
+    """Whether a product is scaled by a constant for a softmax, and not divided by the number of samples."""
+    readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(scale.id)]
+    known = (scale.id, 1) in (evidence.facts.get("single") or {})
+    return known and product.op in _PRODUCTS and any(one.op == "Softmax" for one in readers)
 
 
 _NORMS = ("Norm", "Normalize", "L2Normalize", "EuclideanNorm", "Sum")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..trace.axes import recurs
-from .compared import as_it_came
+from .compared import as_it_came, ends
 from .contracted import meant, predicts
 from .examples import sequential
 from .facts.mixing import HeadsAttended, NormalizedOverBatch
@@ -140,7 +140,7 @@ IN_ORDER = rule(
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
     doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. Not
-reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses.""",
+reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
         shape = edge.spec.shape or ()
         grown = carried(evidence, edge)
         if (
-            not _in_model(evidence, node)
+            not (_in_model(evidence, node) or _both_sides(evidence, node, shape))
             or node.called in seen
             or not grown
             or set(grown) != {axis}
@@ -189,6 +189,14 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
     return (
         not own or any(item.kind == "layer" for item in above(evidence, node)) or ("step" not in evidence.facts and _shown(evidence, node))
     )
+
+
+def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
+    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
+    loss = next((one for one in above(evidence, node) if one.kind == "loss"), None)
+    sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
+    run = {as_it_came(evidence, edge).source for _, edge, _ in _ordered(evidence)}
+    return len(sides) == 2 and all(edge.source in run for edge in sides)
 
 
 def _shown(evidence: Evidence, node: Node) -> bool:

@@ -21,7 +21,7 @@ from .loss_rules import INT_LABELS
 from .mixing import LOOKUPS, crossed, lookup_of_all
 from .registry import check, rule
 from .restored import labels_not_inputs
-from .upstream import cause_of_axes
+from .upstream import ancestors, cause_of_axes
 from .words import axes_of
 
 _SOURCE = "Keras losses, and how Keras aligns labels with predictions"
@@ -293,7 +293,7 @@ def _one_score(evidence: Evidence, node: Node) -> bool:
 
 
 # What returns numbers of a kind that a small change of its input does not change.
-_STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "StopGradient"})
+STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "StopGradient"})
 
 
 @check(order=45)
@@ -309,30 +309,52 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (giver.id, node.id), location=giver.location)
             said = said or alone
             continue
-        inside = {item.id for item in evidence.flow.nodes if item.parent == node.id}
-        if predictions is None or not inside:
-            continue
-        pending = [edge for edge in evidence.flow.out_of(predictions.source) if edge.target in inside]
-        cut: list[Node] = []
-        seen: set[str] = set()
-        while pending:
-            edge = pending.pop()
-            op, made = evidence.flow.node(edge.target), [one for one in evidence.flow.out_of(edge.target) if one.target in inside]
-            floats = [one for one in made if one.spec.dtype.startswith(("float", "bfloat"))]
-            if op.op in _STEPPED or (made and not floats):
-                cut.append(op)
-            elif not made:
-                break  # the end of the loss
-            elif op.id not in seen:
-                seen.add(op.id)
-                pending += floats
-        else:
-            if cut:
-                fact = NoPath(node.name, Who.of(cut[0]), alone)
-                yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (cut[0].id, node.id), location=cut[0].called)
-                said = said or alone
+        dead, whole = _dead(evidence, node.id) if predictions is not None else (None, False)
+        if dead is not None:
+            fact = NoPath(node.name, Who.of(dead), error := alone and whole, term=not whole)
+            yield Finding.of(NO_GRADIENT.id, "error" if error else "silent", fact, (dead.id, node.id), location=dead.called)
+            said = said or error
     if losses and not said and not evidence.where and _trainable(evidence):
         yield from _cut(evidence, losses[0])
+
+
+def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
+    """The step without a slope on every way from the predictions to a loss, or to a term that it adds; and whether it is the whole loss."""
+    flow, numbers = evidence.flow, evidence.facts.get("single") or {}
+    inside = [node.id for node in flow.nodes if node.parent == loss]
+    ends = [one for one in inside if not any(edge.target in inside for edge in flow.out_of(one))]
+    terms = [end for end in ends if _ways(evidence, end, inside)[1]]
+    if not terms:
+        return next((step for end in ends if (step := _ways(evidence, end, inside)[0]) is not None), None), True
+    for term in terms if evidence.backend == "tensorflow" else ():
+        step, alive = _ways(evidence, term, inside)
+        if step is not None and not alive:
+            return step, False
+        if term in evidence.facts["stopped"]:
+            continue
+        op, given = flow.node(term).op, [edge.source for edge in flow.into(term) if edge.source in inside]
+        divided = op in ("RealDiv", "DivNoNan") and (term, 0) not in numbers
+        if op in ("AddV2", "Sub") or (len(flow.into(term)) == 1 and (divided or op in ("Neg", "Mean", "Sum", "Mul"))):
+            terms += given
+    return None, False
+
+
+def _ways(evidence: Evidence, end: str, inside: list[str]) -> tuple[Node | None, bool]:
+    """A step without a slope behind the predictions from which a value is computed, and whether a way has none, or one that is meant."""
+    flow, stopped, pending, found = evidence.flow, evidence.facts.get("stopped") or (), [end], None
+    alive = end in stopped
+    for one in pending:
+        for edge in flow.into(one):
+            giver, number = flow.node(edge.source), edge.spec.dtype.startswith(("float", "bfloat"))
+            if giver.id not in inside:
+                alive = alive or (number and giver.kind not in ("stage", "input"))
+                continue
+            alive = alive or giver.id in stopped
+            if number and giver.op not in STEPPED:
+                pending += [giver.id] * (giver.id not in pending)
+            elif any(above.kind == "layer" for above in ancestors(evidence, giver.id)):
+                found = giver
+    return found, alive
 
 
 def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:

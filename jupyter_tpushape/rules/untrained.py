@@ -10,6 +10,7 @@ from .contracted import predicts
 from .examples import stepped
 from .facts.training import FrozenWeights, NeverTrained, OutsideModel, Resting, ResultUnused, SumOfShares, UpdateRefused, ZeroProduct
 from .registry import check, rule
+from .silent import STEPPED
 from .upstream import ancestors
 
 _STEP = stepped(layer="keras.Sequential([L.BatchNormalization(), L.Dense(1)])", metrics="")
@@ -103,29 +104,26 @@ def _beside(evidence: Evidence, place: Location, by: int) -> Iterator[str]:
                 return
 
 
-_ADAPTER = """
-class Adapter(L.Layer):
-    def __init__(self, base):
-        super().__init__(); self.base = base
-    def build(self, shape):
-        self.a = self.add_weight(shape=(shape[-1], 2), initializer=%r, name="a")
-        self.b = self.add_weight(shape=(2, 3), initializer="zeros", name="b")
+_GATE = """
+class Gate(L.Layer):
+    def __init__(self):
+        super().__init__(); self.score = L.Dense(3)
     def call(self, x):
-        return self.base(x) + keras.ops.matmul(keras.ops.matmul(x, self.a), self.b)
+        return x * {}
 def build():
-    m = keras.Sequential([keras.Input((4,)), Adapter(L.Dense(3)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3), Gate(), L.Dense(1)]); m.compile("sgd", "mse"); return m
 def data():
     return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
 """
 UNTRAINED = rule(
-    "weights-untrained", "No gradient reaches some weights", severity="silent", backend="jax", frameworks=("keras",),
+    "weights-untrained", "No gradient reaches some weights", severity="silent", frameworks=("keras",),
     source="the traced program: a gradient passes through no integer, comparison or rounding, and through no product with zero",
-    fails=_ADAPTER % "zeros", passes=_ADAPTER % "he_uniform",
+    fails=_GATE.format("keras.ops.cast(self.score(x) > 0, 'float32')"), passes=_GATE.format("keras.ops.sigmoid(self.score(x))"),
     doc="""Reported for trainable weights that the model's output depends on, if the loss is differentiable by other weights but not by these. Some reach
-the loss only through a step without a slope, such as argmax or a comparison, or through a
+the loss only through a step without a slope, such as argmax or a comparison. On JAX, others reach it only through a
 softmax that is summed along its own axis. Others start at zero and are multiplied only by what stays zero, such as both factors of a
 low-rank adapter. Not reported where stop_gradient or a custom derivative is on the way, for weights that nothing reads, and for training steps of the
-model's own. Keras on JAX does not warn about such weights.""",
+model's own. On TensorFlow, Keras warns about such weights.""",
 )  # fmt: skip
 
 
@@ -150,6 +148,42 @@ def weights_untrained(evidence: Evidence) -> Iterator[Finding]:
             said.add((step.called, kind, tuple(names)))
             fact = _FACTS.get(kind, NeverTrained)(tuple(names), Who.of(owner) if owner is not None else None, Who.of(step))
             yield Finding.of(UNTRAINED.id, "silent", fact, ((owner or step).id, step.id)[owner is None :], location=step.called)
+
+
+@check(order=49, backend="tensorflow")
+def steps_behind(evidence: Evidence) -> Iterator[Finding]:
+    """Layers whose results reach the loss, and only through steps without a slope: those of a step together."""
+    if evidence.failure is not None or {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or not evidence.trains:
+        return
+    layers = [node for node in evidence.flow.nodes if node.kind == "layer" and any(one.trainable for one in node.weights)]
+    trained = {node.name for node in layers if evidence.flow.out_of(node.id) and _slopeless(evidence, node) is None}
+    said = set()
+    for node in layers if trained else ():
+        step = _slopeless(evidence, node) if node.name not in trained and evidence.flow.out_of(node.id) else None
+        if step is not None and step.id not in said:
+            said.add(step.id)
+            fact = NeverTrained(tuple(one.name for one in node.weights if one.trainable), Who.of(node), Who.of(step))
+            yield Finding.of(UNTRAINED.id, "silent", fact, (node.id, step.id), location=step.called)
+
+
+def _slopeless(evidence: Evidence, start: Node) -> Node | None:
+    """The first step without a slope behind a layer, if every way from it to a loss leads through one and no gradient is stopped on purpose."""
+    flow, stopped = evidence.flow, evidence.facts.get("stopped") or ()
+    pending, seen, steps, lost = [(start.id, False)], set(), [], False
+    while pending:
+        here, cut = pending.pop()
+        for edge in flow.out_of(here):
+            node, made = flow.node(edge.target), flow.out_of(edge.target)
+            if node.id in stopped or (not cut and (node.kind == "loss" or (not made and node.kind not in ("output", "metric")))):
+                return None
+            lost = lost or node.kind == "loss"
+            flat = node.op in STEPPED or (bool(made) and not any(one.spec.dtype.startswith(("float", "bfloat")) for one in made))
+            if flat and not cut:
+                steps.append(node)
+            if (node.id, cut or flat) not in seen:
+                seen.add((node.id, cut or flat))
+                pending.append((node.id, cut or flat))
+    return next((node for node in steps if node.kind == "op" and lost), None)
 
 
 def _step(evidence: Evidence, operation: str, place: Location | None) -> Node | None:

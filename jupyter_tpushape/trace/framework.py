@@ -162,11 +162,11 @@ class Framework(ABC):
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights of the object, including those of its sublayers."""
-        return self._as_weights(_held(obj))
+        return self._as_weights(_held(obj), obj)
 
     def own_weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights of the object, without those of its sublayers."""
-        return self._as_weights(self.own_variables(obj))
+        return self._as_weights(self.own_variables(obj), obj)
 
     def own_variables(self, obj: Any) -> list[Any]:
         """The variables of the object, without those of its sublayers."""
@@ -174,15 +174,17 @@ class Framework(ABC):
         others = {id(variable) for layer in inner for variable in _held(layer)}
         return [one for one in _held(obj) if id(one) not in others]
 
-    def _as_weights(self, variables: Iterable[Any]) -> tuple[Weight, ...]:
-        found, ask = [], LAID.get()
+    def _as_weights(self, variables: Iterable[Any], holder: Any) -> tuple[Weight, ...]:
+        found, ask, trained = [], LAID.get(), bool(getattr(holder, "trainable", True))
         for variable in variables:
             shape = getattr(variable, "shape", None)
             name = self.weight_name(variable)
             dtype = getattr(variable, "dtype", "")
             dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
             laid = ask(variable) if ask is not None else {}
-            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True)), **laid))
+            found.append(
+                Weight(name, dims, str(getattr(dtype, "name", dtype)), trained and bool(getattr(variable, "trainable", True)), **laid)
+            )
         return tuple(found)
 
     def weight_name(self, variable: Any) -> str:

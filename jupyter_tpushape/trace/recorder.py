@@ -195,6 +195,8 @@ class Recorder:
         # Softmaxes of masked scores: the call, the comparison that masks them, which one it is, and whether it hides where it is true.
         self.hidden: list[tuple[Call, Call, str, bool]] = []
         self.scaled: list[tuple[Call, int, tuple[int, ...], Any, bool]] = []
+        # The calls (by id) behind which the program stops or replaces the gradient.
+        self.stopped: set[int] = set()
         # Single numbers that operations are given, and their places.
         self.single: list[tuple[Call, int, float]] = []
         # The line that draws random numbers on the host while the program is traced.

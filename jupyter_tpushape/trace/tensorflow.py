@@ -95,6 +95,8 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             return
         recorder = self.recorder
         if op_type in _TRANSPARENT:
+            if op_type in ("StopGradient", "IdentityN"):
+                recorder.stopped.add(id(ports[0].producer))
             for tensor in operation.outputs:
                 recorder.produce(id(tensor), ports[0].producer, tensor)
             return

@@ -333,6 +333,17 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
                 [line.more(call, "batch_dims=1") if said is None else line.edit(said, "1")],
                 "Each sample then has one value.",
             )
+            indices, last = argument(call, "indices", ["params", "indices"]), [*call.args, *(one.value for one in call.keywords)][-1]
+            if len(fact.indices) == 1 and indices not in (None, last):
+                # For code that reads the axis of the lookup.
+                yield (
+                    f"Look up each row at its own index at {line.at}, and keep the axis: batch_dims=1",
+                    [
+                        line.edit(indices, f"{IT}[:, None]"),
+                        line.edit(last, f"{IT}, batch_dims=1") if said is None else line.edit(said, "1"),
+                    ],
+                    "Each sample then has one value.",
+                )
 
 
 @of(EveryIndex)

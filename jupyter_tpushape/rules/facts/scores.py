@@ -10,6 +10,7 @@ class NoPath(Fact, frozen=True):
     """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model.
 
     ``dtype``: the integers that the step returns, where it is the model's last layer. ``inside``: the operation inside the step.
+    ``term``: only a term of the loss has none.
     """
 
     loss: str
@@ -17,13 +18,14 @@ class NoPath(Fact, frozen=True):
     alone: bool
     dtype: str = ""
     inside: str = ""
+    term: bool = False
 
     def message(self) -> str:
         if self.dtype:
             return f"{self.loss} has no gradient: {named(self.step)} returns {self.dtype}, and integers have no gradient."
         if self.inside and self.inside != self.step.op:
             return f"{self.loss} has no gradient: {named(self.step)} uses {self.inside} on its way to the weights, and no gradient passes through it."
-        return f"{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
+        return f"{'A term of ' * self.term}{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
 
     def why(self) -> str:
         follows = (
