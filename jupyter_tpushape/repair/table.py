@@ -353,6 +353,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        jax_calls.other_contracted,
         sequences.counted_by_reshape,
         sequences.steps_inside,
         expressions.stacked,
@@ -455,7 +456,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "gradients-swapped": (operands.gradients_in_order,),
     "optimizer-update": (training.inside_tape, training.exchanged, training.paired, training.built_for_all),
     "names-crossed": (columns.own_names,),
-    "dtype-mix": (columns.labels_cast, calls.magnitude, operations.own_weights, entry.cast_data),
+    "dtype-mix": (columns.labels_cast, jax_arrays.whole_index, calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
     "output-names": (
         names.matched_weights,

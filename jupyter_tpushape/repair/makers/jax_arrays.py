@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_jax import HeardIndex
 from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
@@ -445,10 +447,9 @@ def channels_named(evidence: Evidence, finding: Finding, fact: ConvolvedFirst) -
             )
 
 
-@of(FractionalIndex)
-def whole_index(evidence: Evidence, finding: Finding, fact: FractionalIndex) -> Made:
+def whole_index(evidence: Evidence, finding: Finding) -> Made:
     """The indices of a lookup as whole numbers."""
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if hear(evidence.failure, HeardIndex) is not None else ():
         node = line.node
         index = node.slice if isinstance(node, ast.Subscript) else None
         if isinstance(node, ast.Call) and called(node) in ("take", "take_along_axis") and len(node.args) > 1:
@@ -457,7 +458,7 @@ def whole_index(evidence: Evidence, finding: Finding, fact: FractionalIndex) -> 
             yield (
                 f"Cast {short(index)} to int32 at {line.at}",
                 [line.cast(index, "int32", "keras.ops")],
-                "The input ids are integers.",
+                "Indices are integers.",
             )
 
 
