@@ -432,6 +432,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         conditions.static_argument,
         jax_arrays.without_numpy,
         foreign.keras_functions,
+        jax_arrays.item_set,
         jax_calls.in_jax_numpy,
         operands.plain_sizes,
         static_sizes.python_numbers,

@@ -104,3 +104,46 @@ def test_a_kernel_of_groups_is_not_told_that_the_channels_come_first(tmp_path):
     assert type(finding.fact).__name__ != "ConvolvedFirst"
     assert finding.fixes[0].proof == "source" and "shape=(3, 3, 1, shape[-1])" in finding.fixes[0].patch
     assert not serious(traced(tmp_path, KERNEL.format(channels="1, shape[-1]") + AROUND.format(shape=(9, 8, 6), rows="9, 8, ")))
+
+
+BUFFER = """
+class Own(layers.Layer):
+    def call(self, x):
+        {made}
+        for i in range(x.shape[1] // 2):
+            part = x[:, 2 * i:2 * i + 2]
+            {filled}
+        return x[:, :1] * ops.sum(ops.convert_to_tensor(out), axis=1, keepdims=True)
+"""
+NET = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first, self.own, self.last = layers.Dense(6), Own(), layers.Dense(1)
+    def call(self, x):
+        return self.last(self.own(self.first(x)))
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 10, 8), "float32"), np.zeros((64, 1, 1), "float32")
+"""
+BUFFERS = {
+    "zeros": ("out = np.zeros((x.shape[0] or 1, 5, 6), dtype='float32')", "out[:, i] = ops.sum(part, axis=1)"),
+    "empty": ("out = np.empty((len(x), 5, 6))", "out[:, i, :] = jnp.max(part, axis=1)"),
+    "two lines": ("out = np.zeros((32, 5, 6))", "out[:, i, :3] = part[:, 0, :3]\n            out[:, i, 3:] = part[:, 1, 3:]"),
+}
+
+
+@pytest.mark.parametrize("case", BUFFERS)
+def test_an_array_of_numpy_that_takes_tensors_becomes_one_of_jax(tmp_path, case):
+    made, filled = BUFFERS[case]
+    finding = serious(traced(tmp_path, BUFFER.format(made=made, filled=filled) + NET))[0]
+    assert finding.rule == "value-asked" and finding.fixes[0].proof == "source"
+    assert "+        out = jnp." in finding.fixes[0].patch and "+            out = out.at[:, i" in finding.fixes[0].patch
+
+
+def test_an_array_of_numpy_may_take_numbers(tmp_path):
+    code = BUFFER.format(made="out = np.zeros((1, 5, 6), 'float32')", filled="out[:, i] = i / 5 + part.shape[1]")
+    assert not serious(traced(tmp_path, code + NET))

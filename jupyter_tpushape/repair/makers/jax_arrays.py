@@ -23,26 +23,35 @@ from .selected import compared_around
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
-    """``x = x.at[index].set(value)`` for ``x[index] = value``."""
-    for line in lines_of(evidence):
-        found = [
-            item
-            for item in nodes(line.scope, ast.Assign)
-            if item.lineno == line.raised.line and len(item.targets) == 1 and isinstance(item.targets[0], ast.Subscript)
-        ]
-        for item in found[:1]:
-            target = item.targets[0]
-            assert isinstance(target, ast.Subscript)
-            tensor = ast.unparse(target.value)
-            # As it stands in the brackets: a tuple by itself has brackets of its own.
-            index = ast.unparse(target)[len(tensor) + 1 : -1]
-            value = f"{tensor}.at[{index}].set({IT})"
-            yield (
-                f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
-                [line.edit(target, tensor), line.edit(item.value, value)],
-                "The original array is unchanged.",
-            )
+    """``x = x.at[index].set(value)`` for ``x[index] = value``; an array of NumPy's that takes tensors becomes one of JAX."""
+    buffer = isinstance(finding.fact, ValueAsked)
+    for line in lines_of(evidence) if evidence.backend == "jax" else ():
+        every = [(item, item.targets[0]) for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1]
+        sets = [(item, target) for item, target in every if isinstance(target, ast.Subscript)]
+        for _, at in [pair for pair in sets if pair[0].lineno == line.raised.line][:1]:
+            tensor = ast.unparse(at.value)
+            edits = []
+            for item, target in sets if buffer else [pair for pair in sets if pair[1] is at]:
+                if ast.unparse(target.value) == tensor:
+                    # As it stands in the brackets: a tuple by itself has brackets of its own.
+                    index = ast.unparse(target)[len(tensor) + 1 : -1]
+                    edits += [line.edit(target, tensor), line.edit(item.value, f"{tensor}.at[{index}].set({IT})")]
+            made = [item.value for item, target in every if ast.unparse(target) == tensor] if buffer else []
+            for call in made:
+                if not isinstance(call, ast.Call) or ast.unparse(call.func) not in _BUFFERS:
+                    return
+                edits.append(line.edit(call.func, f"{MODULE}.{called(call)}", "jax.numpy"))
+            index = ast.unparse(at)[len(tensor) + 1 : -1]
+            if made or not buffer:
+                yield (
+                    f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
+                    edits,
+                    "The original array is unchanged.",
+                )
             return
+
+
+_BUFFERS = frozenset(f"{module}.{name}" for module in ("np", "numpy") for name in ("zeros", "ones", "empty", "full", "zeros_like"))
 
 
 @of(ValueAsked)
