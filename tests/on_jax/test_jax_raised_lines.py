@@ -147,3 +147,25 @@ def test_an_array_of_numpy_that_takes_tensors_becomes_one_of_jax(tmp_path, case)
 def test_an_array_of_numpy_may_take_numbers(tmp_path):
     code = BUFFER.format(made="out = np.zeros((1, 5, 6), 'float32')", filled="out[:, i] = i / 5 + part.shape[1]")
     assert not serious(traced(tmp_path, code + NET))
+
+
+FLAT = """
+import math
+class Own(layers.Layer):
+    def build(self, {name}):
+        self.flat = {size}
+        self.w = self.add_weight(shape=(self.flat, 5), name="w")
+    def call(self, x):
+        return jnp.reshape(x, (x.shape[0], self.flat)) @ self.w.value
+    def compute_output_shape(self, shape):
+        return (shape[0], 5)
+"""
+SIZES = [("input_shape", "int(np.prod({}))"), ("shape", "math.prod({})"), ("in_shape", "np.prod({})")]
+
+
+@pytest.mark.parametrize(("name", "size"), SIZES)
+def test_the_size_of_a_sample_is_computed_without_the_batch(tmp_path, name, size):
+    around = AROUND.format(shape=(4, 4, 2), rows="")
+    finding = serious(traced(tmp_path, FLAT.format(name=name, size=size.format(name)) + around))[0]
+    assert finding.fixes[0].proof == "source" and size.format(f"{name}[1:]") in finding.fixes[0].patch
+    assert not serious(traced(tmp_path, FLAT.format(name=name, size=size.format(f"{name}[1:]")) + around))
