@@ -268,7 +268,7 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardAxisName(unbound[1])
     if partition := _PARTITION.search(text):
         yield HeardPartition(tuple(re.findall(r"None|'[^']*'|\([^)]*\)", partition[1])), int(partition[2]))
-    if "Too many leaves for PyTreeSpec" in text:
+    if "Too many leaves for PyTreeSpec" in text or "Structures don't have the same nested structure" in text:
         yield HeardLeaves()
 
 

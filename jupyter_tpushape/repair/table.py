@@ -355,6 +355,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        jax_calls.other_contracted,
         sequences.counted_by_reshape,
         sequences.steps_inside,
         expressions.stacked,
@@ -433,6 +434,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         conditions.static_argument,
         jax_arrays.without_numpy,
         foreign.keras_functions,
+        jax_arrays.item_set,
         jax_calls.in_jax_numpy,
         operands.plain_sizes,
         static_sizes.python_numbers,
@@ -457,7 +459,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "gradients-swapped": (operands.gradients_in_order,),
     "optimizer-update": (training.inside_tape, training.exchanged, training.paired, training.built_for_all),
     "names-crossed": (columns.own_names,),
-    "dtype-mix": (columns.labels_cast, calls.magnitude, operations.own_weights, entry.cast_data),
+    "dtype-mix": (columns.labels_cast, jax_arrays.whole_index, calls.magnitude, operations.own_weights, entry.cast_data),
     "label-widths": (data.counted_classes,),
     "output-names": (
         names.matched_weights,

@@ -28,6 +28,7 @@ from ..examine.heard_contracts import (
     HeardWeightCount,
 )
 from ..examine.heard_data import HeardClassRows
+from ..examine.heard_jax import HeardIndex
 from ..flow import Edge, Fact, Node, Shape, Who, syntax
 from ..graph import instead
 from ..trace.axes import RECURRENT
@@ -428,8 +429,10 @@ def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:
         return of_bools[1]
     if said is not None:
         return DtypesApart(said.operation, said.first, said.second, Who.of(loss), "loss", labels=True)
+    came = {spec.dtype for _, spec in evidence.y}
+    if hear(node.failure, HeardIndex) is not None and (whole := next((one for one in came if one.startswith(("int", "uint"))), "")):
+        return DtypeRefused(Who.of(loss), "indices", "float32", ("int32", "int64"), whole if loss.kind == "loss" else "")
     if refused is None:
         return None
-    came = {spec.dtype for _, spec in evidence.y}
     cast = evidence.framework == "keras" and loss.kind == "loss" and came <= set(refused.allowed) and refused.dtype not in came
     return DtypeRefused(Who.of(loss), refused.parameter, refused.dtype, refused.allowed, next(iter(came), "") if cast else "")

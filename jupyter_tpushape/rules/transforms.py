@@ -91,7 +91,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if gradient is not None:
         return "op-shapes", GradientOf(who, gradient.several, gradient.shape, gradient.paired)
     widths, shapes = hear(said, HeardWidths), [one.spec.shape or () for one in evidence.given]
-    if widths is not None and widths.of == "channels" and len(shapes) > 1 and _channels_last(*shapes[:2]):
+    named = evidence.raised is not None and "dimension_numbers" in evidence.raised.text
+    if widths is not None and widths.of == "channels" and len(shapes) > 1 and not named and _channels_last(*shapes[:2]):
         return "op-shapes", ConvolvedFirst(who, *shapes[:2])
     fraction, put = hear(said, HeardFraction), hear(said, HeardPut)
     if fraction is not None:

@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_jax import HeardIndex
 from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, FractionalIndex, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
@@ -21,26 +23,35 @@ from .selected import compared_around
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
-    """``x = x.at[index].set(value)`` for ``x[index] = value``."""
-    for line in lines_of(evidence):
-        found = [
-            item
-            for item in nodes(line.scope, ast.Assign)
-            if item.lineno == line.raised.line and len(item.targets) == 1 and isinstance(item.targets[0], ast.Subscript)
-        ]
-        for item in found[:1]:
-            target = item.targets[0]
-            assert isinstance(target, ast.Subscript)
-            tensor = ast.unparse(target.value)
-            # As it stands in the brackets: a tuple by itself has brackets of its own.
-            index = ast.unparse(target)[len(tensor) + 1 : -1]
-            value = f"{tensor}.at[{index}].set({IT})"
-            yield (
-                f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
-                [line.edit(target, tensor), line.edit(item.value, value)],
-                "The original array is unchanged.",
-            )
+    """``x = x.at[index].set(value)`` for ``x[index] = value``; an array of NumPy's that takes tensors becomes one of JAX."""
+    buffer = isinstance(finding.fact, ValueAsked)
+    for line in lines_of(evidence) if evidence.backend == "jax" else ():
+        every = [(item, item.targets[0]) for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1]
+        sets = [(item, target) for item, target in every if isinstance(target, ast.Subscript)]
+        for _, at in [pair for pair in sets if pair[0].lineno == line.raised.line][:1]:
+            tensor = ast.unparse(at.value)
+            edits = []
+            for item, target in sets if buffer else [pair for pair in sets if pair[1] is at]:
+                if ast.unparse(target.value) == tensor:
+                    # As it stands in the brackets: a tuple by itself has brackets of its own.
+                    index = ast.unparse(target)[len(tensor) + 1 : -1]
+                    edits += [line.edit(target, tensor), line.edit(item.value, f"{tensor}.at[{index}].set({IT})")]
+            made = [item.value for item, target in every if ast.unparse(target) == tensor] if buffer else []
+            for call in made:
+                if not isinstance(call, ast.Call) or ast.unparse(call.func) not in _BUFFERS:
+                    return
+                edits.append(line.edit(call.func, f"{MODULE}.{called(call)}", "jax.numpy"))
+            index = ast.unparse(at)[len(tensor) + 1 : -1]
+            if made or not buffer:
+                yield (
+                    f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
+                    edits,
+                    "The original array is unchanged.",
+                )
             return
+
+
+_BUFFERS = frozenset(f"{module}.{name}" for module in ("np", "numpy") for name in ("zeros", "ones", "empty", "full", "zeros_like"))
 
 
 @of(ValueAsked)
@@ -445,10 +456,9 @@ def channels_named(evidence: Evidence, finding: Finding, fact: ConvolvedFirst) -
             )
 
 
-@of(FractionalIndex)
-def whole_index(evidence: Evidence, finding: Finding, fact: FractionalIndex) -> Made:
+def whole_index(evidence: Evidence, finding: Finding) -> Made:
     """The indices of a lookup as whole numbers."""
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if hear(evidence.failure, HeardIndex) is not None else ():
         node = line.node
         index = node.slice if isinstance(node, ast.Subscript) else None
         if isinstance(node, ast.Call) and called(node) in ("take", "take_along_axis") and len(node.args) > 1:
@@ -457,7 +467,7 @@ def whole_index(evidence: Evidence, finding: Finding, fact: FractionalIndex) -> 
             yield (
                 f"Cast {short(index)} to int32 at {line.at}",
                 [line.cast(index, "int32", "keras.ops")],
-                "The input ids are integers.",
+                "Indices are integers.",
             )
 
 

@@ -10,14 +10,15 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called
-from ...rules.facts.layers import UnknownAxis
+from ...rules.facts.layers import OperationRaised, UnknownAxis
 from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.reasons import Lengths
 from ...rules.facts.transforms import CarryApart, GradientOf
 from ..edits.expression import IT, MODULE
 from ..text.source import given_to, nodes
 from .edits import Made, of
 from .jax_arrays import gradients, mapped_calls, returned_loss
-from .line import Line, lines_at, lines_of, listed, running
+from .line import Line, calls_of, lines_at, lines_of, listed, running, short
 
 _MAPS = frozenset({"map", "tree_map"})
 
@@ -82,6 +83,26 @@ def _loop(line: Line, body: ast.AST) -> str:
         if given is body or (isinstance(given, ast.Name) and isinstance(body, Function) and given.id == getattr(body, "name", "")):
             return called(call)
     return ""
+
+
+@of(OperationRaised)
+def other_contracted(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The one other axis of a matrix, where a product by numbers of axes sums over an axis of another size than what it meets."""
+    reason, shapes = fact.reason, [one.spec.shape or () for one in evidence.given]
+    if not isinstance(reason, Lengths) or not reason.summed or len(shapes) != 2:
+        return
+    for line, call in calls_of(evidence, "dot_general"):
+        numbers = line.keyword("dimension_numbers") or (call.args[2] if len(call.args) > 2 else None)
+        pair = [listed(one) for one in listed(listed(numbers)[0])] if numbers is not None and listed(numbers) else []
+        if len(pair) == 2 and len(pair[0]) == len(pair[1]) == 1 and len(shapes[1]) == 2:
+            at, meets = pair[1][0], reason.left
+            other = 1 - reason.summed[1] % 2
+            if isinstance(at, ast.Constant) and shapes[1][other] == meets:
+                yield (
+                    f"Sum over axis {other} of {short(call.args[1])} at line {at.lineno}",
+                    [line.edit(at, str(other))],
+                    f"Its size is {meets}.",
+                )
 
 
 def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:

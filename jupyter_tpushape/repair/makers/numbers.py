@@ -40,6 +40,10 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
     shapes = [shape for _, shape in line.shaped()]
     if len(shapes) == 2 and any(order_to(*two) or (len(two[0]) > 1 and between(*two)) for two in (shapes, shapes[::-1])):
         return  # the sizes fit, and their order or place does not
+    summed = getattr(getattr(fact, "reason", None), "summed", ())
+    one, other = fact.shapes if summed and isinstance(fact, OperationRaised) and len(fact.shapes) == 2 else ((), ())
+    if one and other and len(other) == 2 and one[-1] == other[0]:
+        return  # a plain product goes, and the axes that the line names do not
     # What was made elsewhere in the class came in as an argument.
     scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:

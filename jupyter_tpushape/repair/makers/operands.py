@@ -174,6 +174,9 @@ def counted_by_reshape(evidence: Evidence, finding: Finding, fact: SymbolicQuest
         return
     for line in lines_of(evidence) or lines_at(evidence, finding.location):
         call = line.node
+        if isinstance(call, ast.Call) and called(call) == "prod" and len(call.args) == 1 and ast.unparse(call.args[0]).endswith("shape"):
+            shape = f"{ast.unparse(call.args[0])}[1:]"
+            yield f"Leave out the batch axis: {shape} at {line.at}", [line.edit(call.args[0], shape)], "Each sample has that many values."
         target = call.args[-1] if isinstance(call, ast.Call) and called(call) == "reshape" and call.args else None
         if not isinstance(target, (ast.Tuple, ast.List)) or any(ast.unparse(item) == "-1" for item in target.elts):
             continue
