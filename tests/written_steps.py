@@ -16,6 +16,20 @@ class Scores(L.Layer):
         scores = self.v(tf.tanh(self.w1(query) + self.w2(values)))
         return tf.reduce_sum(tf.nn.softmax(scores, axis=1) * values, axis=1)
 """
+_HEADS = """
+class Heads(L.Layer):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.wide = L.Dense(width)
+        self.heads = heads
+        self.depth = width
+
+    def call(self, x):
+        rows, steps = tf.shape(x)[0], x.shape[1]
+        x = tf.transpose(tf.reshape(self.wide(x), (rows, steps, self.heads, self.depth)), (0, 2, 1, 3))
+        x = tf.matmul(tf.nn.softmax(tf.matmul(x, x, transpose_b=True)), x)
+        return tf.reshape(tf.transpose(x, (0, 2, 1, 3)), (rows, steps, self.heads * self.depth))
+"""
 _STACKED = """
 class Pairs(keras.utils.PyDataset):
     def __len__(self):
@@ -134,4 +148,8 @@ model.add(L.Dense(1))
 """, f"{rows(8, 12, 3)}, {rows(8, 1)}"), ((
         "        model.add(L.GRU(width, return_sequences=k < len(widths) - 2))",
         "        model.add(L.GRU(width, return_sequences=k < len(widths) - 1))"),))),
+    "a width that is not divided among the heads": ("op-shapes", Own(model_of("""
+i = keras.Input((10, 16))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Heads(16, 4)(i))))
+""", f"{rows(8, 10, 16)}, {rows(8, 1)}", head=_HEADS), (("        self.depth = width", "        self.depth = width // heads"),))),
 }  # fmt: skip

@@ -265,6 +265,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        reshapes.width_of_part,
         sequences.counted_by_reshape,
         targets.divided,
         targets.folded_first,
@@ -367,6 +368,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.all_pieces,
         reshapes.even_heads,
         windows.even_blocks,
+        reshapes.width_of_part,
         reshapes.created_for_size,
         jax_arrays.carried,
         jax_arrays.carried_dtype,

@@ -234,10 +234,32 @@ def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised
         found = [
             (key, value) for key, value in owner.config.items() if type(value) is int and value in written and have * value % want == 0
         ]
-        made = [(key, have * value // want) for key, value in found if have != want]
+        made = [(key, size) for key, value in found if have != want and (size := have * value // want) > 1]
         # First a size that arrives.
         for key, size in sorted(made, key=lambda pair: pair[1] not in shape):
             yield created(owner, key, size, "", f"Each sample has {have:,} values, {size} × {have // size}.")
+
+
+def width_of_part(evidence: Evidence, finding: Finding) -> Made:
+    """The width of one part, where a layer of the user's own keeps the whole width and its reshape splits it into parts."""
+    fact, reason = finding.fact, getattr(finding.fact, "reason", None)
+    shape = reason.shape if isinstance(reason, Uneven) else fact.given if isinstance(fact, WrongCount) else ()
+    width = (shape[-1] if shape else 0) or 0
+    for line in lines_of(evidence)[:1]:
+        parts = {
+            ast.unparse(size): number
+            for size in reshaped(line)[1]
+            if (number := line.number(size)) and ast.unparse(size).startswith("self.")
+        }
+        kept = {ast.unparse(item.targets[0]): item.value for item in nodes(line.owner(), ast.Assign)}
+        for (whole, _), (several, count_) in itertools.permutations(parts.items(), 2):
+            value, by = kept.get(whole), kept.get(several)
+            if parts[whole] == width != count_ and width % count_ == 0 and isinstance(value, ast.Name) and isinstance(by, ast.Name):
+                yield (
+                    f"Set {whole} to {value.id} // {by.id} at line {value.lineno}: {width // count_}",
+                    [line.edit(value, f"{value.id} // {by.id}")],
+                    f"Each of the {count_} parts has {width // count_} of the {width} values.",
+                )
 
 
 @of(Straddling)
