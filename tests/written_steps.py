@@ -30,6 +30,44 @@ class Heads(L.Layer):
         x = tf.matmul(tf.nn.softmax(tf.matmul(x, x, transpose_b=True)), x)
         return tf.reshape(tf.transpose(x, (0, 2, 1, 3)), (rows, steps, self.heads * self.depth))
 """
+_DECODER = """
+class Decoder(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = L.GRUCell(8)
+
+    def call(self, x_all):
+        h, steps = [tf.zeros((tf.shape(x_all)[0], 8))], []
+        for t in range(x_all.shape[1]):
+            x = x_all[:, t : t + 1]
+            y, h = self.cell(x, h)
+            steps.append(y)
+        return tf.stack(steps, 1)
+"""
+_BRANCH = """
+def branch(n):
+    return keras.Sequential([keras.Input((6,)), L.Dense(8, activation="relu"), L.Dense(n, activation="softmax")])
+"""
+_QUANTILES = """
+QUANTILES = np.array([[0.1, 0.9]], "float32")
+def loss(y, p):
+    e = y - p
+    return tf.reduce_mean(tf.maximum(QUANTILES * e, (QUANTILES - 1) * e))
+"""
+_REMEMBERS = """
+class Remembers(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.reads, self.wide, self.scores, self.last = L.Dense(4), L.Dense(4), L.Dense(1), L.Dense(1)
+
+    def begin(self, n):
+        return tf.zeros((n, 4))
+
+    def call(self, x):
+        state = self.begin(64)
+        scores = self.scores(tf.tanh(self.reads(x) + self.wide(state)[:, None]))
+        return self.last(tf.reduce_sum(tf.nn.softmax(scores, axis=1) * x, axis=1))
+"""
 _STACKED = """
 class Pairs(keras.utils.PyDataset):
     def __len__(self):
@@ -152,4 +190,36 @@ model.add(L.Dense(1))
 i = keras.Input((10, 16))
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Heads(16, 4)(i))))
 """, f"{rows(8, 10, 16)}, {rows(8, 1)}", head=_HEADS), (("        self.depth = width", "        self.depth = width // heads"),))),
+    "a cell that gets a time axis": ("rnn-states", Own(model_of("""
+i = keras.Input((5, 6))
+model = keras.Model(i, L.Dense(1)(Decoder()(i)))
+""", f"{rows(8, 5, 6)}, {rows(8, 5, 1)}", head=_DECODER), (
+        ("            y, h = self.cell(x, h)", "            y, h = self.cell(x[:, 0], h)"),), keras=True)),
+    "maps of several items, one label for each item": ("missing-flatten", Own(model_of("""
+i = keras.Input((10, 4, 4, 3))
+x = L.TimeDistributed(L.Conv2D(4, 3, padding="same"))(i)
+x = L.Dense(8, activation="relu")(x)
+model = keras.Model(i, L.Dense(2)(x))
+""", f"{rows(8, 10, 4, 4, 3)}, {rows(8, 10, 2)}"), ((
+        '    x = L.Dense(8, activation="relu")(x)', '    x = L.Dense(8, activation="relu")(L.Reshape((10, 64))(x))'),))),
+    "one of three branches made by a function": ("merge-shapes", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Average()([branch(4)(i), branch(4)(i), branch(5)(i)]))
+""", f"{rows(8, 6)}, np.arange(8) % 4", "'sparse_categorical_crossentropy'", head=_BRANCH), ((
+        "    model = keras.Model(i, L.Average()([branch(4)(i), branch(4)(i), branch(5)(i)]))",
+        "    model = keras.Model(i, L.Average()([branch(4)(i), branch(4)(i), branch(4)(i)]))"),))),
+    "units for a row of quantiles": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(8), L.Dense(3)])
+""", f"{rows(8, 6)}, {rows(8, 1)}", "loss", head=_QUANTILES), ((
+        "    model = keras.Sequential([keras.Input((6,)), L.Dense(8), L.Dense(3)])",
+        "    model = keras.Sequential([keras.Input((6,)), L.Dense(8), L.Dense(2)])"),))),
+    "rows that are written for a state of its own": ("op-shapes", Own(f"""
+{_REMEMBERS}
+def build():
+    model = Remembers()
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return {rows(8, 5, 6)}, {rows(8, 1)}
+""", (("        state = self.begin(64)", "        state = self.begin(tf.shape(x)[0])"),), keras=True)),
 }  # fmt: skip

@@ -55,7 +55,7 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
+from .facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
 from .lines import logical, of_product
@@ -183,6 +183,8 @@ def _states(at: Break) -> Explained:
     states = _handed(at.evidence.given, len(keeps) if cell else 0)
     if not keeps or not states:
         return None
+    if at.node.op.endswith("Cell") and len(at.shape or ()) == 3:
+        return STATES.id, CellOfSteps(Who.of(at.node), at.shape or ())
     shapes = tuple(one.spec.shape for one in states)
     rows = {s[0] for s in shapes if s and len(s) == 2 and s[0] not in (None, 1)}
     if at.shape and at.shape[0] is not None and len(rows) == 1 and rows != {at.shape[0]}:

@@ -202,7 +202,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return ahead
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
-        return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None and not own else None
+        fed = its.giver is not None and any(one.kind in ("input", "stage") for one in (its.giver, *ancestors(evidence, its.giver.id)))
+        return WrittenRows(number, shape[k]) if batch_axis(its) is None and not fed and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
         if (

@@ -13,7 +13,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import GridApart, LabelRank, StepsReduced
 from ...rules.facts.loss_silent import Crosswise
-from ...rules.facts.reasons import LacksAxis
+from ...rules.facts.reasons import LacksAxis, Lengths
 from ...rules.upstream import ancestors, cause_of_axes
 from ...rules.words import axes_of, listed
 from ...trace.axes import RECURRENT, recurs
@@ -186,6 +186,15 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     shape = given(evidence, node) or _output_of(evidence, cause, predictions)
     if not shape or len(shape) < 3 or not known(shape[1:]):
         return
+    labels = [y for _, y, _ in compared(evidence, finding) if len(y) == 3 < len(shape) and y[1] == shape[1]]
+    if labels and any(one.op == "TimeDistributed" for one in way_to(evidence, node)):
+        row = elements(shape[2:])
+        yield (
+            f"Flatten each of the {shape[1]} items separately: Reshape(({shape[1]}, {row})) before {target}",
+            [insert(target, "Reshape", target_shape=[shape[1], row])],
+            "The labels have one row for each of them.",
+        )
+        return
     units, pool = node.config.get("units", 1), pooling(shape)
     each = units if isinstance(units, int) else 1
     flat = (elements(shape[1:]) or 0) * each
@@ -246,6 +255,9 @@ def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
 
 def units(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has values."""
+    told = getattr(finding.fact, "reason", None)
+    if isinstance(told, Lengths) and "" in (told.first, told.second):
+        return  # what does not fit is a table of the loss, not its labels
     for last, y, p in compared(evidence, finding):
         if y != p and sorted(map(str, y)) == sorted(map(str, p)):
             continue  # the same sizes on other axes

@@ -148,7 +148,10 @@ def one_shape(evidence: Evidence, finding: Finding, fact: Unbatchable) -> Made:
         return  # labels of the same sizes, which must be resized or masked as well
     places = [stage.location for stage in getattr(evidence.sample, "stages", ()) if stage.location is not None]
     for line in lines_at(evidence, places[0])[:1] if places else ():
-        calls = [call for call in nodes(line.source.tree, ast.Call) if called(call) == "batch" and isinstance(call.func, ast.Attribute)]
+        every = list(nodes(line.source.tree, ast.Call))
+        calls = [call for call in every if called(call) == "batch" and isinstance(call.func, ast.Attribute)]
+        if any(called(call) == "window" for call in every):
+            return  # a window that is short is not to be filled
         for call in calls if len(calls) == 1 else ():
             before, suffix = line.source.text[line.source.start(call) : line.source.end(call.func.value)], _suffix(line.source, call)
             if size is not None:
@@ -276,8 +279,8 @@ def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
             )
 
 
-@of(DataRaised)
-def whole_windows(evidence: Evidence, finding: Finding, fact: DataRaised) -> Made:
+@of(DataRaised, Unbatchable)
+def whole_windows(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """Each window in one batch, where a function makes smaller batches of it, and a rest."""
     for stage in getattr(evidence.sample, "stages", ()):
         for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():

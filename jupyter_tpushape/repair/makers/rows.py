@@ -12,7 +12,7 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.entry import once_for_all
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.reasons import WholeOnly
+from ...rules.facts.reasons import WholeOnly, WrittenRows
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, words_of
 from .edits import Made
@@ -80,10 +80,13 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
     failed = line.evidence.failed
     said = hear(failed.failure, HeardSizes) if failed is not None else None
     told = said.sizes if said is not None else ()
+    reason = getattr(finding.fact, "reason", None)
     for call in nodes(line.scope, ast.Call):
         name = called(call)
         # random_normal is the normal of Keras' backend.
         if name not in _ROWS_IN and name != "reshape" and name.rsplit("_", 1)[-1] not in _ROWS_IN:
+            if isinstance(reason, WrittenRows) and ast.unparse(call.func).startswith("self."):
+                yield from ((item, name) for item in words_of(call) if isinstance(item, ast.Constant) and item.value == reason.number)
             continue
         for item in words_of(call):
             listed = item.elts if isinstance(item, (ast.List, ast.Tuple)) else []

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
+from ...rules.facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
 from ...rules.facts.transforms import ListGiven
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
@@ -89,6 +89,19 @@ def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -
                     [line.edit(item.value, f"{again}, [{again}]")],
                     "The first is the output of a step, the list has the states for the next one.",
                 )
+
+
+@of(CellOfSteps)
+def one_step(evidence: Evidence, finding: Finding, fact: CellOfSteps) -> Made:
+    """The only step of what a cell receives."""
+    for line in lines_at(evidence, fact.layer.called)[:1] if fact.shape[1] == 1 else ():
+        calls = [call for call in line.around(ast.Call) if len(call.args) + len(call.keywords) > 1 and call.args]
+        for call in calls if len(calls) == 1 else ():
+            yield (
+                f"Take the only step of {short(call.args[0])} at line {call.lineno}: {short(call.args[0])}[:, 0]",
+                [line.edit(call.args[0], f"{IT}[:, 0]")],
+                "A cell takes one step, without a time axis.",
+            )
 
 
 @of(States)

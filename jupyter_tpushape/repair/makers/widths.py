@@ -352,7 +352,9 @@ def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     """As many units as a table of the loss has values, such as one for each quantile."""
     _, predictions = ends_of(evidence, finding)
     tables = [
-        one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
+        shape[-1]
+        for one in evidence.given
+        if one.giver is None and (shape := one.spec.shape) and set(shape[:-1]) <= {1} and shape[-1] != 1 and not one.grows
     ]
     if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
         return

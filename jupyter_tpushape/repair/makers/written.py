@@ -11,6 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import keeps
 from ...graph import Size, instead, value
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.contracts import InnerDoor
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.loss import GridApart, LossRaised, WrongUnits
@@ -25,6 +26,22 @@ from .line import assigned_to, constants, lines_at, lines_of
 def written_size(evidence: Evidence, finding: Finding) -> Made:
     """The argument from which one branch has its size, with the size that the other branch has."""
     yield from _written(evidence, finding, features=False)
+
+
+@of(UnlikeBranches)
+def odd_size(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The argument from which one of several branches has another size than all others."""
+    edges = received(evidence)
+    shapes = [edge.spec.shape or () for edge in edges]
+    for edge, shape in zip(edges, shapes, strict=True) if len(edges) > 2 else ():
+        rest = {other for one, other in zip(edges, shapes, strict=True) if one is not edge}
+        others = next(iter(rest))
+        off = [axis for axis in range(len(shape)) if len(rest) == 1 and len(others) == len(shape) and shape[axis] != others[axis]]
+        off = [axis for axis in off if fact.axis is None or axis != fact.axis % len(shape)]
+        change = _change(evidence.origins.of(edge)[off[0]], others[off[0]]) if len(off) == 1 else None
+        if change is not None:
+            who, argument, n = change
+            yield f"Set {argument}={n} on {who}, the size of the other branches", [configure(who, **{argument: n})], "All others agree."
 
 
 def written_features(evidence: Evidence, finding: Finding) -> Made:

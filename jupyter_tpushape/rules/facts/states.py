@@ -67,6 +67,22 @@ class States(Fact, frozen=True):
         return Side(wanted), Side(", ".join(map(show_shape, self.given)))
 
 
+class CellOfSteps(Fact, frozen=True):
+    """A cell, which computes one step, receives a tensor with an axis for time."""
+
+    layer: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} computes one step, but receives {show_shape(self.shape)}, which has a time axis."
+
+    def why(self) -> str:
+        return "A cell takes (batch, features) at each step, and returns its state in that rank. Take one step: x[:, t]."
+
+    def sides(self) -> Sides:
+        return Side("(batch, features)"), Side(show_shape(self.shape))
+
+
 class StateRows(Fact, frozen=True):
     """The initial state of ``layer`` is for ``given`` samples, but its input has ``rows``."""
 
