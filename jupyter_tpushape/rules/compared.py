@@ -156,7 +156,8 @@ def lists_classes(evidence: Evidence, path: KeyPath | None, classes: int) -> boo
 def copied_from(evidence: Evidence, path: KeyPath | None, ahead: bool = False) -> str:
     """The input whose observed values the labels are, or where they are ``ahead`` by a step, the one whose next steps they are."""
     labels = [value[:, :-1] if ahead and value.ndim > 1 else value for value in seen_at(evidence, path)]
-    for name, _ in evidence.x if labels else ():
+    same = ahead and all((value == value[:1, :1]).all() for value in labels if value.ndim > 1)  # one value says nothing of an order
+    for name, _ in evidence.x if labels and not same else ():
         inputs = [value[:, 1:] if ahead and value.ndim > 1 else value for value in seen_at(evidence, name)]
         if len(inputs) == len(labels) and all(np.array_equal(one, other) for one, other in zip(inputs, labels, strict=True)):
             return show(name)

@@ -229,13 +229,19 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _turned(evidence: Evidence, counts: tuple[int, ...]) -> KeyPath:
-    """The only table with as many columns as all other arrays have rows."""
+    """The only table with as many columns as all other arrays have rows, and as many rows as the model takes or gives values."""
     leaves = list(evidence.sample.leaves("x", "y"))
-    rest = [set(counts[:i] + counts[i + 1 :]) for i in range(len(counts))]
+    if len(leaves) != len(counts) or len(set(counts)) == 1:
+        return ()
+    ends = {"x": [spec.shape for _, spec in evidence.declared or []], "y": [spec.shape for _, spec in evidence.outputs]}
     tables = [
-        path for (path, leaf), rows in zip(leaves, rest, strict=False) if len(leaf.concrete or ()) == 2 and rows == {leaf.concrete[1]}
+        path
+        for i, (path, leaf) in enumerate(leaves)
+        if len(leaf.concrete or ()) == 2
+        and {leaf.concrete[1]} == {*counts[:i], *counts[i + 1 :]}
+        and any(shape and shape[-1] == counts[i] != leaf.concrete[1] for shape in ends[str(path[0])])
     ]
-    return tables[0] if len(tables) == 1 and len(leaves) == len(counts) and len(set(counts)) > 1 else ()
+    return tables[0] if len(tables) == 1 else ()
 
 
 def _reads_text(evidence: Evidence, path: KeyPath) -> bool:

@@ -278,7 +278,7 @@ def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> M
     if fact.two:
         high = int(fact.highest) if fact.highest == int(fact.highest) else fact.highest
         yield (
-            f"Use 1 for {fact.highest:g} and 0 for " + (f"{fact.lowest:g}" if fact.lowest else "the rest"),
+            f"Use 1 for {fact.highest:g} and 0 for {f'{fact.lowest:g}' if fact.lowest else 'the rest'}",
             [transform(fact.path, "is_value", value=high)],
             "The labels are then the two classes.",
         )
