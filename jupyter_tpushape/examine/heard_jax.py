@@ -142,6 +142,13 @@ class HeardUntraced(Heard, frozen=True):
     parameter: str
 
 
+class HeardPairs(Heard, frozen=True):
+    """``pairs`` of padding were given for a tensor of ``axes``."""
+
+    axes: int
+    pairs: int
+
+
 class HeardPredicate(Heard, frozen=True):
     """A condition for a whole branch has ``shape``, where it is one value."""
 
@@ -228,6 +235,7 @@ _UNTRACED = re.compile(
     r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
     r" and was passed to the function at path (\w+)"
 )
+_PADS = re.compile(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)")
 _LISTED = re.compile(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)")
 _PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
 
@@ -237,6 +245,8 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
     """What JAX says of functions that are compiled or chosen by themselves."""
     if untraced := _UNTRACED.search(text):
         yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
+    if pads := _PADS.search(text):
+        yield HeardPairs(int(pads[1]), int(pads[2]))
     if predicate := _PREDICATE.search(text):
         yield HeardPredicate(sizes_of(predicate[1]))
     if listed := _LISTED.search(text):
@@ -274,6 +284,7 @@ def _transformations(text: str) -> Iterator[Heard]:
 
 _BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
 _JOINED = re.compile(r"concatenating along dimension (\d+) for shapes ((?:\([^)]*\)(?:, )?)+)")
+_ALIKE = re.compile(r"(?:All input arrays|Arguments `target` and `output`) must have the same shape\. (?:Got|Received:) (.*)")
 _MULTIPLIED = re.compile(r"Incompatible types for matmul arguments: \w+\[([\w,]*)\]\S* and \w+\[([\w,]*)\]")
 _DIVIDED = re.compile(r"Cannot divide evenly the sizes of shapes \([^)]*\) and \(([^)]*)\)")
 _LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not match previous terms \((\d+)\)")
@@ -292,6 +303,16 @@ def _unequal(text: str) -> Iterator[Heard]:
         one, other = map(sizes_of, multiplied.groups())
         yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
     broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
+    if alike := _ALIKE.search(text):
+        one, *others = _shapes(alike[1])
+        pairs = [
+            pair
+            for other in others
+            if len(other) == len(one)
+            for pair in zip(one, other, strict=True)
+            if None not in pair and pair[0] != pair[1]
+        ]
+        yield from (HeardUnequal(*pair, alike=True) for pair in pairs[:1])
     if divided:
         yield HeardUneven(sizes_of(divided[1]))
     if broadcast:
