@@ -295,24 +295,20 @@ def _unequal(text: str) -> Iterator[Heard]:
     """Which two sizes JAX means where it only lists the shapes."""
     matrix, labeled, multiplied = _JAX_MATRIX.search(text), _LABELED.search(text), _MULTIPLIED.search(text)
     if matrix or labeled:
-        left, right = (matrix or labeled).groups()  # type: ignore[union-attr]
         # An axis of which a model under construction does not know the size has a name.
-        yield HeardUnequal(*(int(size) if size.isdigit() else None for size in (left, right)))
+        left, right = (int(size) if size.isdigit() else None for size in (matrix or labeled).groups())  # type: ignore[union-attr]
+        yield HeardUnequal(left, right)
         return
     if multiplied:
         one, other = map(sizes_of, multiplied.groups())
         yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
     broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
-    if alike := _ALIKE.search(text):
-        one, *others = _shapes(alike[1])
-        pairs = [
-            pair
-            for other in others
-            if len(other) == len(one)
-            for pair in zip(one, other, strict=True)
-            if None not in pair and pair[0] != pair[1]
-        ]
-        yield from (HeardUnequal(*pair, alike=True) for pair in pairs[:1])
+    alike = _ALIKE.search(text)
+    shapes = _shapes(alike[1]) if alike else []
+    apart = [
+        (a, b) for other in shapes[1:] if len(other) == len(shapes[0]) for a, b in zip(shapes[0], other, strict=True) if a and b and a != b
+    ]
+    yield from (HeardUnequal(a, b, alike=True) for a, b in apart[:1])
     if divided:
         yield HeardUneven(sizes_of(divided[1]))
     if broadcast:
