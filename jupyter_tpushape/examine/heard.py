@@ -42,10 +42,11 @@ class HeardWidth(Heard, frozen=True):
 
 
 class HeardUnequal(Heard, frozen=True):
-    """Two sizes that must be equal; ``None`` for an unknown one."""
+    """Two sizes that must be equal; ``None`` for an unknown one; ``alike``: whole shapes must be, so that a size of 1 is no exception."""
 
     left: int | None
     right: int | None
+    alike: bool = False
 
 
 class HeardOperation(Heard, frozen=True):

@@ -142,6 +142,13 @@ class HeardUntraced(Heard, frozen=True):
     parameter: str
 
 
+class HeardPairs(Heard, frozen=True):
+    """``pairs`` of padding were given for a tensor of ``axes``."""
+
+    axes: int
+    pairs: int
+
+
 class HeardPredicate(Heard, frozen=True):
     """A condition for a whole branch has ``shape``, where it is one value."""
 
@@ -228,6 +235,7 @@ _UNTRACED = re.compile(
     r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
     r" and was passed to the function at path (\w+)"
 )
+_PADS = re.compile(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)")
 _LISTED = re.compile(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)")
 _PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
 
@@ -237,6 +245,8 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
     """What JAX says of functions that are compiled or chosen by themselves."""
     if untraced := _UNTRACED.search(text):
         yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
+    if pads := _PADS.search(text):
+        yield HeardPairs(int(pads[1]), int(pads[2]))
     if predicate := _PREDICATE.search(text):
         yield HeardPredicate(sizes_of(predicate[1]))
     if listed := _LISTED.search(text):
@@ -274,6 +284,7 @@ def _transformations(text: str) -> Iterator[Heard]:
 
 _BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
 _JOINED = re.compile(r"concatenating along dimension (\d+) for shapes ((?:\([^)]*\)(?:, )?)+)")
+_ALIKE = re.compile(r"(?:All input arrays|Arguments `target` and `output`) must have the same shape\. (?:Got|Received:) (.*)")
 _MULTIPLIED = re.compile(r"Incompatible types for matmul arguments: \w+\[([\w,]*)\]\S* and \w+\[([\w,]*)\]")
 _DIVIDED = re.compile(r"Cannot divide evenly the sizes of shapes \([^)]*\) and \(([^)]*)\)")
 _LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not match previous terms \((\d+)\)")
@@ -284,14 +295,20 @@ def _unequal(text: str) -> Iterator[Heard]:
     """Which two sizes JAX means where it only lists the shapes."""
     matrix, labeled, multiplied = _JAX_MATRIX.search(text), _LABELED.search(text), _MULTIPLIED.search(text)
     if matrix or labeled:
-        left, right = (matrix or labeled).groups()  # type: ignore[union-attr]
         # An axis of which a model under construction does not know the size has a name.
-        yield HeardUnequal(*(int(size) if size.isdigit() else None for size in (left, right)))
+        left, right = (int(size) if size.isdigit() else None for size in (matrix or labeled).groups())  # type: ignore[union-attr]
+        yield HeardUnequal(left, right)
         return
     if multiplied:
         one, other = map(sizes_of, multiplied.groups())
         yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
     broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
+    alike = _ALIKE.search(text)
+    shapes = _shapes(alike[1]) if alike else []
+    apart = [
+        (a, b) for other in shapes[1:] if len(other) == len(shapes[0]) for a, b in zip(shapes[0], other, strict=True) if a and b and a != b
+    ]
+    yield from (HeardUnequal(a, b, alike=True) for a, b in apart[:1])
     if divided:
         yield HeardUneven(sizes_of(divided[1]))
     if broadcast:

@@ -233,6 +233,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "merge-shapes": (
         joined.dot_axes,
         stacked.one_axis_each,
+        widths.projected_map,
         joined.projected_skip,
         joined.gated,
         joined.exchange_query,
@@ -358,6 +359,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "op-shapes": (
         jax_calls.other_contracted,
+        jax_calls.pair_of_each_axis,
+        jax_calls.width_of_branch,
         sequences.counted_by_reshape,
         sequences.steps_inside,
         expressions.stacked,

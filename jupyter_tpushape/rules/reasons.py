@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_axes import HeardSqueezed
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
+from ..examine.heard_jax import HeardPairs
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
@@ -28,6 +29,7 @@ from .facts.reasons import (
     OneElsewhere,
     OneSample,
     OneStep,
+    PairOfEach,
     PairOfVectors,
     PerClass,
     PickedOverBatch,
@@ -105,6 +107,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     squeezed = hear(node.failure, HeardSqueezed)
     if squeezed is not None and len(operands) == 1 and squeezed.axis < len(operands[0].spec.shape or ()):
         return Unsqueezed(squeezed.axis, operands[0].spec.shape or ())
+    pairs = hear(node.failure, HeardPairs)
+    if pairs is not None:
+        return PairOfEach(pairs.axes, pairs.pairs)
     pieces = hear(node.failure, HeardPieces)
     if pieces is not None and min(pieces.pieces) >= 0:
         giver = next((one.giver.name for one in operands if pieces.size in (one.spec.shape or ()) and one.giver is not None), "")
@@ -147,6 +152,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if dropped is not None:
         return dropped
     said = hear(node.failure, HeardUnequal)
+    if said is not None and said.alike and len(operands) > 2:
+        operands = [operands[0], *[other for other in operands if other.spec.shape != operands[0].spec.shape][:1]]
     if node.kind != "op" or len(operands) != 2 or said is None:
         return None
     one, other = operands
@@ -227,7 +234,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     batch = "matmul" in node.op.lower() and max(i - len(a), j - len(b)) < -2
     summed = place if product and not batch else ()
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
-        a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, node.op.lower() in _JOINS
+        a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, joins or said.alike
     )
 
 

@@ -169,3 +169,105 @@ def test_the_size_of_a_sample_is_computed_without_the_batch(tmp_path, name, size
     finding = serious(traced(tmp_path, FLAT.format(name=name, size=size.format(name)) + around))[0]
     assert finding.fixes[0].proof == "source" and size.format(f"{name}[1:]") in finding.fixes[0].patch
     assert not serious(traced(tmp_path, FLAT.format(name=name, size=size.format(f"{name}[1:]")) + around))
+
+
+PARTS = """
+class Own(layers.Layer):
+    def __init__(self, f=4):
+        super().__init__()
+        self.a = layers.Dense(f)
+        self.c = layers.Dense(f)
+        self.b = layers.Dense({width})
+    def call(self, x):
+        {value}
+"""
+WIDTHS = {
+    "stack": ("2 * f", "return jnp.stack([self.a(x), self.c(x), self.b(x)], axis=-1)[..., 0]", "f instead of 2 * f"),
+    "stack of two": ("f - 1", "return ops.stack([self.a(x), self.b(x)], axis=1)[:, 0]", "f instead of f - 1"),
+    "split": ("f + f // 2", "p, q = ops.split(self.b(x), [4], axis=-1); return p * ops.sigmoid(q)", "8 instead of f + f // 2"),
+}
+
+
+@pytest.mark.parametrize("case", WIDTHS)
+def test_parts_that_must_be_alike_get_one_width(tmp_path, case):
+    width, value, said = WIDTHS[case]
+    around = AROUND.format(shape=(6,), rows="")
+    finding = serious(traced(tmp_path, PARTS.format(width=width, value=value) + around))[0]
+    assert finding.rule == "op-shapes" and "They must be equal" in finding.why and "The error:" not in finding.why
+    assert said in finding.fixes[0].title and finding.fixes[0].proof == "source"
+    twin = "2 * f" if case == "split" else "f"
+    assert not serious(traced(tmp_path, PARTS.format(width=twin, value=value) + around))
+
+
+PADS = {
+    "(6, 4)": ("((0, 0), (2, 0))", "((0, 0), (2, 0), (0, 0))", "8, "),
+    "(7, 4)": ("((2, 0), (0, 0))", "((0, 0), (2, 0), (0, 0))", "9, "),
+    "(6, 5, 4)": ("((1, 1), (1, 1))", "((0, 0), (1, 1), (1, 1), (0, 0))", "8, 7, "),
+}
+PADDED = """
+class Own(layers.Layer):
+    def call(self, x):
+        return jnp.pad(x, {pairs})
+"""
+
+
+@pytest.mark.parametrize("shape", PADS)
+def test_a_padding_has_a_pair_for_each_axis(tmp_path, shape):
+    old, new, rows = PADS[shape]
+    around = AROUND.format(shape=shape, rows=rows)
+    finding = serious(traced(tmp_path, PADDED.format(pairs=old) + around))[0]
+    assert "2 pairs" in finding.why and finding.fixes[0].proof == "source" and f"jnp.pad(x, {new})" in finding.fixes[0].patch
+    assert not serious(traced(tmp_path, PADDED.format(pairs=new) + around))
+
+
+BLOCK = """
+class Block(layers.Layer):
+    def __init__(self, filters, stride=1):
+        super().__init__()
+        self.one = layers.Conv1D(filters, 3, strides=stride, padding="same", activation="relu")
+        self.two = layers.Conv1D(filters, 3, padding="same")
+        self.add = layers.Add()
+    def call(self, x):
+        return {value}
+def build():
+    inputs = keras.Input((16, 3))
+    x = layers.Conv1D(8, 3, padding="same")(inputs)
+    x = Block(24, stride=4)(Block(8)(x))
+    model = keras.Model(inputs, layers.Dense(1)(layers.GlobalMaxPooling1D()(x)))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 16, 3), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize("value", ["self.add([x, self.two(self.one(x))])", "ops.relu(x + self.two(self.one(x)))"])
+def test_the_shortcut_of_every_block_is_projected_with_its_own_stride(tmp_path, value):
+    patch = serious(traced(tmp_path, BLOCK.format(value=value)))[0].fixes[0].patch
+    assert "+        self.project = layers.Conv1D(filters, kernel_size=1, strides=stride)" in patch and patch.count("\n+") == 3
+
+
+GATE = """
+class Own(layers.Layer):
+    def __init__(self, units=6):
+        super().__init__()
+        self.dense = layers.Dense(units)
+    def build(self, shape):
+        self.dense.build(shape)
+    def call(self, x):
+        return jax.lax.cond(jnp.max(x) > 1, {branches}, x)
+def build():
+    inputs = keras.Input((10, 6))
+    model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(Own({units})(inputs))))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 10, 6), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize("branches", ["lambda v: self.dense(v), lambda v: v", "lambda v: v, lambda v: jnp.tanh(self.dense(v))"])
+def test_a_branch_is_as_wide_as_what_the_other_returns(tmp_path, branches):
+    finding = serious(traced(tmp_path, GATE.format(branches=branches, units="units=9")))[0]
+    assert finding.fixes[0].proof == "source" and "Own(units=6)" in finding.fixes[0].patch
+    assert not serious(traced(tmp_path, GATE.format(branches=branches, units="")))

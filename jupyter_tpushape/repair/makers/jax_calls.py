@@ -13,12 +13,12 @@ from ...flow.syntax import Function, called
 from ...rules.facts.layers import OperationRaised, UnknownAxis
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.reasons import Lengths
-from ...rules.facts.transforms import CarryApart, GradientOf
+from ...rules.facts.transforms import BranchesApart, CarryApart, GradientOf
 from ..edits.expression import IT, MODULE
 from ..text.source import given_to, nodes
-from .edits import Made, of
+from .edits import Made, created, of
 from .jax_arrays import gradients, mapped_calls, returned_loss
-from .line import Line, calls_of, lines_at, lines_of, listed, running, short
+from .line import Line, calls_of, lines_at, lines_of, listed, own_layer, running, short
 
 _MAPS = frozenset({"map", "tree_map"})
 
@@ -128,6 +128,42 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
                 )
                 return
         return
+
+
+@of(OperationRaised)
+def pair_of_each_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """No padding for the samples and the channels, where a padding is given for fewer axes than there are."""
+    for line, call in calls_of(evidence, "pad"):
+        pairs = listed(call.args[1]) if len(call.args) > 1 else []
+        shape = (fact.shapes or ((),))[0] or ()
+        texts = [line.source.of(pair) for pair in pairs]
+        none = [all(ast.unparse(one) == "0" for one in listed(pair)) for pair in pairs]
+        lacks = len(shape) - len(pairs)
+        if (
+            not pairs
+            or not all(map(listed, pairs))
+            or not ((lacks == 1 and none[0] != none[-1]) or (lacks == 2 and not (none[0] or none[-1])))
+        ):
+            continue
+        new = [*["(0, 0)"] * (not none[0]), *texts, *["(0, 0)"] * (not none[-1])]
+        yield (
+            f"Give a pair for each axis at {line.at}: ({', '.join(new)})",
+            [line.edit(call.args[1], f"({', '.join(new)})")],
+            f"The tensor has {len(shape)} axes. Neither samples nor channels are padded.",
+        )
+
+
+@of(BranchesApart)
+def width_of_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
+    """The size that a layer of the program's own was made with, where one branch has it and the other returns what arrives."""
+    owner, sides = own_layer(evidence), (fact.first, fact.second)
+    if owner is None or len(fact.first) != len(fact.second) or fact.first[:-1] != fact.second[:-1]:
+        return
+    arrives = {one.spec.shape for one in evidence.given}
+    for mine, other in (sides, sides[::-1]):
+        keys = [key for key, value in owner.config.items() if type(value) is int and value == mine[-1]]
+        if len(keys) == 1 and other[-1] and other in arrives:
+            yield created(owner, keys[0], other[-1], "", "The other branch returns what arrives, and both must return the same shape.")
 
 
 def size_of_each_axis(evidence: Evidence, finding: Finding) -> Made:

@@ -17,7 +17,7 @@ from ..edits import HeldLayer
 from ..text.source import nodes
 from .edits import Made, configure, created, known, of, setting, way_to, width_of
 from .ends import compared, ends_of, head_of, of_classes
-from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
+from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, short, span_of
 from .read_sizes import index_of
 from .sliced import last_slices
 
@@ -28,10 +28,14 @@ _WIDTHS = ("units", "filters")
 def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The width of one of the two operands, where a layer gives it: as it is called in ``__init__``, or the number itself."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
-    if line is None or owner is None or len(fact.shapes) != 2 or not all(fact.shapes):
+    if line is None or owner is None or len(fact.shapes) < 2 or not all(fact.shapes):
         return
-    for index in (1, 0):
-        given, wanted = fact.shapes[index], fact.shapes[1 - index]
+    # Of more than two, the one that is unlike all others, which are equal.
+    for index in range(len(fact.shapes) - 1, -1, -1):
+        at = 0 if index else 1
+        given, wanted = fact.shapes[index], fact.shapes[at]
+        if any(shape != wanted for i, shape in enumerate(fact.shapes) if i != index):
+            continue
         if not given or not wanted or None in (given[-1], wanted[-1]) or given[-1] == wanted[-1]:
             continue
         giver = _giver(evidence, owner, index, given[-1] or 0)
@@ -42,6 +46,10 @@ def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
             continue
         names = [name for name, value in _handed(line, owner) if value == wanted[-1]]
         written = names[0] if len(names) == 1 else str(wanted[-1]) if isinstance(argument, ast.Constant) else _other_side(argument)
+        beside = _giver(evidence, owner, at, wanted[-1] or 0) if not written else None
+        like = _width_of(line, beside, wanted[-1] or 0) if beside is not None else None
+        if like is not None and any({argument, like} <= {*ast.walk(init)} for init in nodes(line.owner(), ast.FunctionDef)):
+            written = ast.unparse(like)
         if written:
             yield (
                 f"Set the output size of {giver.name} to {wanted[-1]}: {written} instead of {ast.unparse(argument)} at line {argument.lineno}",
@@ -102,14 +110,18 @@ def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     """The whole numbers that a class of the user's own is made with, by the names that its ``__init__`` has for them."""
     kinds = [item for item in nodes(line.source.tree, ast.ClassDef) if item.name == owner.op]
     calls = makers_of(line, owner)
-    if len(kinds) != 1 or len(calls) != 1:
+    if len(kinds) != 1:
         return
     init = next((item for item in kinds[0].body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
     names = [item.arg for item in init.args.args[1:]] if init is not None else []
-    pairs = [*zip(names, calls[0].args, strict=False), *((word.arg or "", word.value) for word in calls[0].keywords)]
-    for name, value in pairs:
-        if name in names and isinstance(value, ast.Constant) and type(value.value) is int:
-            yield name, value.value
+    made = [{**dict(zip(names, call.args, strict=False)), **{word.arg or "": word.value for word in call.keywords}} for call in calls]
+    given = [
+        {name: item.value for name, item in one.items() if name in names and isinstance(item, ast.Constant) and type(item.value) is int}
+        for one in made
+    ]
+    # Of several on one line, the one that says what the layer has.
+    fits = [one for one in given if len(given) == 1 or one.items() <= owner.config.items()]
+    yield from fits[0].items() if len(fits) == 1 else ()
 
 
 def projected_map(evidence: Evidence, finding: Finding) -> Made:
@@ -146,7 +158,11 @@ def projected_row(evidence: Evidence, finding: Finding) -> Made:
 def _projected(evidence: Evidence, finding: Finding, convolved: bool) -> Made:
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     shaped = line.shaped() if line is not None and isinstance(finding.fact, OperationRaised) else []
-    if line is None or owner is None or len(shaped) != 2 or not _adds(line) or not isinstance(line.scope, ast.FunctionDef):
+    merged = evidence.failed if evidence.failed is not None and evidence.failed.op == "Add" else None
+    if line is not None and merged is not None and len(line.operands()) == 2:
+        # The class is made for every block: what fits this one only, fits no other.
+        shaped = [(node, edge.spec.shape or ()) for node, edge in zip(line.operands(), evidence.failed_inputs(), strict=False)]
+    if line is None or owner is None or len(shaped) != 2 or not (merged or _adds(line)) or not isinstance(line.scope, ast.FunctionDef):
         return
     inside = [node for node in evidence.flow.nodes if node.parent == owner.id]
     if convolved != any("kernel_size" in node.config for node in inside):
@@ -167,10 +183,11 @@ def _projected(evidence: Evidence, finding: Finding, convolved: bool) -> Made:
             config |= {"kernel_size": 1} | ({"strides": strides[0]} if strides and strides[0] > 1 else {})
         if len({*strides}) > 1 or (convolved and not 1 <= rank <= 3):
             continue
-        names = [name for name, value in _handed(line, owner) if value == size]
         kind = f"Conv{rank}D" if convolved else "Dense"
         said = f"{kind}({', '.join(str(value) if key != 'strides' else f'strides={value}' for key, value in config.items())})"
-        given = {str(key): names[0] for key in _WIDTHS if key in config and len(names) == 1}
+        # By its name, a stride of one block is not that of all.
+        named = {key: [name for name, value in _handed(line, owner) if value == config.get(key)] for key in (*_WIDTHS, "strides")}
+        given = {str(key): names[0] for key, names in named.items() if len(names) == 1}
         yield (
             f"Project {short(node)} in {owner.op}.{line.scope.name}: {said}",
             [HeldLayer(owner.name, line.raised.file, span_of(node), ast.unparse(node), "project", kind, config, given)],
@@ -250,17 +267,20 @@ def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     """Twice the width of a layer whose output is split in two, where one part takes all of it or more than half."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     cut = list(last_slices(line)) if line is not None else []
-    if line is None or owner is None or len(cut) < 2:
+    if line is None or owner is None:
         return
-    for one, other in itertools.permutations(cut, 2):
-        start, end = other[1].lower, one[1].upper
-        if start is None or end is None or ast.unparse(start) != ast.unparse(end) or other[0] != one[0]:
-            continue
+    ends = [
+        one.upper
+        for (name, one), (same, other) in itertools.permutations(cut, 2)
+        if one.upper is not None and other.lower is not None and same == name and ast.unparse(one.upper) == ast.unparse(other.lower)
+    ]
+    split = [listed(call.args[1]) for call in nodes(line.scope, ast.Call) if called(call) == "split" and len(call.args) > 1]
+    for end in (*ends, *(places[0] for places in split if len(places) == 1)):
         half = line.number(end)
         for giver in (node for node in evidence.flow.nodes if half and _within(evidence, node, owner)):
             whole = next((giver.config[key] for key in _WIDTHS if type(giver.config.get(key)) is int), 0)
             argument = _width_of(line, giver, whole) if half and half <= whole < 2 * half else None
-            if argument is not None and half:
+            if argument is not None and half and (end in ends or {*fact.apart} & {(half, whole - half), (whole - half, half)}):
                 text = ast.unparse(argument)
                 written = f"2 * {text}" if whole == half and isinstance(argument, (ast.Name, ast.Attribute)) else str(2 * half)
                 yield (

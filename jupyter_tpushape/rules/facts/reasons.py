@@ -458,6 +458,16 @@ class Lengths(Reason, frozen=True):
         return f"{both} They must be equal." if self.joined else f"{both} They must be equal, or one of them must be 1."
 
 
+class PairOfEach(Reason, frozen=True):
+    """A padding has ``pairs`` for a tensor of ``axes``."""
+
+    axes: int
+    pairs: int
+
+    def words(self) -> str:
+        return f"The padding has {self.pairs} pairs, but the tensor has {self.axes} axes. Each axis needs a pair, those of samples and channels too."
+
+
 class Halves(Reason, frozen=True):
     """Every second position of an axis of odd ``size``: from the first on there is one more than from the second on."""
 
