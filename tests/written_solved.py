@@ -145,7 +145,7 @@ model = keras.Model(i, head(L.Conv2D(4, 3, strides=2, padding='same')(i), BOXES)
     "the width of one of three experts": ("op-shapes", Own(model_of("""
 i = keras.Input((6,))
 model = keras.Model(i, L.Dense(1)(Experts(8)(i)))
-""", f"{rows(8, 6)}, {rows(8, 1)}", head=_EXPERTS), (("            L.Dense(12),", "            L.Dense(8),"),))),
+""", f"{rows(8, 6)}, {rows(8, 1)}", head=_EXPERTS), (("            L.Dense(12),", "            L.Dense(width),"),))),
     "the length of a table that all samples share": ("op-shapes", Own(model_of("""
 model = Places()
 """, f"{rows(8, 10, 3)}, {rows(8, 1)}", head=_PLACES), ((
