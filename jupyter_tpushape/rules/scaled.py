@@ -18,7 +18,7 @@ def data():
     return (np.arange(8 * 48).reshape(8, 4, 4, 3) %% 256 / %s).astype("float32"), np.zeros((8, 1), "float32")
 """
 TWICE = rule(
-    "scaled-twice", "Values are scaled that were scaled before", severity="silent", source="the sampled values, and the layer's scale",
+    "scaled-twice", "Values are scaled twice", severity="silent", source="the sampled values, and the layer's scale",
     fails=_PICTURES % "255", passes=_PICTURES % "1",
     doc="""Reported if a `Rescaling` layer that divides by 100 or more receives values between -1 and 1: those of the data, or of another such layer. Data of
 integers, such as zeros in place of pictures, is not reported.""",

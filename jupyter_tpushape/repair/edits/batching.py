@@ -222,5 +222,5 @@ class ShuffledPairs(DataCode):
         return []
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# after zip(), and not at its parts:"
+        yield "# after zip(), instead of on its parts:"
         yield "+ds = ds.shuffle(...)"
