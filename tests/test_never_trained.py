@@ -90,3 +90,20 @@ def test_a_layer_behind_a_step_is_named(lib, name):
 def test_a_gradient_that_finds_a_way_is_no_finding(lib, name):
     frozen = ("score",) if name in FROZEN else ()
     assert serious(lib, lambda lib: Codes(lib, {**TRAINED, **FROZEN}[name], frozen=frozen)) == []
+
+
+def _visits(depth: int, monkeypatch) -> int:
+    """How many nodes the rule asks about in a chain of layers."""
+    from jupyter_tpushape.rules import untrained
+
+    asked, flat = [], untrained._flat
+    monkeypatch.setattr(untrained, "_flat", lambda evidence, node: asked.append(node.id) or flat(evidence, node))
+    model = keras.Sequential([keras.Input((4,)), *(keras.layers.Dense(4) for _ in range(depth)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert tpushape.trace(model, (np.zeros((8, 4)), np.zeros((8, 1))), tpu=None).ok
+    monkeypatch.undo()
+    return len(asked)
+
+
+def test_the_search_grows_with_the_layers_and_not_with_their_square(monkeypatch):
+    assert 0 < _visits(40, monkeypatch) <= 2.5 * _visits(20, monkeypatch)

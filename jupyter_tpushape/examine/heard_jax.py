@@ -284,7 +284,7 @@ def _transformations(text: str) -> Iterator[Heard]:
 
 _BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
 _JOINED = re.compile(r"concatenating along dimension (\d+) for shapes ((?:\([^)]*\)(?:, )?)+)")
-_ALIKE = re.compile(r"(?:All input arrays|Arguments `target` and `output`) must have the same shape\. (?:Got|Received:) (.*)")
+_ALIKE = re.compile(r"All input arrays must have the same shape\. Got (.*)")
 _MULTIPLIED = re.compile(r"Incompatible types for matmul arguments: \w+\[([\w,]*)\]\S* and \w+\[([\w,]*)\]")
 _DIVIDED = re.compile(r"Cannot divide evenly the sizes of shapes \([^)]*\) and \(([^)]*)\)")
 _LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not match previous terms \((\d+)\)")

@@ -224,8 +224,7 @@ def metric_of_vectors(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes if not evidence.where else ():
         name = node.op.lower().replace("_", "")
         labels, predictions = ends(evidence, node) if node.kind == "metric" and node.status == "ok" else (None, None)
-        own = any(one.parent == node.id for one in evidence.flow.nodes)
-        if labels is None or predictions is None or name not in _OF_VECTORS or own:
+        if labels is None or predictions is None or name not in _OF_VECTORS or any(one.parent == node.id for one in evidence.flow.nodes):
             continue
         if class_labels(evidence, labels, predictions):
             fact = MetricReads(node.name, labels.spec.shape or (), predictions.spec.shape or (), False, silent=True)

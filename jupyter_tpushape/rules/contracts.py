@@ -178,12 +178,14 @@ def data():
 
 
 def _states(at: Break) -> Explained:
-    keeps = tuple(at.evidence.arguments(at.node.id).get("state_sizes") or ())
+    told = at.evidence.arguments(at.node.id)
+    keeps = tuple(told.get("state_sizes") or ())
     cell = bool(at.shape) and len(at.shape or ()) == 2
     states = _handed(at.evidence.given, len(keeps) if cell else 0)
     if not keeps or not states:
         return None
-    if at.node.op.endswith("Cell") and len(at.shape or ()) == 3:
+    # What goes over steps by itself can return them all, or merge those of two directions.
+    if len(at.shape or ()) == 3 and len(told) > 1 and not {"return_sequences", "merge_mode"} & told.keys():
         return STATES.id, CellOfSteps(Who.of(at.node), at.shape or ())
     shapes = tuple(one.spec.shape for one in states)
     rows = {s[0] for s in shapes if s and len(s) == 2 and s[0] not in (None, 1)}

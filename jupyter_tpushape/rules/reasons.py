@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_axes import HeardSqueezed
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
+from ..examine.heard_data import HeardCompared
 from ..examine.heard_jax import HeardPairs
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in
@@ -151,7 +152,12 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     dropped = _axis_dropped(evidence, node)
     if dropped is not None:
         return dropped
-    said = hear(node.failure, HeardUnequal)
+    said, compared = hear(node.failure, HeardUnequal), hear(node.failure, HeardCompared)
+    if said is None and type(compared) is HeardCompared:
+        pair = next(
+            (pair for pair in zip(compared.labels, compared.predictions, strict=False) if None not in pair and pair[0] != pair[1]), None
+        )
+        said = HeardUnequal(*pair, alike=True) if pair is not None else None
     if said is not None and said.alike and len(operands) > 2:
         operands = [operands[0], *[other for other in operands if other.spec.shape != operands[0].spec.shape][:1]]
     if node.kind != "op" or len(operands) != 2 or said is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
@@ -321,7 +321,7 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
 def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
     """The step without a slope on every way from the predictions to a loss, or to a term that it adds; and whether it is the whole loss."""
     flow, numbers = evidence.flow, evidence.facts.get("single") or {}
-    inside = [node.id for node in flow.nodes if node.parent == loss]
+    inside = {node.id: None for node in flow.nodes if node.parent == loss}
     ends = [one for one in inside if not any(edge.target in inside for edge in flow.out_of(one))]
     terms = [end for end in ends if _ways(evidence, end, inside)[1]]
     if not terms:
@@ -339,10 +339,10 @@ def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
     return None, False
 
 
-def _ways(evidence: Evidence, end: str, inside: list[str]) -> tuple[Node | None, bool]:
+def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | None, bool]:
     """A step without a slope behind the predictions from which a value is computed, and whether a way has none, or one that is meant."""
     flow, stopped, pending, found = evidence.flow, evidence.facts.get("stopped") or (), [end], None
-    alive = end in stopped
+    alive, seen = end in stopped, {end}
     for one in pending:
         for edge in flow.into(one):
             giver, number = flow.node(edge.source), edge.spec.dtype.startswith(("float", "bfloat"))
@@ -351,7 +351,8 @@ def _ways(evidence: Evidence, end: str, inside: list[str]) -> tuple[Node | None,
                 continue
             alive = alive or giver.id in stopped
             if number and giver.op not in STEPPED:
-                pending += [giver.id] * (giver.id not in pending)
+                pending += [giver.id] * (giver.id not in seen)
+                seen.add(giver.id)
             elif any(above.kind == "layer" for above in ancestors(evidence, giver.id)):
                 found = giver
     return found, alive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
@@ -155,35 +155,52 @@ def steps_behind(evidence: Evidence) -> Iterator[Finding]:
     """Layers whose results reach the loss, and only through steps without a slope: those of a step together."""
     if evidence.failure is not None or {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or not evidence.trains:
         return
-    layers = [node for node in evidence.flow.nodes if node.kind == "layer" and any(one.trainable for one in node.weights)]
-    trained = {node.name for node in layers if evidence.flow.out_of(node.id) and _slopeless(evidence, node) is None}
-    said = set()
-    for node in layers if trained else ():
-        step = _slopeless(evidence, node) if node.name not in trained and evidence.flow.out_of(node.id) else None
+    flow, stopped = evidence.flow, evidence.facts.get("stopped") or ()
+    losses = [node.id for node in flow.nodes if node.kind == "loss"]
+    ends = [*losses, *(node.id for node in flow.nodes if not flow.out_of(node.id) and node.kind not in ("loss", "output", "metric"))]
+    alive = _behind(evidence, stopped) | _behind(evidence, ends, lambda node: not _flat(evidence, node))
+    layers = [node for node in flow.nodes if node.kind == "layer" and flow.out_of(node.id) and any(one.trainable for one in node.weights)]
+    dead = [node for node in layers if node.id not in alive]
+    trained = {node.name for node in layers if node.id in alive}
+    lost, said = _behind(evidence, losses) if dead and trained else set(), set()
+    for node in dead:
+        step = _first_step(evidence, node) if node.name not in trained and node.id in lost else None
         if step is not None and step.id not in said:
             said.add(step.id)
             fact = NeverTrained(tuple(one.name for one in node.weights if one.trainable), Who.of(node), Who.of(step))
             yield Finding.of(UNTRAINED.id, "silent", fact, (node.id, step.id), location=step.called)
 
 
-def _slopeless(evidence: Evidence, start: Node) -> Node | None:
-    """The first step without a slope behind a layer, if every way from it to a loss leads through one and no gradient is stopped on purpose."""
-    flow, stopped = evidence.flow, evidence.facts.get("stopped") or ()
-    pending, seen, steps, lost = [(start.id, False)], set(), [], False
-    while pending:
-        here, cut = pending.pop()
-        for edge in flow.out_of(here):
-            node, made = flow.node(edge.target), flow.out_of(edge.target)
-            if node.id in stopped or (not cut and (node.kind == "loss" or (not made and node.kind not in ("output", "metric")))):
-                return None
-            lost = lost or node.kind == "loss"
-            flat = node.op in STEPPED or (bool(made) and not any(one.spec.dtype.startswith(("float", "bfloat")) for one in made))
-            if flat and not cut:
-                steps.append(node)
-            if (node.id, cut or flat) not in seen:
-                seen.add((node.id, cut or flat))
-                pending.append((node.id, cut or flat))
-    return next((node for node in steps if node.kind == "op" and lost), None)
+def _flat(evidence: Evidence, node: Node) -> bool:
+    """Whether no gradient comes through a node: a step without a slope, or what gives no floats."""
+    made = evidence.flow.out_of(node.id)
+    return node.op in STEPPED or (bool(made) and not any(one.spec.dtype.startswith(("float", "bfloat")) for one in made))
+
+
+def _behind(evidence: Evidence, ends: Iterable[str], through: Callable[[Node], bool] | None = None) -> set[str]:
+    """The nodes from which a way leads to one of these; ``through``: those that it may lead through; all by default."""
+    flow, pending, found = evidence.flow, list(ends), set()
+    for one in pending:
+        for edge in flow.into(one):
+            if edge.source not in found:
+                found.add(edge.source)
+                pending += [edge.source] if through is None or through(flow.node(edge.source)) else []
+    return found
+
+
+def _first_step(evidence: Evidence, start: Node) -> Node | None:
+    """The first operation without a slope behind a layer from which every way leads through one."""
+    flow, pending = evidence.flow, [start.id]
+    seen = {*pending}
+    for here in pending:
+        for node in (flow.node(edge.target) for edge in flow.out_of(here)):
+            if _flat(evidence, node):
+                if node.kind == "op":
+                    return node
+            elif node.id not in seen:
+                seen.add(node.id)
+                pending.append(node.id)
+    return None
 
 
 def _step(evidence: Evidence, operation: str, place: Location | None) -> Node | None:
