@@ -197,6 +197,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         unread.other_result,
+        each_sample.reduced_each,
+        each_sample.from_each_vector,
         sliced.feature_of_each,
         calls.without_batch,
         own_classes.without_top,
@@ -232,6 +234,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-axis": (calls.other_layer, causes.at_cause, inner.declare_first, own_classes.another_instance, layers.project_before),
     "merge-shapes": (
         joined.dot_axes,
+        each_sample.reduced_each,
         stacked.one_axis_each,
         widths.projected_map,
         joined.projected_skip,
@@ -844,6 +847,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     turned.last_two,
     other_axes.last_axis_kept,
     turned.every_pair,
+    turned.each_row,
     turned.each_with_each,
     other_axes.not_flattened,
     turned.same_length,

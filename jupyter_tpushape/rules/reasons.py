@@ -22,6 +22,7 @@ from .facts.reasons import (
     ClassIndices,
     Column,
     Columns,
+    EachRow,
     Exchanged,
     Halves,
     LacksAxis,
@@ -53,6 +54,7 @@ from .upstream import ancestors, cause_of_axes, made_by, steps_of
 from .words import PAIRING, SLICES, STACKS, placed
 
 _PARTS = ("reshape", *SLICES)
+_DIFFERENCES = ("sub", "subtract", "squareddifference", "squared_difference")
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
@@ -169,7 +171,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     place = next(_places(a, b, said.left, said.right, product and node.op != "Einsum"), None)
     if place is None:
         return None
-    told = read(evidence, one, other) if node.op in PAIRING else None
+    told = (read(evidence, one, other) or _each_row(evidence, node, one, other)) if node.op in PAIRING else None
     if told is not None:
         return told
     i, j = place
@@ -242,6 +244,17 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, joins or said.alike
     )
+
+
+def _each_row(evidence: Evidence, node: Node, one: Given, other: Given) -> EachRow | None:
+    """A difference of a tensor from a table of vectors that is a weight, along whose last axis or first one they are as long as the tensor's last."""
+    for mine, its in ((one, other), (other, one)):
+        shape, table = mine.spec.shape or (), its.spec.shape or ()
+        apart = node.op.lower() in _DIFFERENCES and its.giver is None and evidence.where not in ("loss", "metric")
+        if apart and len(table) == 2 <= len(shape) and shape[-1] in table and batch_axis(mine) == 0 and (name := _weight(evidence, its)):
+            spread = (*shape[:-1], 1, shape[-1]) if shape[-1] == table[1] else (*shape, 1)
+            return EachRow(shape, table, name, spread)
+    return None
 
 
 _CASTS = ("cast", "astype", "convertelementtype", "convert_element_type")

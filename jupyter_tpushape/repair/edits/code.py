@@ -165,6 +165,52 @@ class _Another(CodeEdit):
         yield f"+{self.replace}"
 
 
+REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
+
+
+def over_everything(call: ast.expr | None) -> bool:
+    """Whether a call reduces over all axes: it names none."""
+    words = [word.arg for word in call.keywords] if isinstance(call, ast.Call) else []
+    return isinstance(call, ast.Call) and called(call) in REDUCTIONS and len(call.args) == 1 and "axis" not in words
+
+
+@kind
+@dataclass(frozen=True)
+class Reduced(CodeEdit):
+    """The one reduction over everything becomes one over ``axis``."""
+
+    op = "reduced"
+
+    axis: str = "-1"
+    more: str = ""
+
+    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        found = [call for call in nodes(scope, ast.Call) if over_everything(call)]
+        return [source.change(call.args[0], f"{source.of(call.args[0])}, axis={self.axis}{self.more}") for call in found if len(found) == 1]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target}, in the reduction:"
+        yield f"+axis={self.axis}{self.more}"
+
+
+@kind
+@dataclass(frozen=True)
+class Spread(CodeEdit):
+    """An axis in what the one difference of the code subtracts an attribute of its layer from."""
+
+    op = "spread"
+
+    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        found = [item for item in nodes(scope, ast.BinOp) if isinstance(item.op, ast.Sub)]
+        pairs = [(one, other) for item in found for one, other in ((item.left, item.right), (item.right, item.left))]
+        given = [one for one, other in pairs if isinstance(one, ast.Name) and ast.unparse(other).startswith("self.")]
+        return [source.change(one, f"{source.of(one)}[..., None, :]") for one in given if len(given) == 1]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target}, in the difference:"
+        yield "+x[..., None, :]"
+
+
 @kind
 @dataclass(frozen=True)
 class FirstNumber(_Another):

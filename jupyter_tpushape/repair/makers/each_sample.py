@@ -6,14 +6,16 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Fact, Finding
+from ...flow import Fact, Finding, show_shape
 from ...flow.syntax import called
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.branches import UnlikeBranches
+from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import DistanceOverBatch, MarginOfSums, RowsLost
 from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
+from ..edits import code
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes
@@ -67,6 +69,39 @@ def product_of_each(evidence: Evidence, finding: Finding, fact: SamplesReturn) -
 
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+@of(WrongRank, UnlikeBranches)
+def reduced_each(evidence: Evidence, finding: Finding, fact: WrongRank | UnlikeBranches) -> Made:
+    """A reduction over the values of each sample, where one over everything gives a single number and its reader needs the samples."""
+    edges = evidence.failed_inputs()
+    wanted = fact.wanted if isinstance(fact, WrongRank) else max(len(edge.spec.shape or ()) for edge in edges)
+    for node in [evidence.flow.node(edge.source) for edge in edges if edge.spec.shape == ()]:
+        rank = max((len(edge.spec.shape or ()) for edge in evidence.flow.into(node.id)), default=0)
+        if not 1 < wanted <= rank:
+            continue
+        axes = "-1" if rank == 2 else str(tuple(range(1, rank + 1 - wanted)) if rank - wanted > 1 else 1)
+        more = ", keepdims=True" if rank == wanted else ""
+        title, why = f"axis={axes}{more}", "Without axis=, it reduces over the batch too."
+        if node.kind == "layer":
+            yield f"Reduce the values of each sample in {node.name}: {title}", [code.Reduced(node.name, axes, more)], why
+        for line in lines_at(evidence, node.called)[:1] if node.kind == "op" else ():
+            calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line and code.over_everything(call)]
+            if len(calls) == 1:
+                yield f"Reduce the values of each sample at {line.at}: {title}", [line.more(calls[0], title)], why
+
+
+@of(WrongRank)
+def from_each_vector(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
+    """An axis for the rows of a weight that a layer subtracts, where its output has those rows and no samples."""
+    for edge in evidence.failed_inputs()[:1] if fact.lost and len(fact.before) > 1 else ():
+        node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
+        if any(weight.shape == (*shape[:1], fact.before[-1]) for weight in node.weights):
+            yield (
+                f"Take the difference from each of the {shape[0]} vectors in {node.name}: an axis of size 1 in {show_shape(fact.before)}",
+                [code.Spread(node.name)],
+                "As it is, each sample would meet one vector.",
+            )
 
 
 @of(EveryPair)

@@ -178,6 +178,8 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
     if len(target) != 2 or target[0] != -1 or not shape or len(shape) < 3 or giver is None or giver.config.get("filters") != shape[-1]:
         return
     filters, size = shape[-1] or 0, target[1]
+    if size % filters == 0:
+        return  # the channels times the positions of another axis
     for times in (-(-filters // size), filters // size):
         if filters % size and times:
             why = f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values."

@@ -11,7 +11,7 @@ from ...flow import Finding, Shape, Spec, elements, show_shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair, Interleaved
-from ...rules.facts.reasons import Lengths, PairOfVectors, Reversed
+from ...rules.facts.reasons import EachRow, Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block, turned_around
 from ...rules.regrouped import groups_apart, patch_side
 from ..edits import Edit
@@ -70,6 +70,21 @@ def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                     f"Each row is then combined with each of the {fact.reason.number} values.",
                 )
                 return
+
+
+@of(OperationRaised)
+def each_row(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An axis in a tensor for the vectors of a table that its difference is taken from."""
+    if not isinstance(fact.reason, EachRow):
+        return
+    spread = fact.reason.spread
+    for line in lines_of(evidence):
+        for node in [node for node, shape in line.shaped() if shape == fact.reason.shape][:1]:
+            yield (
+                f"Add an axis of size 1 to {short(node)} at {line.at}: {show_shape(spread)}",
+                [line.edit(node, f"{IT}[..., None{', :' if spread[-1] != 1 else ''}]")],
+                "The difference is then taken from each vector of the table.",
+            )
 
 
 _SQUASHES = frozenset({"tanh", "relu", "gelu", "silu", "swish", "leaky_relu", "activation"})

@@ -84,6 +84,21 @@ class PairOfVectors(Reason, frozen=True):
         )
 
 
+class EachRow(Reason, frozen=True):
+    """A tensor of ``shape`` meets ``name``, a weight of shape ``table`` whose vectors are as long as its last axis; as ``spread``, it meets each of them."""
+
+    shape: Shape
+    table: Shape
+    name: str
+    spread: Shape
+
+    def words(self) -> str:
+        return (
+            f"The other operand is {self.name}: a table of vectors, without a batch axis. "
+            f"For the difference from each vector, {show_shape(self.shape)} needs an axis of size 1: {show_shape(self.spread)}."
+        )
+
+
 class WrittenRows(Reason, frozen=True):
     """The program hard-codes ``number``, but the batch has ``rows``."""
 
