@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +15,9 @@ from ...rules.words import axes_of
 from ...sources.values import Stats
 from ...trace.doors import accepted, fits
 from ..edits import InputShape, InsertLayer
+from ..text.source import nodes
 from .edits import Made, images, insert, named, of, transform
+from .line import constants, lines_at
 
 
 def misfits(evidence: Evidence) -> Iterator[tuple[KeyPath, KeyPath, Any, Any]]:
@@ -42,6 +46,24 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
             [declaration(evidence, door, row)],
             "Keeps your data and changes only the declared shape.",
         )
+
+
+def shared_constant(evidence: Evidence, finding: Finding) -> Made:
+    """The constant of the module that gives the declared size and others, where the labels have the size of the data, too."""
+    widths = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) > 1}
+    for _, _, want, got in misfits(evidence):
+        apart = {(a, b) for a, b in zip(want.shape[1:], got.shape[1:], strict=False) if a != b and len(want.shape) == len(got.shape)}
+        (old, new) = next(iter(apart)) if len(apart) == 1 else (None, None)
+        made = [node.location for node in evidence.flow.nodes if node.kind == "layer" and node.location is not None]
+        for line in lines_at(evidence, made[0])[:1] if made and new in widths else ():
+            read = Counter(item.id for item in nodes(line.source.tree, ast.Name) if isinstance(item.ctx, ast.Load))
+            found = [(name, node) for name, node in constants(line.source.tree) if node.value == old and read[name] > 1]
+            if len(found) == 1:
+                yield (
+                    f"Set {found[0][0]} = {new}, the size of the data and of the labels",
+                    [line.edit(found[0][1], str(new))],
+                    f"The program uses it in {read[found[0][0]]} places.",
+                )
 
 
 @of(CodedRows)

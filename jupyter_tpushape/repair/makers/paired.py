@@ -24,6 +24,7 @@ from ...rules.facts.mixing import (
     SamplesReturn,
     SamplesSummed,
 )
+from ...rules.facts.reasons import LacksAxis
 from ...rules.mixing import above
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -254,19 +255,33 @@ def unpaired_axis(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made
         axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and fits_without(many, axis, few)]
         if len({(*many[:axis], *many[axis + 1 :]) for axis in axes}) == 1:
             axes = axes[:1]  # one is as good as another
-        made = _made_once(line, node) if len(axes) == 1 else None
-        if made is not None:
-            yield (
-                f"Squeeze axis {axes[0]} of {short(node)} where line {made.lineno} makes it",
-                [line.apply(made, "squeeze", axes[0])],
-                "Each sample is then combined with its own value, wherever the function reads it.",
-            )
         if len(axes) == 1:
-            yield (
-                f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
-                [line.apply(node, "squeeze", axes[0])],
-                "Each sample is then combined with its own value.",
-            )
+            yield from _squeezed(line, node, axes[0])
+
+
+@of(OperationRaised)
+def spare_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An operand without the axis of size 1 that the other one lacks."""
+    axis = fact.reason.spare if isinstance(fact.reason, LacksAxis) else None
+    for line in lines_of(evidence)[:1] if axis is not None else ():
+        for node in [node for node, shape in line.shaped() if isinstance(fact.reason, LacksAxis) and shape == fact.reason.long][:1]:
+            yield from _squeezed(line, node, axis or 0)
+
+
+def _squeezed(line: Line, node: ast.expr, axis: int) -> Made:
+    """An operand without an axis, first where the function makes it."""
+    made = _made_once(line, node)
+    if made is not None:
+        yield (
+            f"Squeeze axis {axis} of {short(node)} where line {made.lineno} makes it",
+            [line.apply(made, "squeeze", axis)],
+            "Each sample is then combined with its own value, wherever the function reads it.",
+        )
+    yield (
+        f"Squeeze axis {axis} of {short(node)} at {line.at}",
+        [line.apply(node, "squeeze", axis)],
+        "Each sample is then combined with its own value.",
+    )
 
 
 def fits_without(many: tuple[int | None, ...], axis: int, few: tuple[int | None, ...]) -> bool:

@@ -18,6 +18,7 @@ from ...rules.facts.reasons import RowsWanted
 from ...rules.words import listed
 from ..edits import Edit, Loss
 from ..edits.expression import MODULE
+from ..text.arguments import argument
 from ..text.source import class_of, nodes, parents
 from .edits import Made, of
 from .line import Line, lines_at, lines_of
@@ -215,24 +216,32 @@ _OF_A_WEIGHT = ("name", "shape", "dtype", "initializer", "regularizer", "trainab
 
 
 def weight_by_name(evidence: Evidence, finding: Finding) -> Made:
-    """The arguments of ``add_weight`` by name, where its name comes first: in all calls of a class at once."""
+    """``add_weight`` as Keras 3 has it, in all calls of a class at once: its arguments by name, where the name comes first, and the start of a metric's."""
     for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
-        found = [
-            call
-            for call in nodes(line.owner(), ast.Call)
-            if called(call) == "add_weight" and call.args and _is_text(call.args[0]) and len(call.args) <= len(_OF_A_WEIGHT)
-        ]
+        owner = line.owner()
+        calls = [call for call in nodes(owner, ast.Call) if called(call) == "add_weight" and len(call.args) <= len(_OF_A_WEIGHT)]
+        old = [call for call in calls if call.args and _is_text(call.args[0])]
+        metric = isinstance(owner, ast.ClassDef) and any(ast.unparse(base).endswith("Metric") for base in owner.bases)
+        bare = [call for call in calls if metric and argument(call, "initializer", _order(call in old)) is None]
+        found = [call for call in calls if call in old or call in bare]
         if found:
+            at = tuple(dict.fromkeys(str(call.lineno) for call in found))
+            what = "the arguments of add_weight by name" if old else "an initializer to add_weight"
             yield (
-                f"Pass the arguments of add_weight by name at line{'s' * (len(found) > 1)} {listed(tuple(str(call.lineno) for call in found))}",
-                [line.edit(call, _by_name(line, call)) for call in found],
-                "In Keras 3, the shape comes first, and the name is a keyword.",
+                f"Pass {what} at line{'s' * (len(at) > 1)} {listed(at)}",
+                [line.edit(call, _by_name(line, call, call in old, call in bare)) for call in found],
+                f"In Keras 3, {'the shape comes first, and the name is a keyword' if old else 'the weight of a metric has no default initializer'}.",
             )
 
 
-def _by_name(line: Line, call: ast.Call) -> str:
-    given = [f"{name}={line.source.of(one)}" for name, one in zip(_OF_A_WEIGHT, call.args, strict=False)]
-    return f"{line.source.of(call.func)}({', '.join([*given, *map(line.source.of, call.keywords)])})"
+def _order(old: bool) -> list[str]:
+    return [*_OF_A_WEIGHT] if old else ["shape", "initializer"]
+
+
+def _by_name(line: Line, call: ast.Call, old: bool, bare: bool) -> str:
+    given = [f"{name}={line.source.of(one)}" if old else line.source.of(one) for name, one in zip(_OF_A_WEIGHT, call.args, strict=False)]
+    more = ['initializer="zeros"'] * bare
+    return f"{line.source.of(call.func)}({', '.join([*given, *map(line.source.of, call.keywords), *more])})"
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -109,6 +109,9 @@ class UnlikeBranches(Fact, frozen=True):
         if self.axis is not None:
             rule = f"Concatenate joins along axis {self.axis}; all other axes must have equal sizes in every branch."
         sizes = f"{'; '.join(self.made)}." if self.made else ""
+        scalar = [one.giver.name for one in self.branches if one.shape == ()]
+        if scalar:
+            return f"{listed(tuple(scalar))} is a single number for the whole batch: a sum or mean without axis= reduces over the samples too. {rule}"
         single = [one.giver.name for one in self.branches if one.shape is not None and len(one.shape) == 1]
         if single and len(single) < len(self.branches):
             return f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"

@@ -62,6 +62,8 @@ class WrongRank(Fact, frozen=True):
         names = axes_of(self.layer.op)
         if self.batched:
             return f"The pipeline calls batch() {self.batched} times, and each call adds an axis. Call it once."
+        if self.shape == () and self.before:
+            return f"{listed(self.givers)} reduces {show_shape(self.before)} to a single number for the whole batch. Give its sum or mean an axis=."
         if self.lost:
             last = (
                 f" {self.ended} before it returns only its last step; return_sequences=True returns the whole sequence."

@@ -270,11 +270,22 @@ class LacksAxis(Reason, frozen=True):
     through: str = ""
     joins: bool = False
 
+    @property
+    def spare(self) -> int | None:
+        """The inner axis of size 1 without which ``long`` has the other's shape, of several axes."""
+        fits = (at for at, size in enumerate(self.long) if at and size == 1 and (*self.long[:at], *self.long[at + 1 :]) == self.short)
+        return next(fits, None) if not self.product and not self.joins and len(self.short) > 1 else None
+
     def words(self) -> str:
         if self.through:
             return (
                 f"The inner axes of {self.through} are never flattened or pooled. Dense works only on the last axis, so {show_shape(self.long)} has one "
                 f"result per position instead of one per sample. Add Flatten before the first Dense."
+            )
+        if self.spare is not None:
+            return (
+                f"{show_shape(self.long)} has an axis of size 1 that {show_shape(self.short)} lacks: axis {self.spare}. "
+                "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. Squeeze that axis."
             )
         if self.joins:
             add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
