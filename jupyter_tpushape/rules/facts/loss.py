@@ -291,6 +291,8 @@ class LabelRank(Fact, frozen=True):
         if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and None not in row:
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
             return f"The model outputs {count(self.predictions[1] or 1, 'value')} per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
+        if len(self.predictions) > 2 and self.predictions[2:] == tuple(row) and self.predictions[1] is not None:
+            return f"The model predicts {count(self.predictions[1], 'step')} of {show_shape(tuple(row))}, but each label is a single step. Predict one step, or pass a label for each."
         if None not in self.labels and elements(self.labels) == elements(self.predictions):
             return f"Both have {many(elements(row))} values per sample, but on different axes."
         return f"The error: {self.said}"
