@@ -72,7 +72,7 @@ _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 @of(WrongRank, UnlikeBranches)
-def reduced_each(evidence: Evidence, finding: Finding, fact: WrongRank | UnlikeBranches) -> Made:
+def reduced_each(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """A reduction over the values of each sample, where one over everything gives a single number and its reader needs the samples."""
     edges = evidence.failed_inputs()
     wanted = fact.wanted if isinstance(fact, WrongRank) else max(len(edge.spec.shape or ()) for edge in edges)
