@@ -255,6 +255,7 @@ def _operation(text: str) -> Iterator[Heard]:
 
 _DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")
 _GROUPS = re.compile(r"divisible by the number of groups\. Received:? groups=(\d+), but the input has (\d+) channels")
+_SECTIONS = re.compile(r"must be divisible by `indices_or_sections`.*received (\d+) and (\d+)")
 _PIECES = re.compile(r"can't split axis of size (\d+) into pieces of size \[([\d,]+)\]")
 
 
@@ -264,6 +265,8 @@ def _divisor(text: str) -> Iterator[Heard]:
         yield HeardDivisor(int(found[2]), int(found[1]))
     if grouped := _GROUPS.search(text):
         yield HeardDivisor(int(grouped[2]), int(grouped[1]))
+    if sections := _SECTIONS.search(text):
+        yield HeardDivisor(int(sections[1]), int(sections[2]))
     if pieces := _PIECES.search(text):
         yield HeardPieces(int(pieces[1]), tuple(map(int, pieces[2].split(","))))
 

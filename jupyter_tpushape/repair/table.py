@@ -594,6 +594,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        numbers.row_of_position,
         classes.loss_of_vectors,
         paired.both_views,
         names.reordered_labels,

@@ -49,7 +49,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     others = _other_batches(evidence, batch)
     meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
     if meeting is not None:
-        if others and meeting.rule == SUMMED.id:
+        if others and (meeting.rule == SUMMED.id or batch == 1):
             meeting.severity = "error"  # the batch of another size raises
         yield meeting
         return
@@ -89,11 +89,11 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
         # Random numbers of the program's own, one for each sample, come along no edge.
         probe: Any = evidence.facts["probe"]
         shapes = [tuple(batch if n == probe.rows else n for n in shape or ()) for shape in probe.operands]
-    if node.kind != "op" or node.op not in PAIRING or len(shapes) != 2 or not batch or batch == 1:
+    if node.kind != "op" or node.op not in PAIRING or len(shapes) != 2 or not batch:
         return None
     a, b = shapes
     short, long = sorted((a, b), key=len)
-    if not short or len(short) == len(long) or {short[0], long[0], long[len(long) - len(short)]} != {batch}:
+    if not short or len(short) == len(long) or {short[0], long[0], batch if batch == 1 else long[len(long) - len(short)]} != {batch}:
         return None
     pairs = EveryPair(Who.of(node), a, b, chance=True)
     return Finding.of(PAIRWISE.id, "silent", pairs, (node.id,), tuple(edge.id for edge in edges), node.called)

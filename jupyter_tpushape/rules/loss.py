@@ -63,7 +63,7 @@ from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
-from .loss_code import rows_as_indices
+from .loss_code import rows_as_indices, rows_cut
 from .loss_rules import (
     CUSTOM,
     FLATTEN,
@@ -209,6 +209,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if reads is not None:
             return METRIC_LABELS.id, reads, ()
         said = hear(node.failure, HeardCompared) or hear(node.failure, HeardIncompatible) if kind == "custom" else None
+        cut = rows_cut(evidence, loss, said, p) if isinstance(said, HeardCompared) else None
+        if cut is not None:
+            return CUSTOM.id, cut[0], (cut[1],)
         if (
             said is not None
             and said.predictions == p

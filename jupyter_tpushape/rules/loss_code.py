@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who
+from ..examine.heard_data import HeardCompared
+from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .compared import as_it_came, ends, kind_of, observed_labels
 from .examples import sequential, stepped
+from .facts.loss import RowsCut
 from .facts.loss_silent import Crosswise, DistanceOverBatch, LossOrder, MarginOfSums, WeightsAsOne
 from .facts.ranges import RowsAsIndices
 from .mixing import SUMMED, carried, of_a_loss
@@ -52,6 +54,16 @@ _SUMS = ("Sum", "ReduceSum")
 _RAISED = ("AddV2", "Add", "Maximum", "Max")
 _SQUARES = frozenset({"Square", "SquaredDifference", "Pow", "IntegerPow", "Mul", "Multiply"})
 _DIFFERENCES = frozenset({"Sub", "Subtract", "SquaredDifference"})
+
+
+def rows_cut(evidence: Evidence, loss: Node, said: HeardCompared | None, p: Shape) -> tuple[RowsCut, str] | None:
+    """The reshape of a loss that makes rows of another length of the predictions, and its node, where the loss compares those rows."""
+    for node in evidence.flow.nodes if said is not None and said.predictions[-1:] != p[-1:] else ():
+        edges = evidence.flow.into(node.id)
+        before = edges[0].spec.shape if node.op.lower() == "reshape" and node.parent == loss.id and edges else None
+        if before == p and said is not None and None not in p and elements(said.predictions) == elements(p) and len(p) > 1:
+            return RowsCut(loss.name, Who.of(node), p, said.predictions), node.id
+    return None
 
 
 @check(order=41)

@@ -265,6 +265,8 @@ def crop_output(evidence: Evidence, finding: Finding) -> Made:
     if (isinstance(cause, Cause) and cause.kind != "lost") or len(evidence.y) != 1 or len(evidence.outputs) != 1:
         return
     have, want = evidence.outputs[0][1].shape, evidence.y[0][1].shape
+    if have and want and len(want) == len(have) - 1 > 1:  # the class of each position
+        want = (*want, have[-1])
     end = next((_end(evidence, node) for node in evidence.flow.nodes if node.kind == "output"), None)
     if end is None or not have or not want or len(have) != len(want) or len(have) not in (3, 4, 5):
         return

@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Fact, Finding, Shape, elements, show_shape
 from ...flow.syntax import called, shape_read
 from ...rules.facts.layers import OperationRaised, WrongWidth
+from ...rules.facts.loss import RowsCut
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.moved import takes_block
 from ...rules.upstream import maker_of
@@ -224,6 +225,27 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                 )
             return
+
+
+@of(RowsCut)
+def row_of_position(evidence: Evidence, finding: Finding, fact: RowsCut) -> Made:
+    """The last axis as it is, in a reshape of a loss that cuts its rows."""
+    for line, call in calls_at(evidence, fact.reshape.called, "reshape"):
+        given, target = reshaped(line)
+        if target and given is not None:
+            plain = isinstance(given, (ast.Name, ast.Attribute))
+            size = f"{ast.unparse(given)}.shape[-1]" if plain else str(fact.before[-1])
+            for made, name, new in _constant_in(line, target[-1], fact.before[-1] or 0):
+                yield (
+                    f"Set {name} = {new} at line {made.lineno}",
+                    [line.edit(made, str(new))],
+                    f"Each position has {fact.before[-1]} values.",
+                )
+            yield (
+                f"Keep the last axis at line {call.lineno}: {size} instead of {short(target[-1])}",
+                [line.edit(target[-1], size)],
+                f"Each position has {fact.before[-1]} values.",
+            )
 
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:

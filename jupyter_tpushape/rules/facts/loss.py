@@ -64,6 +64,22 @@ class SurplusAxes(Fact, frozen=True):
         return pair(self.wanted, self.predictions, names=False)
 
 
+class RowsCut(Fact, frozen=True):
+    """``reshape`` in the code of ``loss`` makes rows of another length: ``before`` becomes ``after``."""
+
+    loss: str
+    reshape: Who
+    before: Shape
+    after: Shape
+
+    def message(self) -> str:
+        have, want = self.before[-1], self.after[-1]
+        return f"{named(self.reshape)}{placed(self.reshape)} cuts rows of {have} values into rows of {want}: {show_shape(self.before)} becomes {show_shape(self.after)}."
+
+    def why(self) -> str:
+        return f"{self.loss} then compares rows that belong to no position. Keep the last axis at {self.before[-1]}."
+
+
 class LossVector(Fact, frozen=True):
     """What is left of the loss has a ``shape``. ``reduction``: the argument of the loss that keeps it; ``""`` where ``loss`` is a method."""
 
