@@ -63,7 +63,12 @@ def assigned(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
     return [(one, value) for one in statement.targets]
 
 
-_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+_COMPUTES: dict[type[ast.operator], Callable[[int, int], int | None]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: lambda one, other: one // other if other else None,
+}
 
 
 def computed(node: ast.expr, named: Callable[[ast.expr], int | None]) -> int | None:

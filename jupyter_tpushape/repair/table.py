@@ -271,6 +271,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        numbers.written_elsewhere,
         reshapes.width_of_part,
         sequences.counted_by_reshape,
         targets.divided,
