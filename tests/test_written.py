@@ -44,6 +44,7 @@ from written_tables import TABLES
 from written_trained import TRAINED
 from written_unread import UNREAD
 from written_unused import UNUSED
+from written_vectors import VECTORS
 from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
@@ -88,6 +89,7 @@ PROGRAMS = {
     **OWN_CODE,
     **LEVELS,
     **STEPS,
+    **VECTORS,
 }
 
 

@@ -1,0 +1,167 @@
+"""Programs that reduce over the batch, subtract a table of vectors, cut rows, or carry an axis of size 1 too many."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_DISTANCE = """
+class Distance(L.Layer):
+    def call(self, a, b):
+        return tf.sqrt(tf.reduce_sum(tf.square(a - b)))
+"""
+_CENTERS = """
+class Centers(L.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def build(self, shape):
+        self.centers = self.add_weight(shape={shape}, initializer="uniform", name="centers")
+
+    def call(self, x):
+        apart = x - self.centers
+        return tf.exp(-tf.reduce_sum(tf.square(apart), axis={axis}))
+"""
+_RESIDUALS = """
+class Residuals(L.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.count, self.share = count, L.Dense(count, activation="softmax")
+
+    def build(self, shape):
+        self.centers = self.add_weight(shape=(self.count, shape[-1]), initializer="uniform", name="centers")
+
+    def call(self, x):
+        apart = x - self.centers
+        return tf.reduce_sum(self.share(x)[..., None] * apart, axis=(1, 2))
+"""
+_DICE = """
+def dice(y, p):
+    y = tf.one_hot(tf.cast(y, tf.int32), 4)
+    both = tf.reduce_sum(y * p, axis=(1, 2))
+    return 1 - tf.reduce_mean((2 * both + 1) / (tf.reduce_sum(y, axis=(1, 2)) + tf.reduce_sum(p, axis=(1, 2)) + 1))
+"""
+_SHARE = """
+class Share(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="share")
+        self.hits = self.add_weight({hits})
+        self.total = self.add_weight({total})
+
+    def update_state(self, y, p, sample_weight=None):
+        self.hits.assign_add(tf.reduce_sum(p))
+        self.total.assign_add(tf.cast(tf.size(p), tf.float32))
+
+    def result(self):
+        return self.hits / self.total
+"""
+_CUT = """
+def by_position(y, p):
+    y = tf.reshape(tf.cast(y, tf.int32), (-1,))
+    p = tf.reshape(p, (-1, 9))
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=p))
+"""
+_SHUFFLE = """
+class Shuffle(L.Layer):
+    def __init__(self, r):
+        super().__init__()
+        self.r = r
+
+    def call(self, x):
+        _, h, w, c = x.shape
+        r = self.r
+        x = tf.reshape(x, (-1, h, w, r, r, c // r))
+        return tf.reshape(tf.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, h * r, w * r, c // (r * r)))
+"""
+_CENTERED = "model = keras.Sequential([keras.Input((4,)), Centers(6), L.Dense(1)])"
+_PAIR = f"({rows(8, 6)}, {rows(8, 6)}), {rows(8, 1)}"
+_WIDE = "SIZE = 9\n"
+
+
+def _centered(shape: str, axis: int) -> str:
+    return model_of(_CENTERED, f"{rows(8, 4)}, {rows(8, 1)}", head=_CENTERS.format(shape=shape, axis=axis))
+
+
+def _measured(hits: str, total: str) -> str:
+    made = model_of("model = keras.Sequential([keras.Input((4,)), L.Dense(1)])", f"{rows(8, 4)}, {rows(8, 1)}", "'mse', [Share()]")
+    return (_SHARE.format(hits=hits, total=total) + made).replace("'mse', [", "'mse', metrics=[")
+
+
+VECTORS: dict[str, tuple[str, Own]] = {
+    "a distance over everything in a Lambda": ("layer-rank", Own(model_of("""
+a, b = keras.Input((6,)), keras.Input((6,))
+d = L.Lambda(lambda v: tf.reduce_sum(tf.abs(v[0] - v[1])))([L.Dense(4)(a), L.Dense(4)(b)])
+model = keras.Model([a, b], L.Dense(1)(d))
+""", _PAIR), ((
+        "    d = L.Lambda(lambda v: tf.reduce_sum(tf.abs(v[0] - v[1])))([L.Dense(4)(a), L.Dense(4)(b)])",
+        "    d = L.Lambda(lambda v: tf.reduce_sum(tf.abs(v[0] - v[1]), axis=-1, keepdims=True))([L.Dense(4)(a), L.Dense(4)(b)])"),))),
+    "a distance over everything in a layer": ("layer-rank", Own(model_of("""
+a, b = keras.Input((6,)), keras.Input((6,))
+model = keras.Model([a, b], L.Dense(1)(Distance()(a, b)))
+""", _PAIR, head=_DISTANCE), (
+        ("        return tf.sqrt(tf.reduce_sum(tf.square(a - b)))", "        return tf.sqrt(tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True))"),))),
+    "a mean over everything": ("layer-rank", Own(model_of("""
+i = keras.Input((12, 6))
+x = keras.ops.mean(L.Dense(8)(i))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 12, 6)}, {rows(8, 1)}"), (("    x = keras.ops.mean(L.Dense(8)(i))", "    x = keras.ops.mean(L.Dense(8)(i), axis=1)"),), keras=True)),
+    "a product over everything that is joined": ("merge-shapes", Own(model_of("""
+a, b = keras.Input((6,)), keras.Input((6,))
+p, q = L.Dense(4)(a), L.Dense(4)(b)
+s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1]))([p, q])
+model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([p, q, s])))
+""", _PAIR), ((
+        "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1]))([p, q])",
+        "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1], axis=-1, keepdims=True))([p, q])"),))),
+    "centers as rows of a weight": ("layer-rank", Own(_centered("(self.count, shape[-1])", -1), (
+        ("        apart = x - self.centers", "        apart = x[..., None, :] - self.centers"),), keras=True)),
+    "centers as columns of a weight": ("op-shapes", Own(_centered("(shape[-1], self.count)", 1), (
+        ("        apart = x - self.centers", "        apart = x[..., None] - self.centers"),))),
+    "centers for each position": ("op-shapes", Own(model_of("""
+model = keras.Sequential([keras.Input((10, 6)), Residuals(4), L.Dense(1)])
+""", f"{rows(8, 10, 6)}, {rows(8, 1)}", head=_RESIDUALS), (("        apart = x - self.centers", "        apart = x[..., None, :] - self.centers"),))),
+    "classes of masks that keep an axis": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((12, 10, 3)), L.Conv2D(4, 1, activation="softmax")])
+""", f"{rows(8, 12, 10, 3)}, np.arange(960).reshape(8, 12, 10, 1) % 4", "dice", _DICE), (
+        ("    y = tf.one_hot(tf.cast(y, tf.int32), 4)", "    y = tf.squeeze(tf.one_hot(tf.cast(y, tf.int32), 4), 3)"),))),
+    "weights of a metric without a start": ("code-raises", Own(_measured('name="hits"', 'name="total"'), (
+        ('        self.hits = self.add_weight(name="hits")', '        self.hits = self.add_weight(name="hits", initializer="zeros")'),
+        ('        self.total = self.add_weight(name="total")', '        self.total = self.add_weight(name="total", initializer="zeros")')), keras=True)),
+    "weights of a metric by place and without a start": ("code-raises", Own(_measured('"hits", ()', '"total"'), (
+        ('        self.hits = self.add_weight("hits", ())', '        self.hits = self.add_weight(name="hits", shape=(), initializer="zeros")'),
+        ('        self.total = self.add_weight("total")', '        self.total = self.add_weight(name="total", initializer="zeros")')), keras=True)),
+    "a constant for the inputs and the labels": ("input-axis", Own(_WIDE + model_of("""
+model = keras.Sequential([keras.Input((SIZE,)), L.Dense(4), L.Dense(SIZE)])
+""", f"{rows(8, 7)}, {rows(8, 7)}"), (("SIZE = 9", "SIZE = 7"),))),
+    "rows of classes that a loss cuts": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((12, 4)), L.Dense(12)])
+""", f"{rows(8, 12, 4)}, np.arange(96).reshape(8, 12) % 12", "by_position", _CUT), (
+        ("    p = tf.reshape(p, (-1, 9))", "    p = tf.reshape(p, (-1, p.shape[-1]))"),))),
+    "halves of an odd width": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 4))
+a, b = keras.ops.split(L.LSTM(5)(i), 2, axis=-1)
+model = keras.Model(i, L.Dense(1)(a * b))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (
+        ("    a, b = keras.ops.split(L.LSTM(5)(i), 2, axis=-1)", "    a, b = keras.ops.split(L.LSTM(10)(i), 2, axis=-1)"),), keras=True)),
+    "a size that the function computes elsewhere": ("reshape-size", Own(model_of("""
+i = keras.Input((5, 5, 3))
+model = keras.Model(i, Shuffle(2)(L.Conv2D(12, 1)(i)))
+""", f"{rows(7, 5, 5, 3)}, {rows(7, 10, 10, 3)}", head=_SHUFFLE), (
+        ("        x = tf.reshape(x, (-1, h, w, r, r, c // r))", "        x = tf.reshape(x, (-1, h, w, r, r, c // (r * r)))"),))),
+    "a row that merges the channels with an axis of another size": ("reshape-size", Own(model_of("""
+i = keras.Input((20, 9, 1))
+x = L.Conv2D(4, 3)(i)
+x = L.Reshape((-1, 4 * 8))(x)
+model = keras.Model(i, L.Dense(1)(L.GRU(4)(x)))
+""", f"{rows(8, 20, 9, 1)}, {rows(8, 1)}"), (("    x = L.Reshape((-1, 4 * 8))(x)", "    x = L.Reshape((18, 28))(x)"),))),
+    "classes of maps whose odd size is padded": ("merge-shapes", Own(model_of("""
+i = keras.Input((33, 33, 3))
+a = L.Conv2D(4, 3, strides=2, padding="same")(i)
+b = L.UpSampling2D(2)(L.MaxPooling2D(2)(a))
+x = L.UpSampling2D(2)(L.Concatenate()([a, b]))
+model = keras.Model(i, L.Conv2D(2, 1, activation="softmax")(x))
+""", f"{rows(8, 33, 33, 3)}, np.arange(8 * 33 * 33).reshape(8, 33, 33) % 2", "'sparse_categorical_crossentropy'"), ((
+        '    model = keras.Model(i, L.Conv2D(2, 1, activation="softmax")(x))',
+        '    model = keras.Model(i, L.Cropping2D(((1, 2), (1, 2)))(L.Conv2D(2, 1, activation="softmax")(x)))'),))),
+}  # fmt: skip
