@@ -155,6 +155,26 @@ x = L.Conv2D(4, 3)(i)
 x = L.Reshape((-1, 4 * 8))(x)
 model = keras.Model(i, L.Dense(1)(L.GRU(4)(x)))
 """, f"{rows(8, 20, 9, 1)}, {rows(8, 1)}"), (("    x = L.Reshape((-1, 4 * 8))(x)", "    x = L.Reshape((18, 28))(x)"),))),
+    "steps that are declared in groups": ("input-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((None, 5, 4)), L.TimeDistributed(L.Conv1D(4, 3)), L.TimeDistributed(L.Flatten()), L.LSTM(4), L.Dense(1)])
+""", f"{rows(8, 20, 4)}, {rows(8, 1)}"), (
+        (f"    return {rows(8, 20, 4)}, {rows(8, 1)}", f"    return np.reshape({rows(8, 20, 4)}, (-1, 4, 5, 4)), {rows(8, 1)}"),))),
+    "all inputs in the columns of one array": ("input-structure", Own(model_of("""
+a, b = keras.Input((6,)), keras.Input((3,))
+model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([L.Dense(4)(a), b])))
+""", f"{rows(8, 9)}, {rows(8, 1)}"), (
+        (f"    return {rows(8, 9)}, {rows(8, 1)}", f"    return np.split({rows(8, 9)}, [6], axis=-1), {rows(8, 1)}"),))),
+    "an array of arrays of one shape": ("data-misfit", Own("""
+def build():
+    model = keras.Sequential([keras.Input((6, 6, 3)), L.GlobalAveragePooling2D(), L.Dense(1)])
+    model.compile('sgd', 'mse')
+    return model
+def data():
+    x = np.empty(8, dtype=object)
+    for n in range(8):
+        x[n] = np.ones((6, 6, 3))
+    return x, np.ones((8, 1))
+""", (("    return x, np.ones((8, 1))", "    return np.stack(x), np.ones((8, 1))"),))),
     "classes of maps whose odd size is padded": ("merge-shapes", Own(model_of("""
 i = keras.Input((33, 33, 3))
 a = L.Conv2D(4, 3, strides=2, padding="same")(i)

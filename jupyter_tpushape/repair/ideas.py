@@ -224,6 +224,13 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
         return [(metric, why)] * (finding.fact.within.kind == "metric") + [(own, why)]
     if isinstance(finding.fact, NoLabels):
         return list(_own_labels(evidence, finding.fact))
+    if getattr(finding.fact, "fault", "") == "numbers":
+        return [
+            (
+                "Pass the text, or leave out the layer that converts it",
+                "Not tried: tpushape cannot tell whether the ids are those of the layer.",
+            )
+        ]
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):
         return []  # what rows belong together is no question where the numbers of rows agree
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]

@@ -114,7 +114,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "input-dtype": (entry.declare_text,),
     "input-patches": (pictures.returned_whole,),
-    "input-structure": (inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked),
+    "input-structure": (inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,

@@ -220,7 +220,18 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        said = (problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
+        said = (
+            problem.code,
+            problem.text,
+            wanted,
+            found,
+            problem.counts,
+            problem.ids,
+            problem.path,
+            problem.dtype,
+            problem.steps,
+            problem.alike,
+        )
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         positions = flat if flat is not None else ((), ())

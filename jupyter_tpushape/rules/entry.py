@@ -77,10 +77,19 @@ def compare(
     ``alone``: there are no labels, so the data may be one sample.
     """
     text = got.dtype == "string" != want.dtype
-    if not text and (accepted(want, got) or want.shape is None or got.shape is None):
+    numbers = want.dtype == "string" and got.dtype.startswith(("int", "uint", "float"))
+    if not text and not numbers and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
     declared: Shape = (None, *(want.shape or ())[1:])
-    fault = "text" if text else "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
+    fault = (
+        "text"
+        if text
+        else "numbers"
+        if numbers
+        else "sample"
+        if once
+        else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
+    )
     if fault == "rank" and alone and _resized_sample(declared[1:], got.shape or ()):
         fault = "sample"
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
@@ -119,6 +128,7 @@ def _channels_moved(want: Shape, row: Shape) -> bool:
 
 _RULES: dict[Fault, str] = {
     "text": DTYPE.id,
+    "numbers": DTYPE.id,
     "sample": BATCH_MISSING.id,
     "batch-declared": BATCH_DECLARED.id,
     "flattened": FLATTENED.id,

@@ -130,6 +130,7 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
                 path=path,
                 dtype=numeric(leaf),
                 steps=_rows_of_steps(leaf),
+                alike=alike(leaf),
             )
         )
     return problems
@@ -171,6 +172,12 @@ def _rows_of_steps(value: np.ndarray) -> bool:
     return bool(rows) and len(rows) == len(value[:64]) and len({(row.shape[1:], row.dtype.kind in "iuf") for row in rows}) == 1
 
 
+def alike(value: np.ndarray) -> bool:
+    """Whether all rows are arrays of numbers of one shape and dtype."""
+    rows = [(row.shape, row.dtype) if isinstance(row, np.ndarray) and row.dtype.kind in "iufb" else None for row in value.reshape(-1)]
+    return value.ndim == 1 and len(set(rows)) == 1 and rows[0] is not None
+
+
 def _row(row: Any) -> np.ndarray:
     """A row as an array; of objects where its own rows have different lengths."""
     if isinstance(row, np.ndarray) and (row.dtype != object or not row.ndim):
@@ -193,6 +200,8 @@ def _objects(value: np.ndarray, name: str) -> str:
     if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
         return f", although all of them are numbers: use {name}.astype('float32')"
     if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
+        if alike(value):
+            return f", each of which is an array of shape {items[0].shape}: use np.stack({name})"
         return " because its rows have different lengths: pad them to one length, or use tf.ragged.constant"
     texts = _text_columns(value)
     where = f" (text in column{'s' * (len(texts) > 1)} {', '.join(map(str, texts))})" if texts else ""

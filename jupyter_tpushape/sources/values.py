@@ -128,7 +128,8 @@ class Stats:
 @dataclass(frozen=True)
 class Problem:
     """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree;
-    ``ids``: whether the rows are lists of whole numbers; ``steps``: whether they are arrays of vectors of one size; ``dtype``: the numbers that the array at ``path`` can be converted to."""
+    ``ids``: whether the rows are lists of whole numbers; ``steps``: whether they are arrays of vectors of one size; ``alike``: of one shape;
+    ``dtype``: the numbers that the array at ``path`` can be converted to."""
 
     code: str
     text: str
@@ -139,6 +140,7 @@ class Problem:
     path: KeyPath = ()
     dtype: str = ""
     steps: bool = False
+    alike: bool = False
 
 
 @dataclass

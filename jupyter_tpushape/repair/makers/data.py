@@ -189,7 +189,10 @@ def counted_classes(evidence: Evidence, finding: Finding, fact: WidthsVary) -> M
 def pad_rows(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
     declared = [spec.shape for _, spec in evidence.declared or []]
-    if not (fact.ids or fact.steps) or len(declared) > 1:
+    if not (fact.ids or fact.steps or fact.alike) or len(declared) > 1:
+        return
+    if fact.alike:
+        yield "Stack the rows to one array", [transform(fact.path, "stack_rows")], "All rows have the same shape."
         return
     if fact.steps:
         shape = declared[0] if declared and declared[0] else ()

@@ -256,6 +256,16 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                 [transform(path, "one_hot", depth=depth)],
                 f"The values are integers below {depth}, and the input declares {depth} values for each.",
             )
+        times = [i for i in range(len(row)) if len(row) + 1 == len(target) and row[:i] == target[:i] and row[i + 1 :] == target[i + 2 :]]
+        for i in times[:1]:
+            inner, size = target[i + 1], row[i]
+            if inner and size and inner > 1 and size > inner and size % inner == 0 and target[i] in (None, size // inner):
+                parts = (*row[:i], size // inner, *target[i + 1 :])
+                yield (
+                    f"Split axis {i + 1} of the data into {size // inner} × {inner}: rows of {show_shape(parts)}",
+                    [transform(path, "reshape_rows", shape=list(parts))],
+                    "The values keep their order.",
+                )
         if len(row) + 1 == len(target):
             for axis in range(len(target), 0, -1):
                 grown = (*row[: axis - 1], 1, *row[axis - 1 :])

@@ -213,6 +213,19 @@ def unstacked(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def side_by_side(evidence: Evidence, finding: Finding) -> Made:
+    """One array that holds the values of all inputs in a row, taken apart where it has as many as they declare together."""
+    declared = [(evidence.doors[door].word, want.shape or ()) for door, want in evidence.declared or []]
+    widths = [shape[1] or 0 for _, shape in declared if len(shape) == 2]
+    shape = evidence.x[0][1].shape if len(evidence.x) == 1 and len(evidence.x[0][0]) == 1 else None
+    if shape and len(shape) == 2 and len(widths) == len(declared) > 1 and 0 not in widths and sum(widths) == shape[1]:
+        yield (
+            f"Split the {shape[1]} columns of x among the inputs, in their order: {', '.join(map(str, widths))}",
+            [transform(("x",), "split_last", widths=widths)],
+            "Each input is a separate array.",
+        )
+
+
 @of(InputsStacked)
 def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
     """One array that holds all inputs one after the other on axis 0, taken apart."""

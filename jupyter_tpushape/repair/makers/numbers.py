@@ -235,7 +235,9 @@ def written_elsewhere(evidence: Evidence, finding: Finding, fact: WrongCount) ->
         _, target = reshaped(line)
         computed = {ast.unparse(one): one for one in nodes(line.scope, ast.BinOp)}
         for node, size in zip(target[1:], fact.target[1:], strict=False) if len(target) == len(fact.target) else ():
-            right = [text for text, one in computed.items() if line.number(one) == size * have / want and text != ast.unparse(node)]
+            right = [
+                text for text, one in computed.items() if size and line.number(one) == size * have / want and text != ast.unparse(node)
+            ]
             if isinstance(node, ast.BinOp) and len(right) == 1:
                 title = f"Use {right[0]} instead of {short(node)} at {line.at}"
                 yield title, [line.edit(node, right[0])], f"Each sample then has {have:,} values."

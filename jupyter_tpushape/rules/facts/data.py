@@ -422,7 +422,7 @@ class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
     ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
-    ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``steps``: whether they are arrays of vectors; ``alike``: of one shape; ``dtype``: the numbers that the array at ``path`` can be converted to.
     ``flat``: the array whose rows are the ``positions`` of the other's samples. ``turned``: the array whose columns are the samples.
     """
 
@@ -435,6 +435,7 @@ class Refused(Fact, frozen=True):
     path: KeyPath = ()
     dtype: str = ""
     steps: bool = False
+    alike: bool = False
     made: RowStep | None = None
     flat: KeyPath = ()
     positions: Shape = ()

@@ -10,7 +10,7 @@ from ...flow import Fact, KeyPath, Location, Shape, Side, Sides, Who, elements, 
 from ...flow.paths import show
 from ..words import count, listed, many, named, pair, placed
 
-Fault = Literal["text", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
+Fault = Literal["text", "numbers", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
 
 
 class Door(msgspec.Struct, frozen=True):
@@ -73,6 +73,8 @@ class Misfit(Fact, frozen=True):
         match self.fault:
             case "text":
                 return f"The data is text, but {door} expects {self.door.dtype} numbers."
+            case "numbers":
+                return f"The data contains numbers, but {door} expects text."
             case "sample":
                 whole = show_shape((self.rows, *self.row)) if self.rows else shape
                 return f"The data is a single sample {whole}, but {door} expects a batch."
@@ -121,11 +123,14 @@ class Misfit(Fact, frozen=True):
         return reason + extra + (f" {self.breaks_at} raises the error." if self.breaks_at else "")
 
     def sides(self) -> Sides:
-        return (Side(self.door.dtype), Side("string")) if self.fault == "text" else pair(self.door.shape, self.shape)
+        if self.fault in ("text", "numbers"):
+            return (Side(self.door.dtype), Side("string")) if self.fault == "text" else (Side("string"), Side("numbers"))
+        return pair(self.door.shape, self.shape)
 
 
 _WHY: dict[Fault, str] = {
     "text": 'Convert text to numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype="string".',
+    "numbers": "A layer of the model converts text to ids itself. Pass the text to it, or leave the layer out for ids.",
     "sample": "Keras treats the first axis as the batch. Add a batch axis to the sample: x[None].",
     "batch-declared": "An input shape describes one sample. Keras adds the batch axis itself.",
     "flattened": "The number of values is the same; only the axes differ. Reshape the data, or add a layer that reshapes it.",
