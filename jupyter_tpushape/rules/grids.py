@@ -24,7 +24,7 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
     if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
         return None  # a sequence of labels beside a longer one of predictions may be meant
-    if len(y) == len(p) - 1 > 1 and y[1:] == p[2:]:
+    if len(y) == len(p) - 1 > 1 and y[1:] == p[2:] and kind_of(loss) != "sparse":
         return None  # each label is a single step
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
         return None

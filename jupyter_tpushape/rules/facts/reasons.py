@@ -272,8 +272,8 @@ class LacksAxis(Reason, frozen=True):
 
     @property
     def spare(self) -> int | None:
-        """The inner axis of size 1 without which ``long`` has the other's shape, of several axes."""
-        fits = (at for at, size in enumerate(self.long) if at and size == 1 and (*self.long[:at], *self.long[at + 1 :]) == self.short)
+        """The axis of size 1 between others without which ``long`` has the other's shape, of several axes."""
+        fits = (at for at, size in enumerate(self.long[:-1]) if at and size == 1 and (*self.long[:at], *self.long[at + 1 :]) == self.short)
         return next(fits, None) if not self.product and not self.joins and len(self.short) > 1 else None
 
     def words(self) -> str:
