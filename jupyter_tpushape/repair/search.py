@@ -393,8 +393,10 @@ def _same_line(before: Examined, after: Examined) -> bool:
 
 
 def _ran_before(before: Examined, after: Examined) -> bool:
-    """Whether an operation raises that ran before the edits: they broke it, and repairing that leads away from the program."""
+    """Whether an operation or a layer raises that ran before the edits: they broke it, and repairing that leads away from the program."""
     failed = after.evidence.failed
+    if failed is not None and failed.kind == "layer":
+        return any((node.name, node.op, node.status) == (failed.name, failed.op, "ok") for node in before.evidence.flow.nodes)
     if failed is None or failed.kind != "op" or failed.called is None or not failed.called.text:
         return False
     return any(

@@ -196,9 +196,10 @@ def width_for_blocks(evidence: Evidence, finding: Finding, fact: WrongCount) -> 
         return
     ways = way_to(evidence, evidence.flow.node(edge.source))
     maker = next(
-        (node for node in ways if node.kind == "layer" and node.weights and ("filters" in node.config or "units" in node.config)), None
+        (node for node in ways if node.kind == "layer" and node.weights and not {"filters", "units", "output_dim"}.isdisjoint(node.config)),
+        None,
     )
-    for key in ("filters", "units"):
+    for key in ("filters", "units", "output_dim"):
         if maker is not None and maker.config.get(key) == edge.spec.shape[-1]:
             yield setting(maker, key, block, "", f"The reshape splits the last axis into blocks of {fact.block or fact.emptied} values.")
 
