@@ -101,3 +101,58 @@ def test_a_model_without_labels_is_not_made_larger_at_its_end():
     assert any(fix.verified for fix in finding.fixes)
     lines = [line for fix in finding.fixes for line in fix.patch.split("\n")]
     assert not any("ZeroPadding2D" in line and line.endswith("(i)") for line in lines)
+
+
+def test_a_transform_that_fits_one_product_is_not_remade_for_another():
+    """The function makes 3 × 3 for both: what fits the second would break the first, which would then be changed to fit again."""
+
+    def transform(x):
+        return L.Reshape((3, 3))(L.Dense(9)(L.GlobalMaxPooling1D()(L.Conv1D(8, 1)(x))))
+
+    def build():
+        i = keras.Input((32, 3))
+        x = L.Conv1D(16, 1)(L.Dot(axes=(2, 1))([i, transform(i)]))
+        x = L.Dot(axes=(2, 1))([x, transform(x)])
+        model = keras.Model(i, L.Dense(2, activation="softmax")(L.GlobalMaxPooling1D()(x)))
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((8, 32, 3), "float32"), np.arange(8) % 2), tpu=None).findings[0]
+    assert finding.rule == "merge-shapes"
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_labels_of_one_step_do_not_make_steps_values():
+    """Twelve steps of five values are predicted and one is labelled: which of the two is meant, no edit can tell."""
+
+    def build():
+        model = keras.Sequential([keras.Input((24, 5)), L.LSTM(8), L.Dense(60), L.Reshape((12, 5))])
+        model.compile("sgd", "mse")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((16, 24, 5), "float32"), np.zeros((16, 5), "float32")), tpu=None).findings[0]
+    assert (finding.rule, finding.why) == (
+        "label-rank",
+        "The model predicts 12 steps of (5,), but each label is a single step. Predict one step, or pass a label for each.",
+    )
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_the_weights_of_a_layer_are_not_made_as_many_as_a_batch_has_rows():
+    """A table of five vectors meets a batch of sixteen: five is no batch size that was written."""
+
+    class Centers(L.Layer):
+        def build(self, shape):
+            self.centers = self.add_weight(shape=(5, shape[-1]), name="centers")
+
+        def call(self, x):
+            return tf.reduce_sum(tf.square(x - self.centers), axis=-1)
+
+    def build():
+        model = keras.Sequential([keras.Input((8,)), Centers(), L.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((16, 8), "float32"), np.zeros((16, 1), "float32")), tpu=None).findings[0]
+    assert all(fix.title.startswith("Take the difference from each of the 5 vectors") for fix in finding.fixes[:1])
+    assert finding.fixes[0].verified and not any("16" in fix.title for fix in finding.fixes)

@@ -175,6 +175,13 @@ def data():
         x[n] = np.ones((6, 6, 3))
     return x, np.ones((8, 1))
 """, (("    return x, np.ones((8, 1))", "    return np.stack(x), np.ones((8, 1))"),))),
+    "words of another width than a reshape splits": ("reshape-size", Own(model_of("""
+i = keras.Input((10,))
+x = L.Reshape((10, 6, 1))(L.Embedding(20, 4)(i))
+x = L.Conv2D(4, (3, 6))(x)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"np.arange(80).reshape(8, 10) % 20, {rows(8, 1)}"), (
+        ("    x = L.Reshape((10, 6, 1))(L.Embedding(20, 4)(i))", "    x = L.Reshape((10, 6, 1))(L.Embedding(20, 6)(i))"),))),
     "classes of maps whose odd size is padded": ("merge-shapes", Own(model_of("""
 i = keras.Input((33, 33, 3))
 a = L.Conv2D(4, 3, strides=2, padding="same")(i)
