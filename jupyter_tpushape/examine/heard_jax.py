@@ -32,6 +32,14 @@ class HeardCarry(Heard, frozen=True):
     becomes: str = ""
 
 
+class HeardStructure(Heard, frozen=True):
+    """A step of a loop returns ``got`` where it takes ``want``; ``of`` scan, no pair; or two branches of a condition return them."""
+
+    of: Literal["pair", "state", "branches"]
+    want: str
+    got: str
+
+
 class HeardUnseeded(Heard, frozen=True):
     """A random function of Keras was called in a compiled step with no seed of the program's."""
 
@@ -173,6 +181,8 @@ _TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "
     ("Attempted boolean conversion of traced array", "bool"),
     ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),
+    # NumPy says so without the capital.
+    ("Only integer scalar arrays can be converted to a scalar index", "index"),
     ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
     ("Abstract tracer value encountered where concrete value is expected", "number"),
 )
@@ -251,6 +261,29 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
         yield HeardPredicate(sizes_of(predicate[1]))
     if listed := _LISTED.search(text):
         yield HeardList(listed[1], int(listed[2]))
+
+
+_PAIR = re.compile(r"scan body output must be a pair, got (.*)\.")
+_STRUCTURE = re.compile(
+    r"must have the same pytree structure, but they differ:.*? is an? ([^\n]*?) but (?:the corresponding component of the carry output|(false_fun) output)"
+    r" is an? ([^\n]*?), so",
+    re.DOTALL,
+)
+
+
+@reads
+def _structures(text: str) -> Iterator[Heard]:
+    if pair := _PAIR.search(text):
+        parts = pair[1].count("ShapedArray") if pair[1][0] in "([" else 1
+        yield HeardStructure("pair", "a pair", f"{parts} values" if parts > 1 else "one tensor")
+    if apart := _STRUCTURE.search(text):
+        yield HeardStructure("branches" if apart[2] else "state", _structure(apart[1]), _structure(apart[3]))
+
+
+def _structure(said: str) -> str:
+    """One part of a nest of tensors in words, as of ``<class 'tuple'>`` or ``tuple of length 3``."""
+    kind = said.removeprefix("<class '").removesuffix("'>").rpartition(".")[2]
+    return "one tensor" if kind in ("ShapedArray", "pytree leaf") or kind.endswith("Tracer") else f"a {kind}"
 
 
 _PARTITION = re.compile(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ..flow import Fact
+from ..rules.facts.calls import Unwritten
+from ..rules.facts.transforms import StructureApart
 from .makers import (
     arrays,
     batching,
@@ -92,6 +95,8 @@ RAISED = frozenset(
 )
 # If one of these recognizes its problem, that is the cause of the finding.
 FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
+# No edit of shapes or data changes what these are about: a method that is not written, or what a function returns.
+OWN: dict[type[Fact], tuple[Maker, ...]] = {Unwritten: (), StructureApart: (loops.in_structure,)}
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -440,6 +445,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "value-asked": (
         conditions.static_argument,
         jax_arrays.without_numpy,
+        selected.looked_up,
         foreign.keras_functions,
         jax_arrays.item_set,
         jax_calls.in_jax_numpy,

@@ -9,7 +9,7 @@ from ...flow import Finding, syntax
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, lines_of, short
@@ -23,6 +23,22 @@ _ROWS = frozenset({"sparse_categorical_crossentropy", "categorical_crossentropy"
 _MATH = frozenset({"exp", "sqrt", "log", "log2", "log10", "log1p", "expm1", "cos", "sin", "tan", "cosh", "sinh", "tanh", "ceil", "floor"})
 _COMPARES = {"min": "minimum", "max": "maximum"}
 _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
+
+
+@of(ValueAsked)
+def looked_up(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """An array of NumPy's, or a list of numbers, as a tensor where a tensor is its index: a tensor asks no index for its value."""
+    for line in lines_of(evidence)[:1] if fact.asked in ("array", "index") else []:
+        item = line.node
+        if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and isinstance(item.value, (ast.Name, ast.Attribute)):
+            table = ast.unparse(item.value)
+            # Elsewhere in the function the same table is looked up in the same way.
+            same = [one for one in nodes(line.scope, ast.Subscript) if ast.unparse(one) == ast.unparse(item)]
+            yield (
+                f"Make {table} a tensor at {line.at}",
+                [line.edit(one.value, f"{MODULE}.convert_to_tensor({IT})", "keras.ops") for one in same],
+                f"{table} is no tensor, and asks for the value of its index.",
+            )
 
 
 @of(ValueAsked)

@@ -73,6 +73,33 @@ class CarryApart(Fact, frozen=True):
         return show_shape(shape) if self.shapes or not dtype else dtype
 
 
+class StructureApart(Fact, frozen=True):
+    """A step of a loop (``operation``) returns ``got`` where the loop takes ``want``: ``of`` a scan a pair, of another the new state; or two branches do."""
+
+    operation: Who
+    of: str
+    want: str
+    got: str
+
+    def message(self) -> str:
+        name = f"{self.operation.op}{placed(self.operation)}" if self.operation.kind == "op" else f"the loop in {named(self.operation)}"
+        if self.of == "pair":
+            return f"The step of {name} returns {self.got}, but a scan takes a pair: the new carry, and the output of the step."
+        if self.of == "branches":
+            return f"The branches of {name} return {self.want} and {self.got}."
+        return f"The step of {name} returns {self.got} as its new state, but it receives {self.want}."
+
+    def why(self) -> str:
+        if self.of == "pair":
+            return "Return (carry, output), with the carry in the structure of the first one. A step without an output returns (carry, None)."
+        if self.of == "branches":
+            return "Both branches are compiled. They must return the same structure with the same shape."
+        return "Each step passes its state to the next, so it must return the structure that it receives: as many tensors, in the same tuples."
+
+    def sides(self) -> Sides:
+        return Side(self.want), Side(self.got)
+
+
 class ListGiven(Fact, frozen=True):
     """An ``operation`` takes tensors, but its operand ``place`` is a ``kind`` of them. ``cell``: the recurrent layer whose cell computes it, with so many ``states``."""
 
