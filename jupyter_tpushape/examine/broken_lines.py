@@ -195,6 +195,26 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
     return None
 
 
+def listed_again(error: BaseException) -> tuple[str, str, int, Place] | None:
+    """The list of states that a function gives to a cell in one more list: the cell's name, the list's, how many states it has, and where."""
+    found = innermost_function(error)
+    if found is None:
+        return None
+    values = values_of(found[0])
+    for call in (one for one in ast.walk(found[3]) if isinstance(one, ast.Call)):
+        for given in [*call.args, *(word.value for word in call.keywords)]:
+            inner = given.elts[0] if isinstance(given, (ast.List, ast.Tuple)) and len(given.elts) == 1 else None
+            held = values.of(inner) if isinstance(inner, (ast.Name, ast.Attribute)) else None
+            if inner is None or not isinstance(held, (list, tuple)):
+                continue
+            cell = values.of(call.func)
+            sizes = attribute(cell, "state_size")
+            keeps = [*sizes] if isinstance(sizes, (list, tuple)) else [sizes]
+            if len(held) == len(keeps) and isinstance(keeps[0], int):
+                return attribute(cell, "name"), ast.unparse(inner), len(keeps), Place(found[0].f_code.co_filename, call.lineno)
+    return None
+
+
 def _written(code: CodeType) -> ast.AST | None:
     """The function of a code object in its file's text."""
     return scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))

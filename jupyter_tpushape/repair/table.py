@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..flow import Fact
 from ..rules.facts.calls import Unwritten
+from ..rules.facts.states import StatesInList
 from ..rules.facts.transforms import StructureApart
 from .makers import (
     arrays,
@@ -96,7 +97,7 @@ RAISED = frozenset(
 # If one of these recognizes its problem, that is the cause of the finding.
 FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
 # No edit of shapes or data changes what these are about: a method that is not written, or what a function returns.
-OWN: dict[type[Fact], tuple[Maker, ...]] = {Unwritten: (), StructureApart: (loops.in_structure,)}
+OWN: dict[type[Fact], tuple[Maker, ...]] = {Unwritten: (), StructureApart: (loops.in_structure,), StatesInList: (states.out_of_list,)}
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
