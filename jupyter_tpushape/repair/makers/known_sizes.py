@@ -21,7 +21,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, of, shapes_set
-from .line import Line, calls_at, lines_of
+from .line import Line, assigned_to, calls_at, lines_of
 
 _SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
 
@@ -131,10 +131,13 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         call = line.call("arange")
         if call is None or len(call.args) != 1:
             continue
+        # Where more is cut to the same number, all of it goes that far.
+        uses = [item for item in nodes(line.scope, ast.Name) if item.id == ast.unparse(call.args[0]) and isinstance(item.ctx, ast.Load)]
+        count = assigned_to(line, call.args[0]) if len(uses) > 1 else call.args[0]
         for size in _sizes(line, line.shape_of_names()):
             yield (
-                f"Count to {size} at {line.at}",
-                [line.edit(call.args[0], size, choice="size")],
+                f"Count to {size} at line {count.lineno}",
+                [line.edit(count, size, choice="size")],
                 "The size of a tensor in a compiled step is fixed; a mask leaves out the rest.",
             )
 
