@@ -547,6 +547,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "no-gradient": (unread.predictions_unread,),
     "gradient-scale": (training.averaged,),
     "label-rank": (
+        expressions.unindexed,
         unread.other_result,
         names.reordered_labels,
         names.exchanged_losses,
@@ -597,6 +598,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        expressions.unindexed,
         classes.loss_of_vectors,
         paired.both_views,
         names.reordered_labels,

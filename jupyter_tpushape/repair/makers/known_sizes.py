@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, syntax
 from ...flow.paths import flatten
-from ...flow.syntax import called
+from ...flow.syntax import called, loaded
 from ...rules.facts.entry import RankUnknown
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import ValueAsked
@@ -134,7 +134,7 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         # Where more is cut to the same number, all of it goes that far.
         uses = [item for item in nodes(line.scope, ast.Name) if item.id == ast.unparse(call.args[0]) and isinstance(item.ctx, ast.Load)]
         count = assigned_to(line, call.args[0]) if len(uses) > 1 else call.args[0]
-        for size in _sizes(line, line.shape_of_names()):
+        for size in _sizes(line, assigned_to(line, call.args[0])):
             yield (
                 f"Count to {size} at line {count.lineno}",
                 [line.edit(count, size, choice="size")],
@@ -142,10 +142,15 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             )
 
 
-def _sizes(line: Line, shapes: dict[str, tuple[int | None, ...]]) -> Iterator[str]:
-    for name, shape in shapes.items():
-        if name.isidentifier() and len(shape) > 1:
-            yield from (f"{name}.shape[{axis}]" for axis in range(1, len(shape)))
+def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
+    """Sizes to count to: first of what the count is made of, and of several that are alike only one."""
+    shapes, read, known = line.shape_of_names(), loaded(count), set[str]()
+    while new := read - known:
+        known |= new
+        read |= {one for item in nodes(line.scope, ast.Assign) if set(map(ast.unparse, item.targets)) & new for one in loaded(item.value)}
+    names = sorted((name for name in shapes if name.isidentifier()), key=lambda name: name not in read)
+    found = {shapes[name][axis]: f"{name}.shape[{axis}]" for name in reversed(names) for axis in reversed(range(1, len(shapes[name])))}
+    yield from reversed(found.values())
 
 
 @of(ValueAsked)
