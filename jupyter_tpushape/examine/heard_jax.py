@@ -61,6 +61,14 @@ class HeardMetricState(Heard, frozen=True):
     has: int
 
 
+class HeardStatelessCount(Heard, frozen=True):
+    """A stateless call of a model was given more or fewer values for a group of its variables than it has."""
+
+    group: str
+    given: int
+    has: int
+
+
 class HeardOpenScan(Heard, frozen=True):
     """``associative_scan`` was to go along an axis of unknown size."""
 
@@ -229,6 +237,8 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardOpenScan()
     if metric := _METRIC_STATE.search(text):
         yield HeardMetricState(int(metric[1]), int(metric[2]))
+    if stateless := _STATELESS.search(text):
+        yield HeardStatelessCount(stateless[1], int(stateless[2]), int(stateless[3]))
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
         yield HeardCarry(carry[1], sizes_of(carry[3]), sizes_of(carry[5]), carry[2], carry[4])
@@ -369,6 +379,9 @@ def _shapes(text: str) -> list[Shape]:
     return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
+_STATELESS = re.compile(
+    r"Argument `((?:non_)?trainable)_variables` must be a list of tensors .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL
+)
 _METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 

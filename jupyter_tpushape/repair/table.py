@@ -730,6 +730,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         unread.key_like_it,
         read_sizes.one_feature,
         trackers.own_metrics,
+        trackers.own_part,
         calls.without_wrapper,
         foreign.register,
         foreign.by_name,
