@@ -380,7 +380,8 @@ def _shapes(text: str) -> list[Shape]:
 
 
 _STATELESS = re.compile(
-    r"Argument `((?:non_)?trainable)_variables` must be a list of tensors .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL
+    r"Argument `((?:non_)?trainable)_variables` must be a list of tensors .*Received list with length (\d+), but expected (\d+) variables",
+    re.DOTALL,
 )
 _METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")

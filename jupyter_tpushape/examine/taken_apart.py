@@ -44,7 +44,9 @@ def part_of_state(error: BaseException) -> tuple[str, tuple[tuple[int, int, int]
         return "", ()
     frame, place, _, scope = found
     calls = (node for node in ast.walk(scope) if isinstance(node, ast.Call) and node.lineno <= place[1] <= (node.end_lineno or 0))
-    for call in (one for one in calls if function_of(one) == "stateless_call" and isinstance(one.func, ast.Attribute)):
+    for call in calls:
+        if function_of(call) != "stateless_call" or not isinstance(call.func, ast.Attribute):
+            continue
         part, whole, places = values_of(frame).of(call.func.value), frame.f_locals.get("self"), list[tuple[int, int, int] | None]()
         for group in ("trainable_variables", "non_trainable_variables"):
             own, every = ([id(one) for one in getattr(model, group, ())] for model in (part, whole))

@@ -33,7 +33,7 @@ class Candidate:
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order of the trials."""
     at_line = AT_THE_LINE if evidence.raised is not None and finding.rule in RAISED else ()
-    makers = OWN.get(type(finding.fact), (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,))))
+    makers = OWN[type(finding.fact)] if type(finding.fact) in OWN else (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,)))
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:

@@ -97,7 +97,11 @@ RAISED = frozenset(
 # If one of these recognizes its problem, that is the cause of the finding.
 FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
 # No edit of shapes or data changes what these are about: a method that is not written, or what a function returns.
-OWN: dict[type[Fact], tuple[Maker, ...]] = {Unwritten: (), StructureApart: (loops.in_structure,), StatesInList: (states.out_of_list,)}
+OWN: dict[type[Fact | None], tuple[Maker, ...]] = {
+    Unwritten: (),
+    StructureApart: (loops.in_structure,),
+    StatesInList: (states.out_of_list,),
+}
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -731,6 +735,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         read_sizes.one_feature,
         trackers.own_metrics,
         trackers.own_part,
+        weights.made_with_rank,
         calls.without_wrapper,
         foreign.register,
         foreign.by_name,

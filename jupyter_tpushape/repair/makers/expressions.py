@@ -82,8 +82,9 @@ def unindexed(evidence: Evidence, finding: Finding) -> Made:
     """A tensor of the loss without the index 0 of an axis of size 1, which Keras has dropped before it calls the loss."""
     for line in lines_of(evidence)[:1] if hear(evidence.failure, HeardNoAxis) is not None else ():
         item = line.node
-        index = listed(item.slice) if isinstance(item, ast.Subscript) else []
-        shape = line.shape(item.value) if isinstance(item, ast.Subscript) else None
+        if not isinstance(item, ast.Subscript):
+            continue
+        index, shape = listed(item.slice), line.shape(item.value)
         if shape is not None and len(index) == len(shape) + 1 and whole_number(index[-1]) == 0 and not any(map(is_new_axis, index)):
             rest = ", ".join(map(ast.unparse, index[:-1]))
             yield (

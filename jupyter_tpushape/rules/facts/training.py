@@ -340,7 +340,9 @@ class StatelessCount(Fact, frozen=True):
     places: tuple[tuple[int, int, int] | None, ...] = ()
 
     def message(self) -> str:
-        return f"{self.model}.stateless_call receives {self.given} values for the {count(self.has, f'{self.group} variable')} of {self.model}."
+        return (
+            f"{self.model}.stateless_call receives {self.given} values for the {count(self.has, f'{self.group} variable')} of {self.model}."
+        )
 
     def why(self) -> str:
         return (

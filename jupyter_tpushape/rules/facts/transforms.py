@@ -91,10 +91,14 @@ class StructureApart(Fact, frozen=True):
 
     def why(self) -> str:
         if self.of == "pair":
-            return "Return (carry, output), with the carry in the structure of the first one. A step without an output returns (carry, None)."
+            return (
+                "Return (carry, output), with the carry in the structure of the first one. A step without an output returns (carry, None)."
+            )
         if self.of == "branches":
             return "Both branches are compiled. They must return the same structure with the same shape."
-        return "Each step passes its state to the next, so it must return the structure that it receives: as many tensors, in the same tuples."
+        return (
+            "Each step passes its state to the next, so it must return the structure that it receives: as many tensors, in the same tuples."
+        )
 
     def sides(self) -> Sides:
         return Side(self.want), Side(self.got)
