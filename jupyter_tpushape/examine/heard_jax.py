@@ -206,7 +206,10 @@ _SCOPED = re.compile(
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
-_PUT = re.compile(r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]")
+_PUT = re.compile(
+    r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]"
+    r"|Cannot broadcast to shape with fewer dimensions: arr_shape=\(([^)]*)\) shape=\(([^)]*)\)"
+)
 _JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
 _JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\w+),\) and \((\w+),\)")
 _JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
@@ -316,7 +319,7 @@ def _transformations(text: str) -> Iterator[Heard]:
     if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:
         yield HeardIndex()
     if put:
-        yield HeardPut(sizes_of(put[1]), sizes_of(put[2]))
+        yield HeardPut(sizes_of(put[1] or put[3]), sizes_of(put[2] or put[4]))
     if unbound := re.search(r"unbound axis name: (\w+)", text):
         yield HeardAxisName(unbound[1])
     if partition := _PARTITION.search(text):

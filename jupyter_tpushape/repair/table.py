@@ -839,6 +839,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     unread.name_unread,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
+    jax_arrays.put_in_shape,
+    reshapes.as_joined,
     jax_calls.size_of_each_axis,
     jax_calls.branch_of_each_sample,
     jax_calls.behind_the_samples,

@@ -13,7 +13,7 @@ from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped, PutApart
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
@@ -49,6 +49,29 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
                     "The original array is unchanged.",
                 )
             return
+
+
+@of(PutApart)
+def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
+    """What is put into a place of a tensor without an axis of size 1: with an index where a slice takes one element."""
+    ones = [axis for axis, size in enumerate(fact.value) if size == 1 and (*fact.value[:axis], *fact.value[axis + 1 :]) == fact.place]
+    for line in lines_of(evidence)[:1] if len(ones) == 1 else ():
+        value = line.node.args[0] if isinstance(line.node, ast.Call) and line.node.args else None
+        index = listed(value.slice) or [value.slice] if isinstance(value, ast.Subscript) else []
+        part = index[ones[0]] if len(index) > ones[0] else None
+        if isinstance(part, ast.Slice) and part.lower is not None:
+            new = ast.unparse(part.lower)
+            yield (
+                f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}",
+                [line.edit(part, new)],
+                "A slice keeps its axis.",
+            )
+        elif value is not None:
+            yield (
+                f"Squeeze axis {ones[0]} of {short(value)} at {line.at}",
+                [line.apply(value, "squeeze", ones[0])],
+                f"The place has the shape {show_shape(fact.place)}.",
+            )
 
 
 _BUFFERS = frozenset(f"{module}.{name}" for module in ("np", "numpy") for name in ("zeros", "ones", "empty", "full", "zeros_like"))
