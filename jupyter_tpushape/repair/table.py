@@ -736,6 +736,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         trackers.own_metrics,
         trackers.own_part,
         weights.made_with_rank,
+        places.steps_first,
         calls.without_wrapper,
         foreign.register,
         foreign.by_name,
