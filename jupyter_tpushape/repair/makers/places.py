@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Fact, Finding
 from ...flow.syntax import called
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
@@ -201,7 +201,7 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
 
 
 @of(OperationRaised, LineRaised)
-def steps_first(evidence: Evidence, finding: Finding, fact: OperationRaised | LineRaised) -> Made:
+def steps_first(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """Steps before heads for a function that attends along axis 1, and its result as it was; as it comes where the heads are then joined."""
     node = evidence.failed
     for line, call in calls_of(evidence):
