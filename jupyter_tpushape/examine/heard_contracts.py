@@ -382,16 +382,6 @@ def _by_place(text: str) -> Iterator[Heard]:
         yield HeardTooLarge(int(found[1]))
 
 
-class HeardUnbuilt(Heard, frozen=True):
-    """A layer without weights was to be changed."""
-
-
-@reads
-def _unbuilt(text: str) -> Iterator[Heard]:
-    if "a layer that isn't yet built" in text:
-        yield HeardUnbuilt()
-
-
 class HeardAboutShapes(Heard, frozen=True):
     """The error is about shapes, axes or sizes."""
 

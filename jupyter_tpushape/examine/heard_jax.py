@@ -61,14 +61,6 @@ class HeardMetricState(Heard, frozen=True):
     has: int
 
 
-class HeardStatelessCount(Heard, frozen=True):
-    """A stateless call of a model was given more or fewer values for a group of its variables than it has."""
-
-    group: str
-    given: int
-    has: int
-
-
 class HeardOpenScan(Heard, frozen=True):
     """``associative_scan`` was to go along an axis of unknown size."""
 
@@ -240,8 +232,6 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardOpenScan()
     if metric := _METRIC_STATE.search(text):
         yield HeardMetricState(int(metric[1]), int(metric[2]))
-    if stateless := _STATELESS.search(text):
-        yield HeardStatelessCount(stateless[1], int(stateless[2]), int(stateless[3]))
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
         yield HeardCarry(carry[1], sizes_of(carry[3]), sizes_of(carry[5]), carry[2], carry[4])
@@ -276,27 +266,19 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
         yield HeardList(listed[1], int(listed[2]))
 
 
-_PAIR = re.compile(r"scan body output must be a pair, got (.*)\.")
+_PAIR = re.compile(r"scan body output must be a pair, got ([(\[])?")
+_KIND = r" is an? (?:<class '(?:[\w.]*\.)?)?([\w ]+)"
 _STRUCTURE = re.compile(
-    r"must have the same pytree structure, but they differ:.*? is an? ([^\n]*?) but (?:the corresponding component of the carry output|(false_fun) output)"
-    r" is an? ([^\n]*?), so",
-    re.DOTALL,
+    rf"same pytree structure, but they differ:.*?{_KIND}\S* but (?:the corresponding .*|(false_fun) output){_KIND}\S*,", re.DOTALL
 )
 
 
 @reads
 def _structures(text: str) -> Iterator[Heard]:
     if pair := _PAIR.search(text):
-        parts = pair[1].count("ShapedArray") if pair[1][0] in "([" else 1
-        yield HeardStructure("pair", "a pair", f"{parts} values" if parts > 1 else "one tensor")
+        yield HeardStructure("pair", "", "tuple of another length" if pair[1] else "pytree leaf")
     if apart := _STRUCTURE.search(text):
-        yield HeardStructure("branches" if apart[2] else "state", _structure(apart[1]), _structure(apart[3]))
-
-
-def _structure(said: str) -> str:
-    """One part of a nest of tensors in words, as of ``<class 'tuple'>`` or ``tuple of length 3``."""
-    kind = said.removeprefix("<class '").removesuffix("'>").rpartition(".")[2]
-    return "one tensor" if kind in ("ShapedArray", "pytree leaf") or kind.endswith("Tracer") else f"a {kind}"
+        yield HeardStructure("branches" if apart[2] else "state", apart[1], apart[3])
 
 
 _PARTITION = re.compile(
@@ -382,11 +364,10 @@ def _shapes(text: str) -> list[Shape]:
     return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
-_STATELESS = re.compile(
-    r"Argument `((?:non_)?trainable)_variables` must be a list of tensors .*Received list with length (\d+), but expected (\d+) variables",
+_METRIC_STATE = re.compile(
+    r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables",
     re.DOTALL,
 )
-_METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 
 

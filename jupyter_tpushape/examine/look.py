@@ -67,7 +67,7 @@ from .evidence import Evidence
 from .fronts import front, place_of
 from .heard import hear
 from .heard_contracts import HeardByPlace
-from .heard_jax import HeardOpenScan, HeardStatelessCount
+from .heard_jax import HeardOpenScan
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
@@ -75,7 +75,7 @@ from .row_order import orders_apart
 from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
 from .standins import from_declared
-from .taken_apart import along_batch, exchanged, part_of_state
+from .taken_apart import along_batch, exchanged
 from .window_axes import exchanged_axes
 
 
@@ -106,7 +106,6 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
-            seen.evidence.facts["part_of_state"] = part_of_state(error) if hear(error, HeardStatelessCount) is not None else None
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)
             lacking = overridden(error)
             seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None

@@ -36,26 +36,6 @@ def exchanged(error: BaseException) -> tuple[str, int] | None:
     return None
 
 
-def part_of_state(error: BaseException) -> tuple[str, tuple[tuple[int, int, int] | None, ...]]:
-    """Whose ``stateless_call`` the user's innermost line is, and of its trained and its other variables, where they stand among those of the model
-    around it: from which place, how many, and of how many; ``None`` where they do not stand together."""
-    found = innermost_function(error)
-    if found is None:
-        return "", ()
-    frame, place, _, scope = found
-    calls = (node for node in ast.walk(scope) if isinstance(node, ast.Call) and node.lineno <= place[1] <= (node.end_lineno or 0))
-    for call in calls:
-        if function_of(call) != "stateless_call" or not isinstance(call.func, ast.Attribute):
-            continue
-        part, whole, places = values_of(frame).of(call.func.value), frame.f_locals.get("self"), list[tuple[int, int, int] | None]()
-        for group in ("trainable_variables", "non_trainable_variables"):
-            own, every = ([id(one) for one in getattr(model, group, ())] for model in (part, whole))
-            start = every.index(own[0]) if own and own[0] in every else 0
-            places.append((start, len(own), len(every)) if every[start : start + len(own)] == own else None)
-        return ast.unparse(call.func.value), tuple(places)
-    return "", ()
-
-
 def along_batch(error: BaseException, adapter: Framework) -> tuple[str, Shape, int] | None:
     """The tensor that a line takes apart into as many names as its second axis has places: Python goes along the first; its shape, and how many."""
     found = innermost_function(error)

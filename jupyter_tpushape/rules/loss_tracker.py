@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_jax import HeardMetricState, HeardStatelessCount
+from ..examine.heard_jax import HeardMetricState
 from ..flow import Finding, Node
 from .examples import sequential, stepped
-from .facts.training import LogsUnread, LossTracked, MetricOfOneBatch, MetricState, StatelessCount
+from .facts.training import LogsUnread, LossTracked, MetricOfOneBatch, MetricState
 from .registry import check, rule
 
 TRACKER = rule(
@@ -33,11 +33,8 @@ def misled(evidence: Evidence) -> tuple[str, LossTracked] | None:
     return TRACKER.id, fact
 
 
-def metric_state(evidence: Evidence, node: Node) -> tuple[str, MetricState | StatelessCount] | None:
-    """The variables of all metrics for one of them, or those of a whole model for a part."""
-    count, part = hear(node.failure, HeardStatelessCount), evidence.facts.get("part_of_state")
-    if count is not None and part is not None and part[0]:
-        return "code-raises", StatelessCount(part[0], count.group.replace("_", "-"), count.given, count.has, part[1])
+def metric_state(evidence: Evidence, node: Node) -> tuple[str, MetricState] | None:
+    """The variables of all metrics for one of them."""
     said, raised = hear(node.failure, HeardMetricState), evidence.raised
     name = raised.text.split("(", maxsplit=1)[0].rpartition(".stateless_")[0] if raised is not None else ""
     return ("code-raises", MetricState(name, said.given, said.has)) if said is not None and name else None

@@ -53,24 +53,16 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
 
 @of(PutApart)
 def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
-    """What is put into a place of a tensor without an axis of size 1: with an index where a slice takes one element."""
-    ones = [axis for axis, size in enumerate(fact.value) if size == 1 and (*fact.value[:axis], *fact.value[axis + 1 :]) == fact.place]
-    for line in lines_of(evidence)[:1] if len(ones) == 1 else ():
+    """What is put into a place of a tensor, taken with an index where a slice of one element keeps an axis too many."""
+    for line in lines_of(evidence)[:1] if fact.value.count(1) == 1 and len(fact.value) == len(fact.place) + 1 else ():
         value = line.node.args[0] if isinstance(line.node, ast.Call) and line.node.args else None
-        index = listed(value.slice) or [value.slice] if isinstance(value, ast.Subscript) else []
-        part = index[ones[0]] if len(index) > ones[0] else None
+        part = dict(enumerate(listed(value.slice))).get(fact.value.index(1)) if isinstance(value, ast.Subscript) else None
         if isinstance(part, ast.Slice) and part.lower is not None:
             new = ast.unparse(part.lower)
             yield (
                 f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}",
                 [line.edit(part, new)],
                 "A slice keeps its axis.",
-            )
-        elif value is not None:
-            yield (
-                f"Squeeze axis {ones[0]} of {short(value)} at {line.at}",
-                [line.apply(value, "squeeze", ones[0])],
-                f"The place has the shape {show_shape(fact.place)}.",
             )
 
 

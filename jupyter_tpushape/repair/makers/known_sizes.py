@@ -144,10 +144,8 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
     """Sizes to count to: those of what the count is made of, else of all tensors; of several that are alike only one."""
-    shapes, read, known = line.shape_of_names(), loaded(count), set[str]()
-    while new := read - known:
-        known |= new
-        read |= {one for item in nodes(line.scope, ast.Assign) if set(map(ast.unparse, item.targets)) & new for one in loaded(item.value)}
+    shapes, read = line.shape_of_names(), loaded(count)
+    read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
     names = [name for name, shape in shapes.items() if name.isidentifier() and len(shape) > 1]
     names = [name for name in names if name in read] or names
     found = {shapes[name][axis]: f"{name}.shape[{axis}]" for name in reversed(names) for axis in reversed(range(1, len(shapes[name])))}

@@ -12,7 +12,7 @@ from ...rules.facts.transforms import StructureApart
 from ..edits import Edit
 from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, listed, running
+from .line import Line, calls_of, lines_at, lines_of, listed, running
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -150,49 +150,39 @@ _LOOPS = frozenset({"fori_loop", "scan"})
 @of(StructureApart)
 def in_structure(evidence: Evidence, finding: Finding, fact: StructureApart) -> Made:
     """What a step of a loop returns in the structure of what it receives: of a scan, with an output beside it."""
-    for line in lines_of(evidence)[:1]:
-        call = line.call(*_STEPS)
-        place, first = _STEPS[called(call)] if call is not None else (0, 0)
-        step = call.args[place] if call is not None and len(call.args) > place else None
-        defined = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(step)] if step is not None else []
-        body = step if isinstance(step, ast.Lambda) else defined[0] if len(defined) == 1 else None
-        names = [one.arg for one in body.args.args] if body is not None else []
-        if call is None or body is None or len(names) <= first:
-            continue
-        ends = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)]
-        taken = [item.targets[0] for item in nodes(body, ast.Assign) if ast.unparse(item.value) == names[first]]
-        state = [ast.unparse(one) for one in listed(taken[0])] if len(taken) == 1 else [names[first]]
-        end = ends[0] if len(ends) == 1 else None
-        new = _structured(fact, called(call), end, state, names, _output(line, call)) if end is not None else ""
-        if end is not None and new:
-            yield (
-                f"Return {new} at line {end.lineno}",
-                [line.edit(end, f"({new})" if isinstance(body, ast.Lambda) else new)],
-                "The first part is the state for the next step, the second the output of this one."
-                if called(call) == "scan"
-                else "The next step receives what this one returns.",
-            )
+    for line, call in calls_of(evidence, *_STEPS):
+        place, first = _STEPS[called(call)]
+        step = call.args[place] if len(call.args) > place else call
+        bodies = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(step)]
+        for body in [step] if isinstance(step, ast.Lambda) else bodies:
+            names = [one.arg for one in body.args.args]
+            ends = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)]
+            state = [names[first]]
+            for item in nodes(body, ast.Assign):
+                state = [*map(ast.unparse, listed(item.targets[0]))] if [ast.unparse(item.value)] == state else state
+            new = _structured(fact, called(call), ends[0], state, names[0], _output(line, call)) if len(ends) == 1 else ""
+            if new:
+                yield (
+                    f"Return {new} at line {ends[0].lineno}",
+                    [line.edit(ends[0], f"({new})" if isinstance(body, ast.Lambda) else new)],
+                    "The next step receives what this one returns as its state.",
+                )
 
 
-def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str], names: list[str], output: bool) -> str:
+def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str], counter: str, output: bool) -> str:
     """What a step should return in place of ``end``; ``""`` where the text does not say it."""
-    parts, many = listed(end), len(state)
-    held = f"({', '.join(state)})"
+    parts, many = [ast.unparse(one) for one in listed(end)], len(state)
     if fact.of == "pair":
         if not parts and many == 1:
             return f"{ast.unparse(end)}, {ast.unparse(end) if output else None}"
-        return f"({', '.join(map(ast.unparse, parts[:many]))}), {ast.unparse(parts[-1])}" if 1 < many == len(parts) - 1 else ""
-    if fact.of != "state":
-        return ""
-    if loop == "scan" and len(parts) == 2:
-        carry = [ast.unparse(one) for one in listed(parts[0]) or parts[:1]]
-        return f"{held}, {ast.unparse(parts[1])}" if many > 1 and set(carry) <= set(state) else ""
-    counter = [one for one in parts if names_in(ast.unparse(one)) & set(names) == {names[0]}]
-    if loop == "fori_loop" and len(parts) == many + 1 and parts[0] in counter:
-        return ", ".join(map(ast.unparse, parts[1:]))
+        return f"({', '.join(parts[:many])}), {parts[-1]}" if 1 < many == len(parts) - 1 else ""
+    if loop == "fori_loop" and len(parts) == many + 1 and counter in names_in(parts[0]):
+        return ", ".join(parts[1:])
+    carry = listed(end)[0] if loop == "scan" and len(parts) == 2 else end
     # A loop whose condition reads what its body leaves as it is would never end.
-    carry = [ast.unparse(one) for one in parts or [end]]
-    return held[1:-1] if loop == "fori_loop" and many > 1 and set(carry) <= set(state) else ""
+    if many < 2 or loop == "while_loop" or not {ast.unparse(one) for one in listed(carry) or [carry]} <= {*state}:
+        return ""
+    return f"({', '.join(state)}), {parts[1]}" if loop == "scan" else ", ".join(state)
 
 
 def _output(line: Line, call: ast.Call) -> bool:

@@ -35,7 +35,7 @@ from .edits import (
     squared,
     way_to,
 )
-from .line import Line, assigned_to, calls_of, constants, defaults, factors, lines_at, lines_of, makers_of, own_layer, reshaped, short
+from .line import Line, assigned_to, constants, defaults, factors, lines_at, lines_of, makers_of, own_layer, reshaped, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -149,24 +149,6 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     wanted = (most or 1) * said.divisor
     why = f"{said.given} channels cannot be divided into {said.divisor} groups."
     yield setting(giver, "filters", wanted, f": {most} times {said.divisor}", why)
-
-
-@of(OperationRaised)
-def as_joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The parts of what was joined before, where a tensor is split into as many parts of equal size."""
-    giver = next((edge.source for edge in evidence.failed_inputs()), "") if isinstance(fact.reason, Unsplit) else ""
-    parts = [edge.spec.shape for edge in evidence.flow.into(giver)] if giver else []
-    sizes = [shape[-1] or 0 for shape in parts if shape]
-    for line, call in calls_of(evidence, "split"):
-        count = argument(call, "indices_or_sections", ["x", "indices_or_sections"])
-        if isinstance(fact.reason, Unsplit) and len(sizes) == fact.reason.parts and sum(sizes) == fact.reason.size and count is not None:
-            text = str([*itertools.accumulate(sizes)][:-1])
-            if not ast.unparse(call.func).startswith(("tf.", "tensorflow.")):
-                yield (
-                    f"Split at {text} at line {call.lineno}, as the parts were joined: {', '.join(map(str, sizes))}",
-                    [line.edit(count, text)],
-                    "A number asks for parts of equal size, and a list says where each next part begins.",
-                )
 
 
 @of(OperationRaised)

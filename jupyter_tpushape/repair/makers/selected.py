@@ -9,7 +9,7 @@ from ...flow import Finding, syntax
 from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ..edits import Edit
-from ..edits.expression import IT, MODULE
+from ..edits.expression import MODULE
 from ..text.source import nodes, parents
 from .edits import Made, of
 from .line import Line, lines_of, short
@@ -32,11 +32,9 @@ def looked_up(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         item = line.node
         if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and isinstance(item.value, (ast.Name, ast.Attribute)):
             table = ast.unparse(item.value)
-            # Elsewhere in the function the same table is looked up in the same way.
-            same = [one for one in nodes(line.scope, ast.Subscript) if ast.unparse(one) == ast.unparse(item)]
             yield (
                 f"Make {table} a tensor at {line.at}",
-                [line.edit(one.value, f"{MODULE}.convert_to_tensor({IT})", "keras.ops") for one in same],
+                [line.apply(item.value, "convert_to_tensor", module="keras.ops")],
                 f"{table} is no tensor, and asks for the value of its index.",
             )
 

@@ -10,12 +10,12 @@ from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.compiled import MetricReads
 from ...rules.facts.stateless import ResultsExchanged, StatefulPair, StateMisplaced
-from ...rules.facts.training import LossTracked, MetricOfOneBatch, MetricState, StatelessCount
+from ...rules.facts.training import LossTracked, MetricOfOneBatch, MetricState
 from ...rules.facts.transforms import GROUPS, AxisUnbound, BatchUnpacked
 from ..edits.expression import IT, MODULE
 from ..text.source import method_of, nodes
 from .edits import Made, named, of
-from .line import Line, calls_of, lines_at, lines_of, short
+from .line import Line, lines_at, lines_of, short
 
 _UPDATES = {"update_state": 0, "stateless_update_state": 1}
 
@@ -63,24 +63,6 @@ def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made
             f"Return [{fact.metric}] from the property metrics of {owner.name}",
             [line.before(step, text)],
             "The state of the step then holds the variables of this metric alone.",
-        )
-
-
-@of(StatelessCount)
-def own_part(evidence: Evidence, finding: Finding, fact: StatelessCount) -> Made:
-    """The parts of a model's state that belong to the model which is called with it."""
-    for line, call in calls_of(evidence, "stateless_call"):
-        edits = []
-        for given, found, group in zip(call.args, fact.places, ("trainable_variables", "non_trainable_variables"), strict=False):
-            start, has, total = found or (0, 0, 0)
-            size = f"len({fact.model}.{group})"
-            part = "[]" if not has else f"{IT}[:{size}]" if not start else f"{IT}[-{size}:]" if start + has == total else ""
-            if isinstance(given, ast.Name) and total != has and part:
-                edits.append(line.edit(given, part))
-        yield (
-            f"Pass {fact.model} the values of its own variables at {line.at}",
-            edits,
-            "The others belong to other parts of the model.",
         )
 
 

@@ -9,41 +9,15 @@ from collections.abc import Collection
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
-from ...examine.heard_contracts import HeardUnbuilt
 from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths
-from ..edits import Edit
 from ..text.arguments import argument
-from ..text.source import given_to, nodes, parents, statement_of
+from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, calls_of, defaults, factors, lines_of, listed, names_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, factors, lines_of, names_of, own_layer, short, size_of
 from .operands import JOINS
-
-
-def made_with_rank(evidence: Evidence, finding: Finding) -> Made:
-    """The rank of LoRA where the layers are made that a function enables it for, which then add its factors with their kernels."""
-    for line, _ in calls_of(evidence, "enable_lora") if hear(evidence.failure, HeardUnbuilt) is not None else ():
-        edits = list[Edit]()
-        for call in (one for one in nodes(line.scope, ast.Call) if called(one) == "enable_lora" and isinstance(one.func, ast.Attribute)):
-            layer = call.func.value
-            loops = [one for one in nodes(line.scope, ast.For, (call.lineno, call.lineno)) if ast.unparse(one.target) == ast.unparse(layer)]
-            every = (listed(loops[-1].iter) or [loops[-1].iter]) if loops else [layer]
-            made = [value.elt if isinstance(value, ast.ListComp) else value for one in every for value in given_to(line.owner(), one)]
-            words = dict(zip(("rank", "", "", "lora_alpha"), map(ast.unparse, call.args), strict=False))
-            words |= {str(word.arg): ast.unparse(word.value) for word in call.keywords}
-            if len(made) < len(every) or not {*words} <= {"rank", "lora_alpha"}:
-                continue
-            more = ", ".join(f"lora_{name.removeprefix('lora_')}={value}" for name, value in words.items())
-            edits += [line.more(one, more) for one in made if isinstance(one, ast.Call)]
-            statement = statement_of(parents(line.source.tree), call)
-            edits.append(line.removed(loops[-1] if loops and loops[-1].body == [statement] else statement))
-        yield (
-            "Enable LoRA where the layer is created: lora_rank",
-            edits,
-            "A layer adds the factors when it is built; before that it has no kernel to add them to.",
-        )
 
 
 @of(OperationRaised)

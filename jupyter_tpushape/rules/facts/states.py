@@ -177,9 +177,6 @@ class StatesInList(Fact, frozen=True):
     def why(self) -> str:
         return "A cell takes its states as a list, and returns (output, states) with such a list, which the next call takes as it is."
 
-    def sides(self) -> Sides:
-        return Side(f"a list of {count(self.states, 'state')}"), Side("a list in a list")
-
 
 class CellUnpacks(Fact, frozen=True):
     """The cell of a recurrent layer unpacks ``wanted`` states, but declares ``declared``."""

@@ -329,31 +329,6 @@ class MetricState(Fact, frozen=True):
         return Side(f"{self.has} variables"), Side(f"{self.given} variables")
 
 
-class StatelessCount(Fact, frozen=True):
-    """``model.stateless_call`` receives ``given`` values for a ``group`` of variables of which it ``has`` others. ``places``: where those of each group
-    stand among those of the model around it (see ``examine.taken_apart``)."""
-
-    model: str
-    group: str
-    given: int
-    has: int
-    places: tuple[tuple[int, int, int] | None, ...] = ()
-
-    def message(self) -> str:
-        return (
-            f"{self.model}.stateless_call receives {self.given} values for the {count(self.has, f'{self.group} variable')} of {self.model}."
-        )
-
-    def why(self) -> str:
-        return (
-            "The state of a step holds the variables of the whole model, in the order in which its parts were assigned. "
-            "Pass each part the values of its own variables, and put the updated ones back in their places."
-        )
-
-    def sides(self) -> Sides:
-        return Side(f"{self.has} values"), Side(f"{self.given} values")
-
-
 class ResultUnused(Fact, frozen=True):
     """The result of ``layers`` is lost at ``place``: ``name`` holds it, and ``how`` is what becomes of that (see ``examine.dead_names``).
 

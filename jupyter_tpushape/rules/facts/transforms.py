@@ -82,26 +82,15 @@ class StructureApart(Fact, frozen=True):
     got: str
 
     def message(self) -> str:
-        name = f"{self.operation.op}{placed(self.operation)}" if self.operation.kind == "op" else f"the loop in {named(self.operation)}"
-        if self.of == "pair":
-            return f"The step of {name} returns {self.got}, but a scan takes a pair: the new carry, and the output of the step."
+        where = f"{self.operation.op}{placed(self.operation)}"
+        want, got = ("one tensor" if one in ("ShapedArray", "pytree leaf") else f"a {one}" for one in (self.want, self.got))
         if self.of == "branches":
-            return f"The branches of {name} return {self.want} and {self.got}."
-        return f"The step of {name} returns {self.got} as its new state, but it receives {self.want}."
+            return f"The branches of {where} return {want} and {got}."
+        wanted = "a scan takes a pair: the new carry, and the output" if self.of == "pair" else f"it receives {want} as its state"
+        return f"The step of {where} returns {got}, but {wanted}."
 
     def why(self) -> str:
-        if self.of == "pair":
-            return (
-                "Return (carry, output), with the carry in the structure of the first one. A step without an output returns (carry, None)."
-            )
-        if self.of == "branches":
-            return "Both branches are compiled. They must return the same structure with the same shape."
-        return (
-            "Each step passes its state to the next, so it must return the structure that it receives: as many tensors, in the same tuples."
-        )
-
-    def sides(self) -> Sides:
-        return Side(self.want), Side(self.got)
+        return "A state must keep its structure, as many tensors in the same tuples. A scan returns (carry, output), and branches return the same structure."
 
 
 class ListGiven(Fact, frozen=True):
