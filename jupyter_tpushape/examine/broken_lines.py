@@ -195,6 +195,21 @@ def states_taken(error: BaseException) -> tuple[int, int] | None:
     return None
 
 
+def listed_again(error: BaseException) -> tuple[str, str, int, Place] | None:
+    """The list of states that a function gives to a cell in one more list: the cell's name, the list's, how many states it has, and where."""
+    found = innermost_function(error)
+    for call in ast.walk(found[3]) if found is not None else ():
+        given = [*call.args, *(word.value for word in call.keywords)] if isinstance(call, ast.Call) else []
+        for inner in [one.elts[0] for one in given if isinstance(one, (ast.List, ast.Tuple)) and len(one.elts) == 1]:
+            assert found is not None and isinstance(call, ast.Call)
+            held, cell = values_of(found[0]).of(inner), values_of(found[0]).of(call.func)
+            sizes = attribute(cell, "state_size")
+            keeps = [*sizes] if isinstance(sizes, (list, tuple)) else [sizes]
+            if isinstance(held, (list, tuple)) and len(held) == len(keeps) and isinstance(keeps[0], int):
+                return attribute(cell, "name"), ast.unparse(inner), len(keeps), Place(found[0].f_code.co_filename, call.lineno)
+    return None
+
+
 def _written(code: CodeType) -> ast.AST | None:
     """The function of a code object in its file's text."""
     return scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))

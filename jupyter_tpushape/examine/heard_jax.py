@@ -32,6 +32,14 @@ class HeardCarry(Heard, frozen=True):
     becomes: str = ""
 
 
+class HeardStructure(Heard, frozen=True):
+    """A step of a loop returns ``got`` where it takes ``want``; ``of`` scan, no pair; or two branches of a condition return them."""
+
+    of: Literal["pair", "state", "branches"]
+    want: str
+    got: str
+
+
 class HeardUnseeded(Heard, frozen=True):
     """A random function of Keras was called in a compiled step with no seed of the program's."""
 
@@ -173,6 +181,8 @@ _TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "
     ("Attempted boolean conversion of traced array", "bool"),
     ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),
+    # NumPy says so without the capital.
+    ("Only integer scalar arrays can be converted to a scalar index", "index"),
     ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
     ("Abstract tracer value encountered where concrete value is expected", "number"),
 )
@@ -188,7 +198,10 @@ _SCOPED = re.compile(
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
-_PUT = re.compile(r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]")
+_PUT = re.compile(
+    r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]"
+    r"|Cannot broadcast to shape with fewer dimensions: arr_shape=\(([^)]*)\) shape=\(([^)]*)\)"
+)
 _JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
 _JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\w+),\) and \((\w+),\)")
 _JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
@@ -253,6 +266,21 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
         yield HeardList(listed[1], int(listed[2]))
 
 
+_PAIR = re.compile(r"scan body output must be a pair, got ([(\[])?")
+_KIND = r" is an? (?:<class '(?:[\w.]*\.)?)?([\w ]+)"
+_STRUCTURE = re.compile(
+    rf"same pytree structure, but they differ:.*?{_KIND}\S* but (?:the corresponding .*|(false_fun) output){_KIND}\S*,", re.DOTALL
+)
+
+
+@reads
+def _structures(text: str) -> Iterator[Heard]:
+    if pair := _PAIR.search(text):
+        yield HeardStructure("pair", "", "tuple of another length" if pair[1] else "pytree leaf")
+    if apart := _STRUCTURE.search(text):
+        yield HeardStructure("branches" if apart[2] else "state", apart[1], apart[3])
+
+
 _PARTITION = re.compile(
     r"spec=\w+\(([^=]*)\)[^)]*\) is only valid for values of rank at least \d+, but was applied to a value of rank (\d+)"
 )
@@ -273,7 +301,7 @@ def _transformations(text: str) -> Iterator[Heard]:
     if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:
         yield HeardIndex()
     if put:
-        yield HeardPut(sizes_of(put[1]), sizes_of(put[2]))
+        yield HeardPut(sizes_of(put[1] or put[3]), sizes_of(put[2] or put[4]))
     if unbound := re.search(r"unbound axis name: (\w+)", text):
         yield HeardAxisName(unbound[1])
     if partition := _PARTITION.search(text):
@@ -336,7 +364,10 @@ def _shapes(text: str) -> list[Shape]:
     return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
-_METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
+_METRIC_STATE = re.compile(
+    r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables",
+    re.DOTALL,
+)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 
 

@@ -48,6 +48,7 @@ from .broken_lines import (
     first_row,
     initial_shape,
     last_call,
+    listed_again,
     on_one_sample,
     paired,
     returned_alone,
@@ -98,6 +99,8 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
             seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
             seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
+            again = listed_again(error)
+            seen.evidence.facts["listed_again"] = (*again[:3], location(again[3])) if again is not None else None
             alone = returned_alone(failed.obj if failed is not None else None, error)
             seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)

@@ -38,6 +38,8 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence = seen.evidence
     if traced.cut is not None and seen.program.training:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
+    elif seen.recorder.weightless and not traced.fast and seen.program.training and "train_step" not in evidence.facts.get("overrides", ()):
+        evidence.facts["cut"] = []
     if traced.error is None:
         with contained(seen.limits, "the results that nothing uses"):
             evidence.facts["unused"] = unused_results(seen)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding, elements
 from ..internal import part_lost
-from ..rules.facts.calls import Unwritten
 from .edits import InputShape
 from .makers.edits import Fix
 from .makers.layers import general
 from .makers.numbers import in_terms
-from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
+from .table import AT_THE_LINE, FIRST, MAKERS, OWN, RAISED
 
 # Weights of layers that are built on such a sample would fill the memory of this machine, and no step could be fed with it.
 _MOST_VALUES = 2**31
@@ -33,12 +32,11 @@ class Candidate:
 
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order of the trials."""
-    if isinstance(finding.fact, Unwritten):
-        return []  # no edit of shapes or data writes a method
     at_line = AT_THE_LINE if evidence.raised is not None and finding.rule in RAISED else ()
+    makers = OWN[type(finding.fact)] if type(finding.fact) in OWN else (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,)))
     found: list[Candidate] = []
     seen: set[str] = set()
-    for make in (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,))):
+    for make in makers:
         made: list[Fix] = []
         try:
             for fix in make(evidence, finding):

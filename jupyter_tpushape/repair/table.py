@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ..flow import Fact
+from ..rules.facts.calls import Unwritten
+from ..rules.facts.states import StatesInList
+from ..rules.facts.transforms import StructureApart
 from .makers import (
     arrays,
     batching,
@@ -92,6 +96,12 @@ RAISED = frozenset(
 )
 # If one of these recognizes its problem, that is the cause of the finding.
 FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.regrouped, inputs.exchanged, joined.flat_embeddings)
+# No edit of shapes or data changes what these are about: a method that is not written, or what a function returns.
+OWN: dict[type[Fact | None], tuple[Maker, ...]] = {
+    Unwritten: (),
+    StructureApart: (loops.in_structure,),
+    StatesInList: (states.out_of_list,),
+}
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -445,6 +455,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "value-asked": (
         conditions.static_argument,
         jax_arrays.without_numpy,
+        selected.looked_up,
         foreign.keras_functions,
         jax_arrays.item_set,
         jax_calls.in_jax_numpy,
@@ -545,6 +556,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "no-gradient": (unread.predictions_unread,),
     "gradient-scale": (training.averaged,),
     "label-rank": (
+        expressions.unindexed,
         unread.other_result,
         names.reordered_labels,
         names.exchanged_losses,
@@ -596,6 +608,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "loss-raises": (
         numbers.row_of_position,
+        expressions.unindexed,
         classes.loss_of_vectors,
         paired.both_views,
         names.reordered_labels,
@@ -727,6 +740,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         unread.key_like_it,
         read_sizes.one_feature,
         trackers.own_metrics,
+        places.steps_first,
         calls.without_wrapper,
         foreign.register,
         foreign.by_name,
@@ -830,6 +844,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     unread.name_unread,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
+    jax_arrays.put_in_shape,
     jax_calls.size_of_each_axis,
     jax_calls.branch_of_each_sample,
     jax_calls.behind_the_samples,

@@ -55,7 +55,18 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesToo
+from .facts.states import (
+    CellOfSteps,
+    CellReturns,
+    CellState,
+    CellStates,
+    CellUnpacks,
+    StatefulRows,
+    StateRows,
+    States,
+    StatesInList,
+    StatesToo,
+)
 from .grids import loss_called
 from .handed_over import handed_over
 from .lines import logical, of_product
@@ -225,6 +236,8 @@ def _cell(at: Break) -> Explained:
         return STATES.id, CellStates(Who.of(at.node), counted.before, counted.after)
     if (alone := at.evidence.facts.get("returned_alone")) is not None and at.node.kind == "layer":
         return STATES.id, CellReturns(Who.of(at.node), *alone)
+    if (again := at.evidence.facts.get("listed_again")) is not None:
+        return STATES.id, StatesInList(*again)
     if (taken := at.evidence.facts.get("states")) is not None and at.node.kind == "layer":
         return STATES.id, CellUnpacks(Who.of(at.node), *taken)
     kept, sizes = hear(at.node.failure, HeardKept), at.evidence.arguments(at.node.id).get("state_sizes") or ()

@@ -88,7 +88,7 @@ from .restored import RESTORED, classless, labels_not_inputs
 from .shapeless import label_rank, no_number, shape_lost
 from .spelled import misspelled
 from .tpu_setup import of_scopes
-from .transforms import vector_total
+from .transforms import transformed, vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import PAIRING, blamed
 from .zipped import zipped_apart
@@ -173,6 +173,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         return *number, ()
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
+    if node.kind == "op" and (transform := transformed(evidence, node)) is not None:
+        return *transform, ()
     unranked = label_rank(evidence, node, labels)
     if unranked is not None:
         return "unknown-rank", unranked, ()

@@ -316,6 +316,9 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
             said = said or error
     if losses and not said and not evidence.where and _trainable(evidence):
         yield from _cut(evidence, losses[0])
+    own = evidence.facts.get("own_loss") if not losses and not evidence.where and _trainable(evidence) else None
+    if own and evidence.facts.get("cut") == [] and not evidence.facts.get("frozen"):
+        yield Finding.of(NO_GRADIENT.id, "error", NoWeights("compute_loss"), (), location=own)
 
 
 def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:

@@ -18,6 +18,7 @@ from ..examine.heard_jax import (
     HeardPartition,
     HeardPredicate,
     HeardPut,
+    HeardStructure,
     HeardUntraced,
 )
 from ..flow import Fact, Node, Shape, Who
@@ -40,6 +41,7 @@ from .facts.transforms import (
     OpenScan,
     PartitionTooLong,
     PutApart,
+    StructureApart,
     VectorPredicate,
 )
 from .mixing import above
@@ -57,6 +59,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if carry is not None:
         where = node.op if node.kind == "op" else f"a loop in {node.name}"
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
+    if (structure := hear(said, HeardStructure)) is not None:
+        return "op-shapes", StructureApart(Who.of(node), structure.of, structure.want, structure.got)
     if hear(said, HeardOpenScan) is not None and node.kind == "layer":
         axis = evidence.facts.get("scan_axis", 0)
         return "op-shapes", OpenScan(Who.of(node), axis) if axis else BatchScanned(Who.of(node))

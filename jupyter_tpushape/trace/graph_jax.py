@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -90,7 +91,9 @@ class TraceGraph(Graph):
             return sparse.empty(spec.shape, dtype=spec.dtype)
         self._hidden += 1
         try:
-            made = checkpoint_name(jax.lax.full(spec.shape, 0, spec.dtype), GIVEN)
+            # A variable that the body of a loop reads first belongs to the program around it, too.
+            with _OUTSIDE(self._trace):
+                made = checkpoint_name(jax.lax.full(spec.shape, 0, spec.dtype), GIVEN)
             self.given.append(made)
         finally:
             self._hidden -= 1
@@ -242,6 +245,7 @@ class TraceGraph(Graph):
 
 
 _GRAPHS: dict[int, TraceGraph] = {}
+_OUTSIDE = getattr(sys.modules.get("jax._src.core"), "set_current_trace", contextlib.nullcontext)
 _REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
 _CHECKS = ("call", "assert_input_compatibility")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))

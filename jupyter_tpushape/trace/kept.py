@@ -55,7 +55,7 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = N
             if (place := _assigned(type(obj), name, read=True, used=True)) is not None:
                 found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, False, False, place, holder=holder))
             continue
-        if not backend.is_traced(now) or not (counts or backend.is_tensor(value)):
+        if not backend.is_traced(now) or not (counts or backend.is_tensor(value) or hasattr(value, "__array__")):
             continue
         # Keras traces a layer when it is made, and a loss or metric before the first step: then only the code tells a state from a result
         # that is kept for a look.

@@ -181,6 +181,8 @@ class Recorder:
         self.endless: Call | None = None
         # Weights that no gradient of the loss reaches: the variable, the operation that keeps it out and its line, and how: a factor of zeros, or a sum of one.
         self.untrained: list[tuple[Any, str, Place | None, str]] = []
+        # Whether the loss depends on no weight that is trained, where only the whole program tells.
+        self.weightless = False
         # Numbers that go wrong without an error, by the lines of the program that make them.
         self.traps: list[Any] = []
         # Whether functions that JAX has traced before are traced again.

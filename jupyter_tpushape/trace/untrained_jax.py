@@ -67,6 +67,7 @@ def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[
     held = [*zip(variables, program.invars, strict=False), *((asked[id(made)], one) for made, one in given if id(made) in asked)]
     held = [(variable, one) for variable, one in held if variable.trainable and _is_float(one)]
     zeros = {i for i, (variable, _) in enumerate(held) if framework.starts_at_zero(variable)}
+    graph.recorder.weightless = bool(held) and not _behind(program, loss) & {one for _, one in held}
     found = []
     for one in untrained(program, loss, [each for _, each in held], zeros):
         names, place = called_at(one.equation)
@@ -74,6 +75,15 @@ def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[
         said = named(function or str(one.equation.params.get("name") or one.equation.primitive.name))
         found.append((held[one.weight][0], said, place, one.kind))
     return found
+
+
+def _behind(program: Any, end: Any) -> set[Any]:
+    """The variables of a program that ``end`` can depend on."""
+    behind = {end}
+    for equation in reversed(program.eqns):
+        if not behind.isdisjoint(equation.outvars):
+            behind.update(one for one in equation.invars if not hasattr(one, "val"))
+    return behind
 
 
 def untrained(program: Any, loss: Any, weights: Sequence[Any], zeros: Collection[int]) -> list[Untrained]:

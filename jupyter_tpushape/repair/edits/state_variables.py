@@ -65,6 +65,9 @@ class StateVariables(TextEdit):
             shape, initializer = source.of(sized), f'"{called(value)}"'
             dtype = argument(value, "dtype", ["shape", "dtype"])
             more = f", dtype={source.of(dtype)}" if dtype is not None else ""
+        elif isinstance(value, ast.Call) and not self.metric:  # reset_state of a metric fills its variables with zeros
+            module, imports = names.spell(sys.modules["keras"], first)
+            return f'{module}.Variable({source.of(value)}, trainable=False, name="{attribute}")', imports
         else:
             raise NoPlace
         if self.metric:

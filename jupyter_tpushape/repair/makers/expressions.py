@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
-from ...examine.heard_contracts import HeardDtypes
+from ...examine.heard_contracts import HeardDtypes, HeardNoAxis
 from ...flow import Finding, Spec
-from ...flow.syntax import called
+from ...flow.syntax import called, is_new_axis
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LogicalOperand, LogicalProduct
@@ -24,7 +24,7 @@ from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
-from .line import Line, calls_of, columns_read, lines_at, lines_of, short
+from .line import Line, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -75,6 +75,22 @@ def squeezed_indices(evidence: Evidence, finding: Finding, fact: IndexInRow) -> 
                 f"Squeeze the last axis (size 1) of {short(node)} at {line.at}",
                 [line.apply(node, "squeeze", -1)],
                 "The function expects one class index for each row of logits.",
+            )
+
+
+def unindexed(evidence: Evidence, finding: Finding) -> Made:
+    """A tensor of the loss without the index 0 of an axis of size 1, which Keras has dropped before it calls the loss."""
+    for line in lines_of(evidence)[:1] if hear(evidence.failure, HeardNoAxis) is not None else ():
+        item = line.node
+        if not isinstance(item, ast.Subscript):
+            continue
+        index, shape = listed(item.slice), line.shape(item.value)
+        if shape is not None and len(index) == len(shape) + 1 and whole_number(index[-1]) == 0 and not any(map(is_new_axis, index)):
+            rest = ", ".join(map(ast.unparse, index[:-1]))
+            yield (
+                f"Leave out the last index at {line.at}: [{rest}]",
+                [line.edit(item.slice, rest)],
+                "Keras drops a last axis of size 1 where labels and predictions differ by it.",
             )
 
 

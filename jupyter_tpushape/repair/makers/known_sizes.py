@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, syntax
 from ...flow.paths import flatten
-from ...flow.syntax import called
+from ...flow.syntax import called, loaded
 from ...rules.facts.entry import RankUnknown
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mesh import ValueAsked
@@ -21,7 +21,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, of, shapes_set
-from .line import Line, calls_at, lines_of
+from .line import Line, assigned_to, calls_at, lines_of
 
 _SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
 
@@ -131,18 +131,25 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
         call = line.call("arange")
         if call is None or len(call.args) != 1:
             continue
-        for size in _sizes(line, line.shape_of_names()):
+        # Where more is cut to the same number, all of it goes that far.
+        uses = [item for item in nodes(line.scope, ast.Name) if item.id == ast.unparse(call.args[0]) and isinstance(item.ctx, ast.Load)]
+        count = assigned_to(line, call.args[0]) if len(uses) > 1 else call.args[0]
+        for size in _sizes(line, assigned_to(line, call.args[0])):
             yield (
-                f"Count to {size} at {line.at}",
-                [line.edit(call.args[0], size, choice="size")],
+                f"Count to {size} at line {count.lineno}",
+                [line.edit(count, size, choice="size")],
                 "The size of a tensor in a compiled step is fixed; a mask leaves out the rest.",
             )
 
 
-def _sizes(line: Line, shapes: dict[str, tuple[int | None, ...]]) -> Iterator[str]:
-    for name, shape in shapes.items():
-        if name.isidentifier() and len(shape) > 1:
-            yield from (f"{name}.shape[{axis}]" for axis in range(1, len(shape)))
+def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
+    """Sizes to count to: those of what the count is made of, else of all tensors; of several that are alike only one."""
+    shapes, read = line.shape_of_names(), loaded(count)
+    read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
+    names = [name for name, shape in shapes.items() if name.isidentifier() and len(shape) > 1]
+    names = [name for name in names if name in read] or names
+    found = {shapes[name][axis]: f"{name}.shape[{axis}]" for name in reversed(names) for axis in reversed(range(1, len(shapes[name])))}
+    yield from reversed(found.values())
 
 
 @of(ValueAsked)

@@ -8,10 +8,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import Function, called, names_in
 from ...rules.facts.calls import LeakedOut
+from ...rules.facts.transforms import StructureApart
 from ..edits import Edit
 from ..text.source import given_to, nodes, parents, statement_of
 from .edits import Made, of
-from .line import Line, lines_at, lines_of, listed, running
+from .line import Line, calls_of, lines_at, lines_of, listed, running
 
 _FILLED = frozenset({"zeros", "ones", "full"})
 
@@ -141,7 +142,55 @@ def _first(line: Line, name: str) -> ast.Tuple | None:
     return None
 
 
+# Where a loop is given its step, and where this is given its state.
+_STEPS = {"scan": (0, 0), "fori_loop": (2, 1), "while_loop": (1, 0)}
 _LOOPS = frozenset({"fori_loop", "scan"})
+
+
+@of(StructureApart)
+def in_structure(evidence: Evidence, finding: Finding, fact: StructureApart) -> Made:
+    """What a step of a loop returns in the structure of what it receives: of a scan, with an output beside it."""
+    for line, call in calls_of(evidence, *_STEPS):
+        place, first = _STEPS[called(call)]
+        step = call.args[place] if len(call.args) > place else call
+        bodies = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(step)]
+        for body in [step] if isinstance(step, ast.Lambda) else bodies:
+            names = [one.arg for one in body.args.args]
+            ends = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)]
+            state = [names[first]]
+            for item in nodes(body, ast.Assign):
+                state = [*map(ast.unparse, listed(item.targets[0]))] if [ast.unparse(item.value)] == state else state
+            new = _structured(fact, called(call), ends[0], state, names[0], _output(line, call)) if len(ends) == 1 else ""
+            if new:
+                yield (
+                    f"Return {new} at line {ends[0].lineno}",
+                    [line.edit(ends[0], f"({new})" if isinstance(body, ast.Lambda) else new)],
+                    "The next step receives what this one returns as its state.",
+                )
+
+
+def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str], counter: str, output: bool) -> str:
+    """What a step should return in place of ``end``; ``""`` where the text does not say it."""
+    parts, many = [ast.unparse(one) for one in listed(end)], len(state)
+    if fact.of == "pair":
+        if not parts and many == 1:
+            return f"{ast.unparse(end)}, {ast.unparse(end) if output else None}"
+        return f"({', '.join(parts[:many])}), {parts[-1]}" if 1 < many == len(parts) - 1 else ""
+    if loop == "fori_loop" and len(parts) == many + 1 and counter in names_in(parts[0]):
+        return ", ".join(parts[1:])
+    carry = listed(end)[0] if loop == "scan" and len(parts) == 2 else end
+    # A loop whose condition reads what its body leaves as it is would never end.
+    if many < 2 or loop == "while_loop" or not {ast.unparse(one) for one in listed(carry) or [carry]} <= {*state}:
+        return ""
+    return f"({', '.join(state)}), {parts[1]}" if loop == "scan" else ", ".join(state)
+
+
+def _output(line: Line, call: ast.Call) -> bool:
+    """Whether anything reads what a scan stacks."""
+    statement = statement_of(parents(line.source.tree), call)
+    target = listed(statement.targets[0]) if isinstance(statement, ast.Assign) and statement.value is call else []
+    read = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Load)}
+    return len(target) != 2 or ast.unparse(target[1]) in read
 
 
 @of(LeakedOut)

@@ -7,10 +7,11 @@ import copy
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Fact, Finding
 from ...flow.syntax import called
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lines import LineRaised
 from ...rules.facts.mesh import Unseeded
 from ...rules.facts.mixing import HeadsAttended, Interleaved
 from ...rules.facts.reasons import ScanRows
@@ -199,17 +200,23 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
-@of(OperationRaised)
-def steps_first(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Steps before heads for a function that attends along axis 1, and its result as it was."""
+@of(OperationRaised, LineRaised)
+def steps_first(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """Steps before heads for a function that attends along axis 1, and its result as it was; as it comes where the heads are then joined."""
     node = evidence.failed
-    if node is None or node.op != "DotProductAttention":
-        return
     for line, call in calls_of(evidence):
-        if len(call.args) == 3 and all(len(one.spec.shape or ()) == 4 for one in evidence.given[:3]):
+        named = called(call) == "dot_product_attention"
+        if node is None or not (named or node.op == "DotProductAttention"):
+            continue
+        shapes = [line.shape(item) for item in call.args] if named else [one.spec.shape for one in evidence.given[:3]]
+        if len(call.args) == 3 and all(len(shape or ()) == 4 for shape in shapes):
+            made = [ast.unparse(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.value is call]
             turned = [f"{MODULE}.transpose({ast.unparse(item)}, (0, 2, 1, 3))" for item in call.args]
             words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
-            new = f"{MODULE}.transpose({ast.unparse(call.func)}({', '.join([*turned, *words])}), (0, 2, 1, 3))"
+            new = f"{ast.unparse(call.func)}({', '.join([*turned, *words])})"
+            later = (one for one in nodes(line.scope, ast.Call) if one.lineno > call.lineno and [*map(ast.unparse, one.args[:1])] == made)
+            joined = called(min(later, key=lambda one: one.lineno, default=None)) == "reshape"
+            new = new if joined else f"{MODULE}.transpose({new}, (0, 2, 1, 3))"
             yield (
                 f"Pass (batch, steps, heads, features) at {line.at}: transpose steps and heads",
                 [line.edit(call, new, line.module())],

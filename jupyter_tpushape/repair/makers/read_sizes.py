@@ -216,9 +216,14 @@ def read_off_other(evidence: Evidence, finding: Finding) -> Made:
             names = [name for name in names if name in here and name.isidentifier()]
             if len(names) == 1:
                 new = ast.unparse(node).replace(ast.unparse(owner), names[0], 1)
+                # A name that other lines read too keeps its value.
+                kept = [ast.unparse(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.value is node]
+                reads = [one for one in nodes(line.scope, ast.Name) if [one.id] == kept and isinstance(one.ctx, ast.Load)]
+                inside = [one for one in nodes(line.node, ast.Name) if one in reads] if line.node is not None else []
+                places: list[ast.expr] = [*inside] if inside and len(inside) < len(reads) else [node]
                 yield (
-                    f"Use the size of {names[0]} at line {node.lineno}: {new} instead of {ast.unparse(node)}",
-                    [line.edit(node, new)],
+                    f"Use the size of {names[0]} at line {places[0].lineno}: {new} instead of {ast.unparse(places[0])}",
+                    [line.edit(one, new) for one in places],
                     f"Axis {at} of {ast.unparse(owner)} has size {read}, but that of {names[0]} has size {wanted}.",
                 )
 

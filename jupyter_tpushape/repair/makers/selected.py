@@ -26,6 +26,20 @@ _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 
 
 @of(ValueAsked)
+def looked_up(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """An array of NumPy's, or a list of numbers, as a tensor where a tensor is its index: a tensor asks no index for its value."""
+    for line in lines_of(evidence)[:1] if fact.asked in ("array", "index") else []:
+        item = line.node
+        if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and isinstance(item.value, (ast.Name, ast.Attribute)):
+            table = ast.unparse(item.value)
+            yield (
+                f"Make {table} a tensor at {line.at}",
+                [line.apply(item.value, "convert_to_tensor", module="keras.ops")],
+                f"{table} is no tensor, and asks for the value of its index.",
+            )
+
+
+@of(ValueAsked)
 def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """The tensor itself, in place of the Python number that it holds."""
     for line in lines_of(evidence) if fact.asked == "number" else []:

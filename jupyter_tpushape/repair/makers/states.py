@@ -9,14 +9,14 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import assigned, called, loaded
 from ...rules.facts.contracts import Unpacked
-from ...rules.facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged
+from ...rules.facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, States, StatesExchanged, StatesInList
 from ...rules.facts.transforms import ListGiven
 from ...rules.words import ATTENTIONS
 from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import method_of, nodes
+from ..text.source import method_of, nodes, words_of
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, running, short
 
@@ -89,6 +89,24 @@ def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -
                     [line.edit(item.value, f"{again}, [{again}]")],
                     "The first is the output of a step, the list has the states for the next one.",
                 )
+
+
+@of(StatesInList)
+def out_of_list(evidence: Evidence, finding: Finding, fact: StatesInList) -> Made:
+    """The one state taken out of the list that the cell returns; else the list as it is."""
+    for line in lines_at(evidence, fact.place)[:1]:
+        for call in line.around(ast.Call):
+            given = next((one for one in words_of(call) if [ast.unparse(part) for part in listed(one)] == [fact.name]), None)
+            back = [listed(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.value is call]
+            name = next((one for one in back[0][1:2] if ast.unparse(one) == fact.name), None) if back else None
+            if given is not None and name is not None and fact.states == 1:
+                yield (
+                    f"Take the state out of its list at line {call.lineno}: [{fact.name}]",
+                    [line.edit(name, f"[{fact.name}]")],
+                    f"{fact.name} is then a tensor after the call, as before it.",
+                )
+            if given is not None:
+                yield f"Pass {fact.name} as it is at line {call.lineno}", [line.edit(given, fact.name)], "It is a list already."
 
 
 @of(CellOfSteps)

@@ -27,7 +27,7 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     if not isinstance(fact.reason, Lengths) or line is None:
         return
     joined = any(called(call) in JOINS for call in nodes(line.scope, ast.Call) if call.lineno <= line.raised.line)
-    held = [ast.unparse(item) for item in line.operands()]
+    held = [ast.unparse(item).removesuffix(".value") for item in line.operands()]
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and ast.unparse(item.targets[0]) in held]
     for item, (new, old) in itertools.product(made, itertools.permutations((fact.reason.left, fact.reason.right))):
         times = new // old if fact.reason.summed and old > 1 and not new % old else 0

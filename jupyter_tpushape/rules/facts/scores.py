@@ -45,7 +45,7 @@ class NoWeights(Fact, frozen=True):
         return f"{self.loss} does not depend on any trainable weight."
 
     def why(self) -> str:
-        return "fit raises `No gradients provided for any variable`. Call the layers with trainable weights on the way from the inputs to the outputs."
+        return "TensorFlow raises `No gradients provided for any variable`, and on JAX no weight changes. Call the layers with trainable weights on the way from the inputs to the outputs."
 
 
 class LogitsTwice(Fact, frozen=True):

@@ -163,6 +163,21 @@ class CellStates(Fact, frozen=True):
         return Side(count(self.wanted, "state")), Side("another number" if self.returned is None else count(self.returned, "state"))
 
 
+class StatesInList(Fact, frozen=True):
+    """A recurrent layer or ``cell`` receives the list ``name`` of so many ``states`` in one more list, at ``place``."""
+
+    cell: str
+    name: str
+    states: int
+    place: Location | None = None
+
+    def message(self) -> str:
+        return f"{self.cell} receives [{self.name}], but {self.name} is a list of {count(self.states, 'state')} already."
+
+    def why(self) -> str:
+        return "A cell takes its states as a list, and returns (output, states) with such a list, which the next call takes as it is."
+
+
 class CellUnpacks(Fact, frozen=True):
     """The cell of a recurrent layer unpacks ``wanted`` states, but declares ``declared``."""
 

@@ -73,6 +73,26 @@ class CarryApart(Fact, frozen=True):
         return show_shape(shape) if self.shapes or not dtype else dtype
 
 
+class StructureApart(Fact, frozen=True):
+    """A step of a loop (``operation``) returns ``got`` where the loop takes ``want``: ``of`` a scan a pair, of another the new state; or two branches do."""
+
+    operation: Who
+    of: str
+    want: str
+    got: str
+
+    def message(self) -> str:
+        where = f"{self.operation.op}{placed(self.operation)}"
+        want, got = ("one tensor" if one in ("ShapedArray", "pytree leaf") else f"a {one}" for one in (self.want, self.got))
+        if self.of == "branches":
+            return f"The branches of {where} return {want} and {got}."
+        wanted = "a scan takes a pair: the new carry, and the output" if self.of == "pair" else f"it receives {want} as its state"
+        return f"The step of {where} returns {got}, but {wanted}."
+
+    def why(self) -> str:
+        return "A state must keep its structure, as many tensors in the same tuples. A scan returns (carry, output), and branches return the same structure."
+
+
 class ListGiven(Fact, frozen=True):
     """An ``operation`` takes tensors, but its operand ``place`` is a ``kind`` of them. ``cell``: the recurrent layer whose cell computes it, with so many ``states``."""
 
