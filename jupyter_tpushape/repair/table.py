@@ -529,6 +529,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "weights-outside": (training.function_itself, training.held_as_well),
     "unused-result": (unread.use_result,),
     "steps-reversed": (arrays.turned_back,),
+    "next-steps-seen": (sequences.past_alone,),
     "rows-against-columns": (other_axes.axis_kept,),
     "vector-transposed": (other_axes.in_pairs,),
     "loss-arguments": (training.in_its_order,),
