@@ -64,3 +64,20 @@ class StepsSeen(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("this step and those before it"), Side("later steps, too")
+
+
+class MovedApart(Fact, frozen=True):
+    """``function`` of a pipeline flips or cuts images and their labels differently, on ``lines``: one or two."""
+
+    function: str
+    lines: tuple[int, ...]
+
+    def message(self) -> str:
+        lines = " and ".join(str(line) for line in dict.fromkeys(self.lines))
+        return f"{self.function} does not flip or cut the pixels of x and y alike: see line {lines}."
+
+    def why(self) -> str:
+        return "Each label must stay at its pixel. Do the same to both, by one random number."
+
+    def sides(self) -> Sides:
+        return Side("one random choice for both"), Side("a different one for each")
