@@ -22,6 +22,7 @@ from . import (  # noqa: F401 - each registers its rules
     merged_rows,
     mesh,
     mixing,
+    next_steps,
     noise,
     out_of_reach,
     own_code,

@@ -14,6 +14,7 @@ from ..trace.axes import recurs
 from .compared import copied_from, ends, fed_whole, seen_at
 from .facts.loss_silent import SameSteps
 from .facts.orders import StepsReversed
+from .next_steps import shifts
 from .registry import check, rule
 from .upstream import ancestors
 from .words import SLICES
@@ -131,7 +132,7 @@ SAME = rule(
     fails=_NET % ":-1", passes=_NET % "1:",
     doc="""Reported if a model embeds all steps but the last of a sequence, or all but the first, and a loss compares its predictions with the very same slice.
 A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. Reported, too:
-labels with the values that a decoder reads step by step, or of the last step of windows.""",
+labels with the values that a decoder, or an attention with a causal mask, reads step by step, or of the last step of windows.""",
 )  # fmt: skip
 
 
@@ -146,16 +147,17 @@ def same_steps(evidence: Evidence) -> Iterator[Finding]:
                 fact = SameSteps(loss.name, Who.of(fed), Who.of(same), _cut(same))
                 yield Finding.of(SAME.id, "silent", fact, (same.id, fed.id, loss.id), (labels.id,), same.called)
                 return
-            for text in _given(evidence, labels, predictions) if loss.kind == "loss" else ():
+            for text in _given(evidence, loss, labels, predictions) if loss.kind == "loss" else ():
                 yield Finding.of(SAME.id, "silent", SameSteps(loss.name, Who.of(loss), Who.of(loss), text), (loss.id,), (labels.id,))
                 return
 
 
-def _given(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[str]:
+def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> Iterator[str]:
     """The part of the inputs that has the values of the labels: what a decoder embeds step by step, or the last step of each window."""
     path, above = evidence.carried(labels), [evidence.flow.node(predictions.source), *ancestors(evidence, predictions.source, 3)]
     read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in evidence.flow.into(node.id)}
-    decodes, given = any(recurs(node) and node.config.get("return_sequences") for node in above), seen_at(evidence, path)
+    decodes = any((recurs(node) and node.config.get("return_sequences")) or node.config.get("causal") for node in above)
+    decodes, given = decodes and not shifts(evidence, loss), seen_at(evidence, path)
     # Fewer values may be equal to others by chance.
     for at, _ in evidence.x if given and all(one.dtype.kind in "biuf" and len(np.unique(one)) > 7 for one in given) else ():
         pairs = zip(seen_at(evidence, at), given, strict=False)

@@ -14,7 +14,7 @@ from .encodings import at_line
 from .facts.data import ShortWindows
 from .facts.entry import ZippedApart
 from .facts.mixing import Interleaved
-from .facts.orders import OrdersApart
+from .facts.orders import MovedApart, OrdersApart
 from .registry import check, rule
 
 _MODEL = """
@@ -164,6 +164,36 @@ def shuffled_apart(evidence: Evidence) -> Iterator[Finding]:
         draw = orders.draw
         fact = OrdersApart(show(orders.one.path), show(orders.other.path), draw.text, draw.node.lineno, orders.alone)
         yield Finding.of(SHUFFLED.id, "silent", fact, location=location((draw.at.file, draw.node.lineno)))
+
+
+_MASKS = """
+def build():
+    m = keras.Sequential([keras.Input((8, 8, 3)), L.Conv2D(1, 1)]); m.compile("sgd", "mse"); return m
+def flipped(x, y):
+    return tf.image.random_flip_up_down(x, 1), tf.image.random_flip_up_down(y, %s)
+def data():
+    x = np.zeros((16, 8, 8, 3), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, x[..., :1])).map(flipped).batch(8)
+"""
+MOVED = rule(
+    "pixels-apart", "Images and their labels are flipped or cut differently", severity="silent", source="the traced function of the pipeline",
+    fails=_MASKS % 2, passes=_MASKS % 1,
+    doc="""Reported for a `map` function that returns an input and a label with the same pixels. It flips only one of them at random, or moves each by other
+random numbers or along other axes. Not reported for a custom training step.""",
+)  # fmt: skip
+
+
+@check(order=2)
+def moved_apart(evidence: Evidence) -> Iterator[Finding]:
+    """Functions that move inputs and labels apart."""
+    stages = [stage for stage in getattr(evidence.sample, "stages", ()) if "apart" in stage.detail]
+    if len(stages) == 1 and evidence.y and "train_step" not in (evidence.facts.get("overrides") or ()):
+        kind, lines = stages[0].detail["apart"]
+        name, where = stages[0].function, at_line(stages[0].location, lines[0])
+        if kind == "rows":
+            yield Finding.of(SHUFFLED.id, "silent", OrdersApart("x", "y", f"{name}()", lines[0], False), location=where)
+        else:
+            yield Finding.of(MOVED.id, "silent", MovedApart(name, tuple(lines)), location=where)
 
 
 _WINDOWS = """

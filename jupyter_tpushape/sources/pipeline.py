@@ -16,6 +16,7 @@ from typing import Any
 
 from ..flow import Location, Shape
 from ..flow.paths import map_leaves
+from .draws import apart
 from .kinds import dtype_name, has_base, tensor_kind
 from .values import FILES, READERS, LeafSpec, Stage
 
@@ -281,6 +282,9 @@ def stages_of(dataset: Any) -> list[Stage]:
                     if any(kind.startswith(("Resize", "ScaleAnd")) for kind in ops):
                         detail["interpolated"] = interpolated(wrapper, location.file if location is not None else "", function)
                     detail["slips"] = list(slips(wrapper, location.file, function)) if location is not None else []
+                    drawn = op == "map" and any("Random" in kind for kind in ops)
+                    if drawn and location is not None and (moved := apart(wrapper.function.graph.outputs)) is not None:
+                        detail["apart"] = moved[0], [_line(one, location.file, function) for one in moved[1]]
                 if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
                     detail["files"] = _how_many(inputs_of(current)[0])
         try:

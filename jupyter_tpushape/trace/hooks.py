@@ -257,6 +257,8 @@ class Hooks:
                 call.values |= _triangle(framework, tensors) | _resting(framework, call)
                 if kwargs.get("use_causal_mask"):
                     call.values["causal"] = True
+                if kwargs.get("attention_mask") is not None or len(args) > 3:
+                    call.values["masked"] = True
         return call
 
     def symbolic(self, args: Any) -> bool:

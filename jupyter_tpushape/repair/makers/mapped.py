@@ -12,6 +12,7 @@ from ...flow import Fact, Finding, elements, show_shape
 from ...flow.syntax import Function, called
 from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unbatchable, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
+from ...rules.facts.orders import MovedApart, OrdersApart
 from ...trace.raised import frames_of, raised_by
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
@@ -427,3 +428,32 @@ def returned_too(evidence: Evidence, finding: Finding, fact: NoLabels) -> Made:
                 [line.edit(given[0], f"({text})" if isinstance(line.scope, ast.Lambda) else text)],
                 f"fit needs {arguments[1]}, and {fact.dropped} drops it.",
             )
+
+
+@of(MovedApart, OrdersApart)
+def drawn_once(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """One order, or one seed, for both that a function of a pipeline draws apart; or the flip of one for both."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        calls = [item for item in nodes(line.scope, ast.Call) if isinstance(item.func, ast.Attribute) and item.args and not item.keywords]
+        calls.sort(key=lambda item: (item.lineno, item.col_offset))
+        random = [
+            item
+            for item in calls
+            if ast.unparse(item.func).startswith(("tf.random.shuffle", "tf.image.random_flip", "tf.image.random_crop"))
+        ]
+        flips = [item for item in calls if called(item) in ("flip_left_right", "flip_up_down")]
+        if len(random) == 2 and called(random[0]) == called(random[1]) and isinstance(line.scope, ast.FunctionDef):
+            drawn, new = (
+                "seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)",
+                f"tf.image.stateless_{called(random[0])}(%s, seed=seed)",
+            )
+            if (text := ast.unparse(random[0])) == ast.unparse(random[1]):
+                drawn, new = f"order = {text}", "order"
+            elif called(random[0]) == "shuffle":
+                drawn, new = f"order = tf.random.shuffle(tf.range(tf.shape({ast.unparse(random[0].args[0])})[0]))", "tf.gather(%s, order)"
+            first = next(item for item in line.scope.body if random[0].lineno <= (item.end_lineno or 0))
+            edits = [line.edit(item, new.replace("%s", ", ".join(map(ast.unparse, item.args)))) for item in random]
+            yield "Use the same random numbers for both", [line.before(first, drawn), *edits], "x and y then move alike."
+        elif not random and len(flips) == 2 and isinstance(fact, MovedApart):
+            func = ast.unparse(flips[1].func).replace(called(flips[1]), called(flips[0]))
+            yield f"Use {called(flips[0])} for both", [line.edit(flips[1].func, func)], "x and y then move alike."

@@ -14,17 +14,18 @@ from ...rules.compared import copied_from
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import WrongCount, WrongRank
 from ...rules.facts.loss import GridApart
+from ...rules.facts.orders import StepsSeen
 from ...rules.facts.other_axes import StepRank
 from ...rules.facts.reasons import Uneven
 from ...rules.upstream import ancestors, maker_of
 from ...rules.words import axes_of, placed
 from ...trace.axes import RECURRENT, recurs
-from ..edits import UnwrapLayer, WrapLayer
+from ..edits import Edit, UnwrapLayer, WrapLayer
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, append, configure, failing, given, insert, last_step_of, of, received, sequence_of, upstream, way_to
 from .ends import ends_of, label_path
-from .line import lines_at, listed, short
+from .line import Line, lines_at, listed, short
 
 
 def steps_inside(evidence: Evidence, finding: Finding) -> Made:
@@ -291,4 +292,37 @@ def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None
             pair = [ast.unparse(item) for item in listed(joined.args[0])] if joined.args else []
             if len(pair) == 2 and pair.count(taken) == 1:
                 return [1, 0] if pair[1] == taken else [0, 1]
+    return None
+
+
+@of(StepsSeen)
+def past_alone(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
+    """Every layer that reads later steps as one that reads none: one alone would show the labels."""
+    edits: dict[object, Edit | None] = {}
+    for node in (evidence.flow.node(one) for one in finding.nodes[:-1]):
+        if "kernel_size" in node.config:
+            edits[node.name] = configure(node.name, padding="causal")
+        elif node.op == "Bidirectional":
+            edits[node.name] = UnwrapLayer(node.name)
+        else:
+            edits[node.called] = next(
+                (edit for line in lines_at(evidence, node.called) if (edit := _to_past(line, node)) is not None), None
+            )
+    made = [edit for edit in edits.values() if edit is not None]
+    if len(made) == len(edits):
+        yield "Use only this step and those before it", made, "The predictions then do not depend on the labels."
+
+
+def _to_past(line: Line, node: Node) -> Edit | None:
+    """An attention with a causal mask, or steps that are padded before the first one."""
+    call = line.node
+    if not isinstance(call, ast.Call):
+        return None
+    if "Pad" not in node.op:
+        several = len(call.args) + len(call.keywords) > 1 or any(map(listed, call.args))
+        return line.more(call, "use_causal_mask=True") if several and called(call) != node.op else None
+    for pair in nodes(call, (ast.List, ast.Tuple)):
+        both = [ast.unparse(one) for one in listed(pair)]
+        if len(both) == 2 and both[0] == "0" != both[1] and "[" not in both[1]:
+            return line.edit(pair, f"[{both[1]}, 0]")
     return None

@@ -46,3 +46,38 @@ class StepsReversed(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("steps in the order of the input"), Side("steps in reverse order")
+
+
+class StepsSeen(Fact, frozen=True):
+    """The labels are the next steps of ``leaf``, and ``layers`` read later steps of it than the one that they belong to."""
+
+    leaf: str
+    layers: tuple[Who, ...]
+
+    def message(self) -> str:
+        first = self.layers[0]
+        return f"The labels are {self.leaf} one step later, and {named(first)}{placed(first)} reads later steps: the model sees what it is to predict."
+
+    def why(self) -> str:
+        names = ", ".join(one.name for one in self.layers)
+        return f"Each label can be copied from the input. Let {names} read no later step, as with a causal padding or mask."
+
+    def sides(self) -> Sides:
+        return Side("this step and those before it"), Side("later steps, too")
+
+
+class MovedApart(Fact, frozen=True):
+    """``function`` of a pipeline flips or cuts images and their labels differently, on ``lines``: one or two."""
+
+    function: str
+    lines: tuple[int, ...]
+
+    def message(self) -> str:
+        lines = " and ".join(str(line) for line in dict.fromkeys(self.lines))
+        return f"{self.function} does not flip or cut the pixels of x and y alike: see line {lines}."
+
+    def why(self) -> str:
+        return "Each label must stay at its pixel. Do the same to both, by one random number."
+
+    def sides(self) -> Sides:
+        return Side("one random choice for both"), Side("a different one for each")
