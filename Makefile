@@ -99,14 +99,14 @@ tests/ts/node_modules/.installed: $(BIN)/.installed tests/ts/package.json tests/
 lint: build tests/ts/node_modules/.installed
 	ruff check .
 	ruff format --check .
-	jlpm lint
+	cd tests/ts && jlpm lint
 
 typecheck: install
 	mypy
 	python scripts/wire_types.py --check
 
 test-ts: build tests/ts/node_modules/.installed
-	jlpm test
+	cd tests/ts && jlpm test
 
 # Built afresh in isolation, as a user's pip would; the packaging tests look into what comes out.
 dist: build
@@ -189,7 +189,7 @@ tpu-constants: install
 format: build tests/ts/node_modules/.installed
 	ruff check --fix .
 	ruff format .
-	jlpm fix
+	cd tests/ts && jlpm fix
 
 types: install
 	python scripts/wire_types.py

@@ -27,7 +27,8 @@ ALIASES = {
     "Shape": ("Spec", "shape"),
     "Family": ("Node", "family"),
 }
-BANNER = "// Generated from schema/report.schema.json by `make types`. Do not edit. Fields with a default may be absent."
+# What each type is stands in the schema, and is not said again in what is uploaded.
+BANNER = "// Generated from schema/report.schema.json, which describes each type, by `make types`. Do not edit. Fields with a default may be absent."
 
 
 def spell(part: dict[str, Any], named: dict[str, str]) -> str:
@@ -68,14 +69,7 @@ def typescript(found: dict[str, Any]) -> str:
         named[json.dumps(part, sort_keys=True)] = alias
     blocks.append("\n".join(aliases))
     for name, definition in definitions.items():
-        lines = []
-        if "description" in definition:
-            words = [line.strip() for line in definition["description"].splitlines()]
-            if len(words) == 1:
-                lines.append(f"/** {words[0]} */")
-            else:
-                lines += ["/**", *(f" * {line}".rstrip() for line in words), " */"]
-        lines.append(f"export interface {name} {{")
+        lines = [f"export interface {name} {{"]
         required = set(definition["required"])
         for field, part in definition["properties"].items():
             lines.append(f"  {field}{'' if field in required else '?'}: {spell(part, named)};")

@@ -136,23 +136,3 @@ def test_labels_of_one_step_do_not_make_steps_values():
         "The model predicts 12 steps of (5,), but each label is a single step. Predict one step, or pass a label for each.",
     )
     assert not any(fix.verified for fix in finding.fixes)
-
-
-def test_the_weights_of_a_layer_are_not_made_as_many_as_a_batch_has_rows():
-    """A table of five vectors meets a batch of sixteen: five is no batch size that was written."""
-
-    class Centers(L.Layer):
-        def build(self, shape):
-            self.centers = self.add_weight(shape=(5, shape[-1]), name="centers")
-
-        def call(self, x):
-            return tf.reduce_sum(tf.square(x - self.centers), axis=-1)
-
-    def build():
-        model = keras.Sequential([keras.Input((8,)), Centers(), L.Dense(1)])
-        model.compile("sgd", "mse")
-        return model
-
-    finding = tpushape.trace(build, (np.zeros((16, 8), "float32"), np.zeros((16, 1), "float32")), tpu=None).findings[0]
-    assert all(fix.title.startswith("Take the difference from each of the 5 vectors") for fix in finding.fixes[:1])
-    assert finding.fixes[0].verified and not any("16" in fix.title for fix in finding.fixes)

@@ -114,8 +114,6 @@ model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([p, q, s])))
 """, _PAIR), ((
         "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1]))([p, q])",
         "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1], axis=-1, keepdims=True))([p, q])"),))),
-    "centers as rows of a weight": ("layer-rank", Own(_centered("(self.count, shape[-1])", -1), (
-        ("        apart = x - self.centers", "        apart = x[..., None, :] - self.centers"),), keras=True)),
     "centers as columns of a weight": ("op-shapes", Own(_centered("(shape[-1], self.count)", 1), (
         ("        apart = x - self.centers", "        apart = x[..., None] - self.centers"),))),
     "centers for each position": ("op-shapes", Own(model_of("""

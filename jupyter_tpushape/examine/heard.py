@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ..flow import Failure, Shape
+from ..flow.spec import sizes_of
 from ..flow.text import words
-from .heard_sizes import sizes_of
 
 Bound = Literal["", "min", "max"]
 

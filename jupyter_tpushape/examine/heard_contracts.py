@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..flow import Shape
+from ..flow.spec import either_of, sizes_of
 from .heard import Heard, reads
-from .heard_sizes import either_of, sizes_of
 
 
 class HeardDtypes(Heard, frozen=True):

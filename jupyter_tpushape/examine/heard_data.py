@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..flow import Shape
+from ..flow.spec import either_of, sizes_of
 from .heard import Heard, reads
-from .heard_sizes import either_of, sizes_of
 
 
 class HeardCompared(Heard, frozen=True):
@@ -134,3 +134,35 @@ _CLASS_ROWS = re.compile(
 def _class_rows(text: str) -> Iterator[Heard]:
     if found := _CLASS_ROWS.search(text):
         yield HeardClassRows(sizes_of(found[1]), sizes_of(found[2]))
+
+
+class HeardSqueezed(Heard, frozen=True):
+    """An axis that is not of size 1 was to be squeezed."""
+
+    axis: int
+
+
+_SQUEEZED = re.compile(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)")
+
+
+@reads
+def _squeezed(text: str) -> Iterator[Heard]:
+    if found := _SQUEEZED.search(text):
+        yield HeardSqueezed(int(found[1] or found[2] or found[3]))
+
+
+class HeardEntries(Heard, frozen=True):
+    """An argument has ``count`` entries, and one belongs to each axis of a tensor."""
+
+    count: int
+
+
+_ENTRIES = re.compile(
+    r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)"
+)
+
+
+@reads
+def _entries(text: str) -> Iterator[Heard]:
+    if found := _ENTRIES.search(text):
+        yield HeardEntries(int(found[1] or found[2]))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..flow import Shape
+from ..flow.spec import sizes_of
 from .heard import Heard, HeardReshape, HeardUnequal, HeardUnlike, HeardWidths, reads
 from .heard_contracts import HeardUneven
-from .heard_sizes import sizes_of
 
 
 class HeardTraced(Heard, frozen=True):

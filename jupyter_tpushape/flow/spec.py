@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -59,3 +60,13 @@ def elements(shape: Shape | None) -> int | None:
     for n in shape:
         total *= n or 0
     return total
+
+
+def sizes_of(text: str) -> Shape:
+    """The shape that a message gives as sizes between commas; what is no number is unknown."""
+    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
+
+
+def either_of(found: re.Match[str], *groups: int) -> str:
+    """What the first of these groups that took part in a match has: nothing at all is the shape of a scalar."""
+    return next((found[group] for group in groups if found[group] is not None), "")

@@ -209,7 +209,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-rank": (
         unread.other_result,
         each_sample.reduced_each,
-        each_sample.from_each_vector,
         sliced.feature_of_each,
         calls.without_batch,
         own_classes.without_top,
@@ -277,7 +276,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         merging.own_size,
         merging.merge,
         written.written_features,
-        entry.declare_exact,
         operands.resized,
     ),
     "reshape-size": (
@@ -422,6 +420,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "mask-inverted": (masks.turned_round, masks.far_below),
     "mask-unseen": (masks.along_keys, masks.far_below),
     "rnn-states": (
+        states.states,
         states.output_and_states,
         states.one_step,
         states.unused_states,
@@ -531,7 +530,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.merged_heads,
         widths.reduced_axis,
         labels.one_channel,
-        written.written_side,
         widths.reshaped_end,
         own_classes.as_many_classes,
         heads.missing_head,
@@ -846,7 +844,6 @@ AT_THE_LINE: tuple[Maker, ...] = (
     unread.name_unread,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
-    jax_arrays.put_in_shape,
     jax_calls.size_of_each_axis,
     jax_calls.branch_of_each_sample,
     jax_calls.behind_the_samples,
@@ -930,7 +927,6 @@ AT_THE_LINE: tuple[Maker, ...] = (
     stacked.repeated_alike,
     tables.each_pair,
     turned.heads_joined,
-    turned.dot_axes,
     turned.in_grid,
     widths.always_projected,
     widths.projected_map,

@@ -21,8 +21,8 @@ def data():
 SEEN = rule(
     "next-steps-seen", "A model reads the steps that it is to predict", severity="silent", source="the observed data",
     fails=_MODEL % "same", passes=_MODEL % "causal",
-    doc="""Reported if the observed labels are an input one step later, and a layer between that input and the predictions reads later steps. It may be
-a convolution that is padded at the end, an attention without a mask, or a Bidirectional. All other layers on the way must keep each step in its place.""",
+    doc="""Reported if the observed labels are an input one step later, and a convolution that is padded at the end, an attention without a mask or a
+Bidirectional reads later steps. All other layers on the way must keep each step in its place.""",
 )  # fmt: skip
 
 _ELEMENTWISE = {op.lower() for op in PAIRING} | {"cast", "convert_element_type", "identity", "relu", "tanh", "sigmoid", "max", "div"}

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
-from ..examine.heard_axes import HeardSqueezed
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
-from ..examine.heard_data import HeardCompared
+from ..examine.heard_data import HeardCompared, HeardSqueezed
 from ..examine.heard_jax import HeardPairs
 from ..flow import Edge, Node, Shape, Who, show_shape, syntax
 from ..flow.syntax import names_in

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import hear
-from ..examine.heard_axes import HeardEntries
+from ..examine.heard_data import HeardEntries
 from ..examine.unindexed import unindexed
 from ..examine.written_slices import shifted
 from ..flow import KeyPath, Node, Shape, Who, elements, syntax

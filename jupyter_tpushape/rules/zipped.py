@@ -178,8 +178,8 @@ def data():
 MOVED = rule(
     "pixels-apart", "Images and their labels are flipped or cut differently", severity="silent", source="the traced function of the pipeline",
     fails=_MASKS % 2, passes=_MASKS % 1,
-    doc="""Reported for a `map` function that returns an input and a label with the same pixels. It flips only one of them at random, or moves each by other
-random numbers or along other axes. Not reported for a custom training step.""",
+    doc="""Reported for a `map` function that returns an input and a label with the same pixels, and flips only one of them at random, or both by other
+random numbers or along other axes.""",
 )  # fmt: skip
 
 

@@ -165,7 +165,7 @@ class _Another(CodeEdit):
         yield f"+{self.replace}"
 
 
-REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
+REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}", f"a{one}"))
 
 
 def over_everything(call: ast.expr | None) -> bool:
@@ -191,24 +191,6 @@ class Reduced(CodeEdit):
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target}, in the reduction:"
         yield f"+axis={self.axis}{self.more}"
-
-
-@kind
-@dataclass(frozen=True)
-class Spread(CodeEdit):
-    """An axis in what the one difference of the code subtracts an attribute of its layer from."""
-
-    op = "spread"
-
-    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
-        found = [item for item in nodes(scope, ast.BinOp) if isinstance(item.op, ast.Sub)]
-        pairs = [(one, other) for item in found for one, other in ((item.left, item.right), (item.right, item.left))]
-        given = [one for one, other in pairs if isinstance(one, ast.Name) and ast.unparse(other).startswith("self.")]
-        return [source.change(one, f"{source.of(one)}[..., None, :]") for one in given if len(given) == 1]
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target}, in the difference:"
-        yield "+x[..., None, :]"
 
 
 @kind

@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Fact, Finding, show_shape
+from ...flow import Fact, Finding
 from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
@@ -89,19 +89,6 @@ def reduced_each(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
             calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line and code.over_everything(call)]
             if len(calls) == 1:
                 yield f"Reduce the values of each sample at {line.at}: {title}", [line.more(calls[0], title)], why
-
-
-@of(WrongRank)
-def from_each_vector(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
-    """An axis for the rows of a weight that a layer subtracts, where its output has those rows and no samples."""
-    for edge in evidence.failed_inputs()[:1] if fact.lost and len(fact.before) > 1 else ():
-        node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
-        if any(weight.shape == (*shape[:1], fact.before[-1]) for weight in node.weights):
-            yield (
-                f"Take the difference from each of the {shape[0]} vectors in {node.name}: an axis of size 1 in {show_shape(fact.before)}",
-                [code.Spread(node.name)],
-                "As it is, each sample would meet one vector.",
-            )
 
 
 @of(EveryPair)

@@ -130,17 +130,6 @@ def _varies(evidence: Evidence, path: KeyPath) -> bool:
     return leaf is not None and leaf.shape is not None and None in leaf.shape[1:]
 
 
-def declare_exact(evidence: Evidence, finding: Finding) -> Made:
-    """Declare the axes that the data has, where the declaration has one of size 1 more or less, which Keras accepts at the door."""
-    for (door, want), (_, got) in matched(evidence):
-        if want.shape is not None and got.shape is not None and len(want.shape) != len(got.shape) and None not in got.shape[1:]:
-            yield (
-                f"Declare the input as {show_shape(got.shape[1:])}, the shape of one sample",
-                [declaration(evidence, door, got.shape[1:])],
-                "The axis of size 1 is then kept up to the merge.",
-            )
-
-
 def declare_inner(evidence: Evidence, finding: Finding) -> Made:
     """Drop the batch axis from the declared shape."""
     for door, _, want, _ in misfits(evidence):

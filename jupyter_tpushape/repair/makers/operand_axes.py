@@ -10,6 +10,7 @@ from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import AxisDropped, ClassIndices, InARow, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
+from ..edits.code import over_everything
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents
@@ -224,14 +225,11 @@ def _hides(line: Line, node: ast.expr) -> bool:
     )
 
 
-_REDUCTIONS = frozenset({"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "sum", "mean", "max", "min", "amax", "amin"})
-
-
 def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> Made:
     """A reduction over everything, where the other operand still has its samples."""
     for node, shape in operands:
         call = _assigned(line, node) if shape == () and most > 1 else None
-        if call is not None and called(call) in _REDUCTIONS and len(call.args) == 1 and not call.keywords:
+        if call is not None and over_everything(call) and not call.keywords:
             yield (
                 f"Keep one value per sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
                 [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True")],

@@ -26,6 +26,7 @@ from ...rules.facts.mixing import (
 )
 from ...rules.facts.reasons import LacksAxis
 from ...rules.mixing import above
+from ..edits.code import REDUCTIONS, over_everything
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
@@ -128,7 +129,7 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
         made = {edge.spec.shape for edge in evidence.flow.out_of(node.id)}
         for line in lines_at(evidence, node.called) if len(shape) > 1 and made == {()} else ():
             call = line.node
-            if isinstance(call, ast.Call) and line.keyword("axis") is None and len(call.args) == 1 and called(call) in _REDUCTIONS:
+            if isinstance(call, ast.Call) and over_everything(call):
                 axes = "-1" if len(shape) == 2 else str(tuple(range(1, len(shape))))
                 keep = ", keepdims=True" if len(shape) == rank else ""
                 yield (
@@ -150,15 +151,12 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
         for line in lines_at(evidence, node.called) if len(shape) == len(fact.declared) and made == {len(fact.returned)} else ():
             call, axis = line.node, line.keyword("axis")
             last = whole_number(axis) in (-1, len(shape) - 1) if axis is not None else False
-            if isinstance(call, ast.Call) and called(call) in _REDUCTIONS and last and line.keyword("keepdims") is None:
+            if isinstance(call, ast.Call) and called(call) in REDUCTIONS and last and line.keyword("keepdims") is None:
                 yield (
                     f"Pass keepdims=True to {called(call)} at {line.at}: {show_shape(fact.declared)}",
                     [line.more(call, "keepdims=True")],
                     "The layer then returns the shape that it declares.",
                 )
-
-
-_REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
 
 
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:

@@ -324,12 +324,14 @@ def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
 def states(evidence: Evidence, finding: Finding) -> Made:
     """The first states of one direction, given to both."""
     node = evidence.failed
-    for line in lines_of(evidence):
-        given = line.keyword("initial_state")
+    for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
+        calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line]
+        given = next((word.value for call in calls for word in call.keywords if word.arg == "initial_state"), None)
         if given is not None and node is not None and node.op == "Bidirectional":
+            plain = isinstance(given, ast.List)
             yield (
-                f"Pass an initial state for both directions: [*{short(given)}, *{short(given)}] at {line.at}",
-                [line.edit(given, f"[*{IT}, *{IT}]")],
+                f"Pass an initial state for both directions at {line.at}: the {'states' if plain else short(given)} twice",
+                [line.edit(given, f"{IT} * 2" if plain else f"[*{IT}, *{IT}]")],
                 "A bidirectional layer has a separate state for each direction.",
             )
 

@@ -341,24 +341,6 @@ def in_grid(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
                 )
 
 
-def dot_axes(evidence: Evidence, finding: Finding) -> Made:
-    """The axes that ``batch_dot`` sums over: the last of the first operand, and the one of the second that has its size."""
-    for line, call in calls_of(evidence, "batch_dot"):
-        shapes = [edge.spec.shape or () for edge in evidence.failed_inputs()]
-        if len(shapes) != 2 or any(len(shape) != 3 for shape in shapes):
-            continue
-        first, second = shapes
-        fits = [axis for axis in (1, 2) if second[axis] == first[2]]
-        given = line.keyword("axes")
-        if len(fits) == 1 and (given is not None or len(call.args) == 2):
-            axes = f"(2, {fits[0]})"
-            yield (
-                f"Sum over the last axis of {short(call.args[0])} and axis {fits[0]} of {short(call.args[1])} at {line.at}: axes={axes}",
-                [line.edit(given, axes) if given is not None else line.more(call, f"axes={axes}")],
-                f"Both have size {first[2]}.",
-            )
-
-
 @of(Interleaved)
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks or patches, and columns with their columns."""

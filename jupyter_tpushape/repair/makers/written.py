@@ -14,7 +14,7 @@ from ...graph import Size, instead, value
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.contracts import InnerDoor
 from ...rules.facts.layers import OperationRaised, WrongCount
-from ...rules.facts.loss import GridApart, LossRaised, WrongUnits
+from ...rules.facts.loss import GridApart, LossRaised
 from ...rules.facts.reasons import Lengths, OneElsewhere
 from ..edits import LayerConfig
 from ..text.source import nodes
@@ -196,24 +196,6 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
         [configure(above[0].name, units=math.prod(grid)), configure(reshape.name, target_shape=grid)],
         f"The following layers then scale it to the size of {meant}.",
     )
-
-
-def written_side(evidence: Evidence, finding: Finding) -> Made:
-    """Two outputs of the program that a loss of its own compares: the one that does not fit the data's labels becomes as wide as the other."""
-    labels, predictions = ends_of(evidence, finding)
-    fact = finding.fact
-    if labels is None or predictions is None or not isinstance(fact, WrongUnits) or fact.giver is None:
-        return
-    classes = _classes(evidence)
-    sides = [(predictions, labels), (labels, predictions)]
-    sides.sort(key=lambda pair: value(evidence.origins.of(pair[0])[-1]) in classes)
-    for mine, other in sides:
-        wanted = value(evidence.origins.of(other)[-1])
-        change = _change(evidence.origins.of(mine)[-1], wanted)
-        if change is not None:
-            who, argument, n = change
-            why = "As many as there are label classes." if wanted in classes else "The same size as the other side."
-            yield f"Set {argument}={n} on {who}", [configure(who, **{argument: n})], why
 
 
 def _classes(evidence: Evidence) -> set[float]:
