@@ -192,7 +192,7 @@ def pad_rows(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     if not (fact.ids or fact.steps or fact.alike) or len(declared) > 1:
         return
     if fact.alike:
-        yield "Stack the rows to one array", [transform(fact.path, "stack_rows")], "All rows have the same shape."
+        yield "Stack the rows into one array", [transform(fact.path, "stack_rows")], "All rows have the same shape."
         return
     if fact.steps:
         shape = declared[0] if declared and declared[0] else ()
