@@ -84,11 +84,11 @@ def reduced_each(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
         more = ", keepdims=True" if rank == wanted else ""
         title, why = f"axis={axes}{more}", "Without axis=, it reduces over the batch too."
         if node.kind == "layer":
-            yield f"Reduce the values of each sample in {node.name}: {title}", [code.Reduced(node.name, axes, more)], why
+            yield f"Keep the samples apart in {node.name}: {title}", [code.Reduced(node.name, axes, more)], why
         for line in lines_at(evidence, node.called)[:1] if node.kind == "op" else ():
             calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line and code.over_everything(call)]
             if len(calls) == 1:
-                yield f"Reduce the values of each sample at {line.at}: {title}", [line.more(calls[0], title)], why
+                yield f"Keep the samples apart at {line.at}: {title}", [line.more(calls[0], title)], why
 
 
 @of(EveryPair)
