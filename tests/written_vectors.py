@@ -62,18 +62,6 @@ def by_position(y, p):
     p = tf.reshape(p, (-1, 9))
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=p))
 """
-_SHUFFLE = """
-class Shuffle(L.Layer):
-    def __init__(self, r):
-        super().__init__()
-        self.r = r
-
-    def call(self, x):
-        _, h, w, c = x.shape
-        r = self.r
-        x = tf.reshape(x, (-1, h, w, r, r, c // r))
-        return tf.reshape(tf.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, h * r, w * r, c // (r * r)))
-"""
 _CENTERED = "model = keras.Sequential([keras.Input((4,)), Centers(6), L.Dense(1)])"
 _PAIR = f"({rows(8, 6)}, {rows(8, 6)}), {rows(8, 1)}"
 _WIDE = "SIZE = 9\n"
@@ -142,11 +130,6 @@ a, b = keras.ops.split(L.LSTM(5)(i), 2, axis=-1)
 model = keras.Model(i, L.Dense(1)(a * b))
 """, f"{rows(8, 6, 4)}, {rows(8, 1)}"), (
         ("    a, b = keras.ops.split(L.LSTM(5)(i), 2, axis=-1)", "    a, b = keras.ops.split(L.LSTM(10)(i), 2, axis=-1)"),), keras=True)),
-    "a size that the function computes elsewhere": ("reshape-size", Own(model_of("""
-i = keras.Input((5, 5, 3))
-model = keras.Model(i, Shuffle(2)(L.Conv2D(12, 1)(i)))
-""", f"{rows(7, 5, 5, 3)}, {rows(7, 10, 10, 3)}", head=_SHUFFLE), (
-        ("        x = tf.reshape(x, (-1, h, w, r, r, c // r))", "        x = tf.reshape(x, (-1, h, w, r, r, c // (r * r)))"),))),
     "a row that merges the channels with an axis of another size": ("reshape-size", Own(model_of("""
 i = keras.Input((20, 9, 1))
 x = L.Conv2D(4, 3)(i)

@@ -279,7 +279,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
-        numbers.written_elsewhere,
         reshapes.width_of_part,
         sequences.counted_by_reshape,
         targets.divided,
@@ -844,6 +843,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     unread.name_unread,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
+    jax_arrays.put_in_shape,
     jax_calls.size_of_each_axis,
     jax_calls.branch_of_each_sample,
     jax_calls.behind_the_samples,

@@ -13,7 +13,7 @@ from ...flow.syntax import called
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.stateless import GradientOfOther
-from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped
+from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst, GradientOf, MappedApart, OneMapped, PutApart
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
@@ -49,6 +49,21 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
                     "The original array is unchanged.",
                 )
             return
+
+
+@of(PutApart)
+def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
+    """What is put into a place of a tensor, taken with an index where a slice of one element keeps an axis too many."""
+    for line in lines_of(evidence)[:1] if fact.value.count(1) == 1 and len(fact.value) == len(fact.place) + 1 else ():
+        value = line.node.args[0] if isinstance(line.node, ast.Call) and line.node.args else None
+        part = dict(enumerate(listed(value.slice))).get(fact.value.index(1)) if isinstance(value, ast.Subscript) else None
+        if isinstance(part, ast.Slice) and part.lower is not None:
+            new = ast.unparse(part.lower)
+            yield (
+                f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}",
+                [line.edit(part, new)],
+                "A slice keeps its axis.",
+            )
 
 
 _BUFFERS = frozenset(f"{module}.{name}" for module in ("np", "numpy") for name in ("zeros", "ones", "empty", "full", "zeros_like"))

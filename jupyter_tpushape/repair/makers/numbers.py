@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Fact, Finding, Shape, elements, show_shape
 from ...flow.syntax import called, shape_read
-from ...rules.facts.layers import OperationRaised, WrongCount, WrongWidth
+from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.facts.loss import RowsCut
 from ...rules.facts.reasons import Lengths, WholeOnly
 from ...rules.moved import takes_block
@@ -225,21 +225,6 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                 )
             return
-
-
-@of(WrongCount)
-def written_elsewhere(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
-    """One size of a reshape as the function computes it elsewhere, where that makes the number of values right."""
-    have, want = elements(fact.given[1:]) or 0, elements(fact.target[1:]) or 0
-    for line in lines_of(evidence)[:1] if fact.target[:1] == (-1,) and have and want and -1 not in fact.target[1:] else ():
-        _, target = reshaped(line)
-        computed = {ast.unparse(one): one for one in nodes(line.scope, ast.BinOp)}
-        for node, size in zip(target[1:], fact.target[1:], strict=False) if len(target) == len(fact.target) else ():
-            fits = (size or 0) * have / want
-            right = [text for text, one in computed.items() if line.number(one) == fits and text != ast.unparse(node)]
-            if isinstance(node, ast.BinOp) and len(right) == 1:
-                title = f"Use {right[0]} instead of {short(node)} at {line.at}"
-                yield title, [line.edit(node, right[0])], f"Each sample then has {have:,} values."
 
 
 @of(RowsCut)
