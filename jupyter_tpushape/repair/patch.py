@@ -42,7 +42,7 @@ def patch_of(texts: dict[str, str]) -> tuple[str, str, str]:
     if not where.file:
         said = typed(where.execution)
         lines = _without_magic([line[:1] + said.get(line[1:], line[1:]) for line in lines])
-    return "\n".join([*lines, ""]), where.file, where.cell
+    return "\n".join(lines), where.file, where.cell
 
 
 def difference(before: str, after: str, label: str) -> list[str]:

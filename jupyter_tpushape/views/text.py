@@ -198,6 +198,6 @@ def _fix(console: Console, fix: Fix) -> None:
         _paragraph(console, Text(fix.reason, style="dim"), 6)
     if fix.then:
         _paragraph(console, Text(f"next: {', '.join(fix.then)}", style="dim"), 6)
-    for line in fix.patch.rstrip("\n").split("\n")[:28]:
+    for line in fix.patch.split("\n")[:28]:
         if not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)
