@@ -1,6 +1,5 @@
 /**
- * What each widget carries as its own module: it fetches the view's code from the one model that holds it for all, and
- * evaluates that once in a page. A notebook with ten widgets so keeps the code once.
+ * What each widget carries as its own module: it fetches the view's code from the one model that holds it for all.
  */
 
 import type { RenderProps } from "@anywidget/types";

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import tensorflow as tf
+from broken import load
 
 import jupyter_tpushape as tpushape
 
@@ -136,3 +137,18 @@ def test_labels_of_one_step_do_not_make_steps_values():
         "The model predicts 12 steps of (5,), but each label is a single step. Predict one step, or pass a label for each.",
     )
     assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_a_constant_that_also_counts_the_rows_stays(tmp_path):
+    """The model is declared with the number of rows by mistake: the constant itself is right, and the data must not lose rows."""
+    path = tmp_path / "counted_rows.py"
+    path.write_text(
+        "import keras\nimport numpy as np\n\nROWS = 30\n\n\ndef build():\n"
+        "    model = keras.Sequential([keras.Input((ROWS,)), keras.layers.Dense(28)])\n"
+        "    model.compile('sgd', 'mse')\n    return model\n\n\ndef data():\n"
+        "    x = np.zeros((ROWS, 28), 'float32')\n    return x, x\n"
+    )
+    module = load(path)
+    finding = tpushape.trace(module.build, module.data, tpu=None).findings[0]
+    assert finding.rule == "input-axis"
+    assert finding.fixes[0].verified and not any("ROWS = 28" in fix.patch for fix in finding.fixes)

@@ -163,6 +163,47 @@ x = L.Conv2D(4, (3, 6))(x)
 model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
 """, f"np.arange(80).reshape(8, 10) % 20, {rows(8, 1)}"), (
         ("    x = L.Reshape((10, 6, 1))(L.Embedding(20, 4)(i))", "    x = L.Reshape((10, 6, 1))(L.Embedding(20, 6)(i))"),))),
+    "the states of one direction for both": ("rnn-states", Own(model_of("""
+a, b = keras.Input((6, 4)), keras.Input((9, 4))
+_, h, c = L.LSTM(8, return_state=True)(a)
+x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c])
+model = keras.Model([a, b], L.Dense(1)(x))
+""", f"({rows(8, 6, 4)}, {rows(8, 9, 4)}), {rows(8, 1)}"), (
+        ("    x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c])", "    x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c] * 2)"),))),
+    "the forward states, where the backward ones are there": ("rnn-states", Own(model_of("""
+a, b = keras.Input((6, 4)), keras.Input((9, 4))
+_, h, c, back_h, back_c = L.Bidirectional(L.LSTM(8, return_state=True))(a)
+x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c])
+model = keras.Model([a, b], L.Dense(1)(x))
+""", f"({rows(8, 6, 4)}, {rows(8, 9, 4)}), {rows(8, 1)}"), ((
+        "    x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c])",
+        "    x = L.Bidirectional(L.LSTM(8))(b, initial_state=[h, c, back_h, back_c])"),))),
+    "data and labels in columns": ("data-misfit", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(1)])
+""", f"{rows(6, 20)}, {rows(1, 20)}"), (
+        (f"    return {rows(6, 20)}, {rows(1, 20)}", f"    return np.transpose({rows(6, 20)}, (1, 0)), np.transpose({rows(1, 20)}, (1, 0))"),))),
+    "flat images for a model that declares none": ("layer-rank", Own(model_of("""
+model = keras.Sequential([L.Conv2D(4, 3), L.Flatten(), L.Dense(1)])
+""", f"{rows(8, 64)}, {rows(8, 1)}"), (
+        (f"    return {rows(8, 64)}, {rows(8, 1)}", f"    return np.reshape({rows(8, 64)}, (-1, 8, 8, 1)), {rows(8, 1)}"),))),
+    "positions of a map in one row": ("layer-rank", Own(model_of("""
+i = keras.Input((6,))
+x = L.Reshape((49, 2))(L.Dense(98)(i))
+model = keras.Model(i, L.Conv2DTranspose(1, 3, strides=2, padding="same")(x))
+""", f"{rows(8, 6)}, {rows(8, 14, 14, 1)}"), (
+        ("    x = L.Reshape((49, 2))(L.Dense(98)(i))", "    x = L.Reshape((7, 7, 2))(L.Dense(98)(i))"),))),
+    "frames flattened with their steps": ("layer-rank", Own(model_of("""
+i = keras.Input((5, 6, 6, 3))
+x = L.Flatten()(L.TimeDistributed(L.Conv2D(2, 3))(i))
+model = keras.Model(i, L.Dense(1)(L.LSTM(4)(x)))
+""", f"{rows(8, 5, 6, 6, 3)}, {rows(8, 1)}"), (
+        ("    x = L.Flatten()(L.TimeDistributed(L.Conv2D(2, 3))(i))", "    x = L.TimeDistributed(L.Flatten())(L.TimeDistributed(L.Conv2D(2, 3))(i))"),))),
+    "a query of another width": ("attention-shapes", Own(model_of("""
+a, b = keras.Input((6, 4)), keras.Input((9, 8))
+x = L.Attention()([a, b])
+model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"({rows(8, 6, 4)}, {rows(8, 9, 8)}), {rows(8, 1)}"), (
+        ("    x = L.Attention()([a, b])", "    x = L.Attention()([L.Dense(8)(a), b])"),))),
     "classes of maps whose odd size is padded": ("merge-shapes", Own(model_of("""
 i = keras.Input((33, 33, 3))
 a = L.Conv2D(4, 3, strides=2, padding="same")(i)

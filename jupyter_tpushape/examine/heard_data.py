@@ -1,4 +1,4 @@
-"""What frameworks say of data: labels beside predictions, arrays beside one another, and what a pipeline's functions give."""
+"""What frameworks say of data and of axes: labels beside predictions, arrays beside one another, what a pipeline's functions give, wrong axes."""
 
 from __future__ import annotations
 

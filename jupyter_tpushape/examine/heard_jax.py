@@ -364,10 +364,7 @@ def _shapes(text: str) -> list[Shape]:
     return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
-_METRIC_STATE = re.compile(
-    r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables",
-    re.DOTALL,
-)
+_METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 
 

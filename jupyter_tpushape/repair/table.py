@@ -419,7 +419,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "mask-inverted": (masks.turned_round, masks.far_below),
     "mask-unseen": (masks.along_keys, masks.far_below),
     "rnn-states": (
-        states.states,
         states.output_and_states,
         states.one_step,
         states.unused_states,
@@ -432,6 +431,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.own_output,
         states.empty_state,
         states.units_of_cell,
+        states.states,
         layers.state_units,
     ),
     "weights-untrained": (training.random_factor, training.by_probability, training.summed_with_values),

@@ -220,22 +220,19 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        said = (
-            problem.code,
-            problem.text,
-            wanted,
-            found,
-            problem.counts,
-            problem.ids,
-            problem.path,
-            problem.dtype,
-            problem.steps,
-            problem.alike,
-        )
+        same = {name: getattr(problem, name) for name in ("code", "text", "counts", "ids", "path", "dtype", "steps", "alike")}
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         positions = flat if flat is not None else ((), ())
-        refused = Refused(*said, made=made, flat=positions[0], positions=positions[1], turned=_turned(evidence, problem.counts))
+        refused = Refused(
+            **same,
+            wanted=wanted,
+            given=found,
+            made=made,
+            flat=positions[0],
+            positions=positions[1],
+            turned=_turned(evidence, problem.counts),
+        )
         yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
 
 

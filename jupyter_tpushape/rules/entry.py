@@ -81,15 +81,9 @@ def compare(
     if not text and not numbers and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
     declared: Shape = (None, *(want.shape or ())[1:])
-    fault = (
-        "text"
-        if text
-        else "numbers"
-        if numbers
-        else "sample"
-        if once
-        else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
-    )
+    fault: Fault = "text" if text else "numbers"
+    if not text and not numbers:
+        fault = "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
     if fault == "rank" and alone and _resized_sample(declared[1:], got.shape or ()):
         fault = "sample"
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)

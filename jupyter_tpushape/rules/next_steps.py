@@ -88,17 +88,13 @@ def _in_place(node: Node) -> bool:
 def _reads_later(node: Node) -> bool:
     if node.op in ATTENTIONS:
         return not node.config.get("causal") and not node.config.get("masked")
-    wide = node.op in ("Conv1D", "SeparableConv1D", "DepthwiseConv1D") and node.config.get("padding") == "same"
-    return node.op == "Bidirectional" or (wide and max(node.config["kernel_size"]) > 1)
+    window = node.config.get("kernel_size") if node.family == "convolution" and node.config.get("padding") == "same" else None
+    return node.op == "Bidirectional" or (isinstance(window, (list, tuple)) and len(window) == 1 and window[0] > 1)
 
 
 def _pads(node: Node) -> list[int]:
     """How many steps are added before and after those of a sequence."""
-    pads = (
-        node.config.get("padding")
-        if node.op == "ZeroPadding1D"
-        else [*(node.config.get("operand1") or ()), 0, 0][1]
-        if node.op == "Pad"
-        else 0
-    )
+    pads = node.config.get("padding") if node.op == "ZeroPadding1D" else None
+    if node.op == "Pad":
+        pads = [*(node.config.get("operand1") or ()), 0, 0][1]
     return list(pads) if isinstance(pads, (list, tuple)) and len(pads) == 2 else [0, 0]

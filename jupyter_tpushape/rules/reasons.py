@@ -252,7 +252,7 @@ def _each_row(evidence: Evidence, node: Node, one: Given, other: Given) -> EachR
         apart = node.op.lower() in _DIFFERENCES and its.giver is None and evidence.where not in ("loss", "metric")
         if apart and len(table) == 2 <= len(shape) and shape[-1] in table and batch_axis(mine) == 0 and (name := _weight(evidence, its)):
             spread = (*shape[:-1], 1, shape[-1]) if shape[-1] == table[1] else (*shape, 1)
-            return EachRow(shape, table, name, spread)
+            return EachRow(shape, name, spread)
     return None
 
 

@@ -174,8 +174,9 @@ def _rows_of_steps(value: np.ndarray) -> bool:
 
 def alike(value: np.ndarray) -> bool:
     """Whether all rows are arrays of numbers of one shape and dtype."""
-    rows = [(row.shape, row.dtype) if isinstance(row, np.ndarray) and row.dtype.kind in "iufb" else None for row in value.reshape(-1)]
-    return value.ndim == 1 and len(set(rows)) == 1 and rows[0] is not None
+    rows = value if value.ndim == 1 else ()
+    kinds = {(row.shape, row.dtype) if isinstance(row, np.ndarray) and row.dtype.kind in "iufb" else None for row in rows}
+    return len(kinds) == 1 and None not in kinds
 
 
 def _row(row: Any) -> np.ndarray:

@@ -82,13 +82,13 @@ def reduced_each(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
             continue
         axes = "-1" if rank == 2 else str(tuple(range(1, rank + 1 - wanted)) if rank - wanted > 1 else 1)
         more = ", keepdims=True" if rank == wanted else ""
-        title, why = f"axis={axes}{more}", "Without axis=, it reduces over the batch too."
+        along, why = f"axis={axes}{more}", "Without axis=, it reduces over the batch too."
         if node.kind == "layer":
-            yield f"Keep the samples apart in {node.name}: {title}", [code.Reduced(node.name, axes, more)], why
+            yield f"Keep the samples apart in {node.name}: {along}", [code.Reduced(node.name, axes, more)], why
         for line in lines_at(evidence, node.called)[:1] if node.kind == "op" else ():
             calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line and code.over_everything(call)]
             if len(calls) == 1:
-                yield f"Keep the samples apart at {line.at}: {title}", [line.more(calls[0], title)], why
+                yield f"Keep the samples apart at {line.at}: {along}", [line.more(calls[0], along)], why
 
 
 @of(EveryPair)

@@ -54,10 +54,15 @@ def shared_constant(evidence: Evidence, finding: Finding) -> Made:
     for _, _, want, got in misfits(evidence):
         apart = {(a, b) for a, b in zip(want.shape[1:], got.shape[1:], strict=False) if a != b and len(want.shape) == len(got.shape)}
         (old, new) = next(iter(apart)) if len(apart) == 1 else (None, None)
-        made = [node.location for node in evidence.flow.nodes if node.kind == "layer" and node.location is not None]
+        made = [node.location for node in evidence.flow.nodes if node.location is not None]
         for line in lines_at(evidence, made[0])[:1] if made and new in widths else ():
-            read = Counter(item.id for item in nodes(line.source.tree, ast.Name) if isinstance(item.ctx, ast.Load))
-            found = [(name, node) for name, node in constants(line.source.tree) if node.value == old and read[name] > 1]
+            # Where no layer is made, it may be a size of the data, which stays.
+            places = [item for item in line.source.tree.body if any(item.lineno <= one.line <= (item.end_lineno or 0) for one in made)]
+            read, inside = (
+                Counter(one.id for item in where for one in nodes(item, ast.Name) if isinstance(one.ctx, ast.Load))
+                for where in (line.source.tree.body, places)
+            )
+            found = [(name, node) for name, node in constants(line.source.tree) if node.value == old and 1 < read[name] == inside[name]]
             if len(found) == 1:
                 yield (
                     f"Set {found[0][0]} = {new}, the size of the data and of the labels",

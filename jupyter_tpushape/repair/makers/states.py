@@ -328,6 +328,18 @@ def states(evidence: Evidence, finding: Finding) -> Made:
         calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line]
         given = next((word.value for call in calls for word in call.keywords if word.arg == "initial_state"), None)
         if given is not None and node is not None and node.op == "Bidirectional":
+            held = [*map(ast.unparse, listed(given))]
+            whole = [[*map(ast.unparse, listed(item.targets[0])[1:])] for item in nodes(line.scope, ast.Assign)]
+            every = next((names for names in whole if held and {*held} < {*names}), None)
+            if every is not None:
+                if len({*every} - {"_"}) == len(every):
+                    said = f"Pass the states of both directions at {line.at}: {', '.join(every)}"
+                    yield (
+                        said,
+                        [line.edit(given, f"[{', '.join(every)}]")],
+                        "A bidirectional layer has a separate state for each direction.",
+                    )
+                return
             plain = isinstance(given, ast.List)
             yield (
                 f"Pass an initial state for both directions at {line.at}: the {'states' if plain else short(given)} twice",

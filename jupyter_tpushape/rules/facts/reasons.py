@@ -85,10 +85,9 @@ class PairOfVectors(Reason, frozen=True):
 
 
 class EachRow(Reason, frozen=True):
-    """A tensor of ``shape`` meets ``name``, a weight of shape ``table`` whose vectors are as long as its last axis; as ``spread``, it meets each of them."""
+    """A tensor of ``shape`` meets ``name``, a weight whose vectors are as long as its last axis; as ``spread``, it meets each of them."""
 
     shape: Shape
-    table: Shape
     name: str
     spread: Shape
 
@@ -285,7 +284,7 @@ class LacksAxis(Reason, frozen=True):
         if self.spare is not None:
             return (
                 f"{show_shape(self.long)} has an axis of size 1 that {show_shape(self.short)} lacks: axis {self.spare}. "
-                "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. Squeeze that axis."
+                "Shapes are aligned from the right, so squeeze it."
             )
         if self.joins:
             add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
