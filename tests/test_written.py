@@ -16,6 +16,7 @@ from written_created import CREATED
 from written_data import DATA
 from written_entries import ENTRIES
 from written_folded import FOLDED
+from written_forms import FORMS
 from written_levels import LEVELS
 from written_mapped import MAPPED
 from written_meant import MEANT
@@ -90,6 +91,7 @@ PROGRAMS = {
     **LEVELS,
     **STEPS,
     **VECTORS,
+    **FORMS,
 }
 
 

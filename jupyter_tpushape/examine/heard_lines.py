@@ -116,6 +116,17 @@ def _no_value(text: str) -> Iterator[Heard]:
         yield HeardNoValue("attribute 'numpy'" in text)
 
 
+class HeardWords(Heard, frozen=True):
+    """Every word and number of a message, among them an argument's name, value and type."""
+
+    words: frozenset[str]
+
+
+@reads
+def _words(text: str) -> Iterator[Heard]:
+    yield HeardWords(frozenset(re.findall(r"\w+", text)))
+
+
 class HeardInnerDataset(Heard, frozen=True):
     """A function of the pipeline was given a dataset for a window, and took it for a tensor."""
 

@@ -34,6 +34,8 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     dot = _dot(evidence, node, edges)
     if dot is not None:
         return MERGE.id, dot
+    if len({edge.spec.shape for edge in edges}) == 1:
+        return None
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     swapped = (

@@ -37,6 +37,7 @@ from ..trace.signature import Refused
 from .calls import MADE, not_called, not_written
 from .facts.calls import MadeAnew
 from .facts.contracts import (
+    Apart,
     CallArguments,
     CallMisfit,
     CallRefused,
@@ -316,6 +317,8 @@ def _refused(at: Break) -> Explained:
     if found is None or at.node.failure is None:
         return None
     rule = "layer-raises" if at.node.kind == "layer" else "code-raises"
+    if found.apart:
+        return rule, Apart(found.function, found.apart, found.what, found.axis)
     return rule, CallMisfit(found.function, found.missing, found.doubled, found.unknown, found.many, found.tensors, at.node.failure.said)
 
 

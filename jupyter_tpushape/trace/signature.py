@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 from types import FrameType
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,9 @@ from .framework import Framework
 from .locations import Place, is_user_file
 from .raised import innermost, values_of
 
+_COMPUTED = (ast.Call, ast.BinOp, ast.Subscript)
+_SETTINGS = (("axis", inspect.Parameter.empty), ("name", None), ("training", None), ("batch_size", None), ("data_format", None))
+
 
 class Refused(msgspec.Struct, frozen=True):
     """A call whose arguments do not fit.
@@ -24,6 +29,7 @@ class Refused(msgspec.Struct, frozen=True):
         function: as it is written. missing: parameters without a default that got nothing. doubled: one that got two values.
         unknown: a name that is no parameter. many: how many more arguments came than it takes by their place.
         layer: the class's name, where a layer was to be made. tensors: whether a tensor, or a list that holds one, is among the arguments by place.
+        apart: what came one by one and is one argument: ``what``, tensors, sizes or layers; ``axis``: an axis comes next, and is not the last by itself.
     """
 
     function: str
@@ -33,11 +39,14 @@ class Refused(msgspec.Struct, frozen=True):
     many: int = 0
     layer: str = ""
     tensors: bool = False
+    apart: tuple[str, ...] = ()
+    what: str = ""
+    axis: bool = False
 
 
 def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
-    """Why the call at the user's own line that raised a ``TypeError`` does not fit; ``None`` where it does, or where that is not to be seen."""
-    found = innermost(error) if isinstance(error, TypeError) else None
+    """Why the call at the user's own line that raised does not fit; ``None`` where it does, or where that is not to be seen."""
+    found = innermost(error)
     if found is None:
         return None
     frame, place, text = found
@@ -47,8 +56,10 @@ def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
         return None
     # Where the interpreter tells the expression, that is the call; else it is one on the line, and what is inside runs first.
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    refused = (_refused(frame, call, adapter) for call in (calls[:1] if place.span is not None else reversed(calls)))
-    return next((one for one in refused if one is not None), None)
+    calls = calls[:1] if place.span is not None else calls[::-1]
+    apart = (_apart(frame, call, adapter) for call in calls)
+    refused = (_refused(frame, call, adapter) for call in calls if isinstance(error, TypeError))
+    return next((one for one in (*apart, *refused) if one is not None), None)
 
 
 def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
@@ -64,6 +75,43 @@ def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
             taken, made = (inspect.signature(getattr(kind, name)).parameters for name in ("call", "__init__"))
             return tuple(word.arg for word in call.keywords if word.arg and word.arg in taken and word.arg not in made)
     return ()
+
+
+def _apart(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | None:
+    """Tensors, sizes or layers that came one by one, where the second meets no parameter, or one that takes something else."""
+    values = values_of(frame)
+    kind = values.function(call.func.func) if isinstance(call.func, ast.Call) else values.function(call.func)
+    layer = isinstance(kind, type) and issubclass(kind, adapter.Layer)
+    makes, held = isinstance(kind, type) and not isinstance(call.func, ast.Call), values.of(call.func)
+    if isinstance(held, adapter.Layer):
+        function: Any = held.call
+    elif isinstance(kind, type):
+        function = kind.__init__ if makes else kind.call if layer else None  # type: ignore[misc, attr-defined]
+    else:
+        function = kind if not isinstance(call.func, ast.Call) else None
+    try:
+        taken = [one for one in inspect.signature(function).parameters.values() if one.name != "self"] if callable(function) else []
+    except (TypeError, ValueError):
+        return None
+    first, second = (*taken[:2], None, None)[:2]
+    if first is None or first.kind is not first.POSITIONAL_OR_KEYWORD:
+        return None
+    sizes = [one for one in call.args if type(values.of(one) if not isinstance(one, ast.Constant) else one.value) is int]
+    many = isinstance(first.default, tuple) or "shape" in first.name or first.name == "dims"
+    if sizes and sizes[0] is call.args[0] and many:
+        what, given = "sizes", sizes
+    elif makes and issubclass(kind, adapter.Model):
+        what, given = "layers", [one for one in call.args if isinstance(one, ast.Call)]
+    else:
+        tensor = lambda one: isinstance(one, _COMPUTED) or _of_tensors(values.of(one), adapter)  # noqa: E731
+        what, given = "tensors", [] if makes else list(itertools.takewhile(tensor, call.args))
+    more = second is None or second.kind in (second.KEYWORD_ONLY, second.VAR_KEYWORD)
+    # A tensor may be what has None or nothing as its default, but for a few names.
+    setting = second is not None and (isinstance(second.default, (int, str)) or (second.name, second.default) in _SETTINGS)
+    if len(given) < 2 or not (more or setting):
+        return None
+    axis = second is not None and second.name == "axis" and second.default != -1
+    return Refused(ast.unparse(call.func), apart=tuple(map(ast.unparse, given)), what=what, axis=axis)
 
 
 def _refused(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | None:

@@ -160,6 +160,25 @@ class CallMisfit(Fact, frozen=True):
         return f"The error: {self.said.rstrip('.')}.{made}"
 
 
+class Apart(Fact, frozen=True):
+    """A call of ``function`` on ``given`` one by one, which are one argument: tensors, sizes or layers, as ``what`` says.
+
+    ``axis``: an axis comes next, and is not the last one by itself.
+    """
+
+    function: str
+    given: tuple[str, ...]
+    what: str
+    axis: bool = False
+
+    def message(self) -> str:
+        return f"{self.function} receives {listed(self.given)} as separate arguments, but takes its {self.what} as one argument."
+
+    def why(self) -> str:
+        form = f"tuple: ({', '.join(self.given)})" if self.what == "sizes" else f"list: [{', '.join(self.given)}]"
+        return f"Pass them as one {form}. What comes after the first argument is another setting."
+
+
 class SymbolicFunction(Fact, frozen=True):
     """A line calls ``function`` on a symbolic tensor of Keras 3; ``instead``: the Keras equivalent, or ``""``."""
 

@@ -1,0 +1,101 @@
+"""Candidates for an argument of another form: several in one, one number for a tuple, a class that nothing has made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_lines import HeardWords
+from ...flow import Finding
+from ...rules.facts.contracts import Apart
+from ..text.source import nodes
+from .edits import Made, of
+from .line import Line, calls_at, lines_of, short
+
+
+@of(Apart)
+def in_one(evidence: Evidence, finding: Finding, fact: Apart) -> Made:
+    """What came one by one, as one list or tuple."""
+    many, form, ends = len(fact.given), *(("tuple", "()") if fact.what == "sizes" else ("list", "[]"))
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        if not isinstance(call, ast.Call) or len(call.args) < many:
+            continue
+        given = _given(line, call)
+        together = f"{ends[0]}{', '.join(given[:many])}{ends[1]}"
+        # Axis 0, where none is written, is the batch.
+        for axis in [[], ["axis=-1"]][: 1 + (fact.axis and len(given) == many)]:
+            yield (
+                f"Pass the {many} {fact.what} as one {form} at {', '.join([line.at, *axis])}",
+                [line.edit(call, f"{line.source.of(call.func)}({', '.join([together, *given[many:], *axis])})")],
+                f"Only the first argument is for {fact.what}.",
+            )
+
+
+def along_last(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis for tensors that are joined along none that is written: the samples."""
+    for line, call in calls_at(evidence, finding.location, "concat", "concatenate"):
+        if len(call.args) == 1 and not any(word.arg == "axis" for word in call.keywords):
+            yield (
+                f"Concatenate along the last axis at {line.at}: axis=-1",
+                [line.edit(call, f"{line.source.of(call.func)}({', '.join([*_given(line, call), 'axis=-1'])})")],
+                "Axis 0, where none is given, is the batch.",
+            )
+
+
+def _given(line: Line, call: ast.Call) -> list[str]:
+    return [*map(line.source.of, call.args), *(f"{word.arg}={line.source.of(word.value)}" for word in call.keywords)]
+
+
+def in_other_form(evidence: Evidence, finding: Finding) -> Made:
+    """The argument that the error names, in another form."""
+    heard = hear(evidence.failed.failure, HeardWords) if evidence.failed is not None else None
+    said = heard.words if heard is not None else frozenset()
+    for line in lines_of(evidence)[:1]:
+        for call in nodes(line.node, ast.Call) if line.node is not None else ():
+            yield from _settings(line, call, said)
+            placed = [one for arg in call.args for one in (arg.elts if isinstance(arg, ast.List) else [arg])]
+            for name, given in [*(("", one) for one in placed), *((word.arg or "", word.value) for word in call.keywords)]:
+                for new in _forms(line, given, name, said):
+                    yield (
+                        f"Pass {new} instead of {short(given)}{f' as {name}' if name else ''} at {line.at}",
+                        [line.edit(given, new)],
+                        "The error names this argument.",
+                    )
+
+
+def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iterator[str]:
+    """An argument as a tuple, as one number, as a number for a text, as an object of a class, or as the layer that was called."""
+    text = line.source.of(given)
+    try:
+        value = ast.literal_eval(given)
+    except ValueError:
+        value = line.number(given)
+    parts = value if isinstance(value, tuple) else (value,)
+    told = name in said or type(value).__name__ in said or all(str(one) in said for one in parts)
+    if isinstance(value, tuple) and told and len(set(value)) == 1:
+        yield repr(value[0])
+    elif isinstance(value, str) and told and (value.isdigit() or value != value.strip().lower()):
+        yield value if value.isdigit() else f'"{value.strip().lower()}"'
+    elif isinstance(value, (int, float)) and told:
+        yield str(value / 100) if {"between", "0", "1"} <= said else f"({text},)"
+    elif isinstance(given, (ast.Name, ast.Attribute)) and {"class", text.rpartition(".")[2]} <= said:
+        yield f"{text}()"
+    elif isinstance(given, ast.Call) and isinstance(given.func, ast.Call) and {"Received", "KerasTensor"} <= said:
+        yield line.source.of(given.func)
+
+
+def _settings(line: Line, call: ast.Call, said: frozenset[str]) -> Made:
+    """What a layer is called with, for its constructor."""
+    made = call.func
+    for word in call.keywords if isinstance(made, ast.Call) else ():
+        if isinstance(made, ast.Call) and {"unexpected", "argument", word.arg or ""} <= said:
+            one = f"{word.arg}={line.source.of(word.value)}"
+            inner, rest = ", ".join([*_given(line, made), one]), ", ".join(text for text in _given(line, call) if text != one)
+            yield (
+                f"Pass {one} to {line.source.of(made.func)}, not to its call",
+                [line.edit(call, f"{line.source.of(made.func)}({inner})({rest})")],
+                "A layer takes its settings when it is created.",
+            )
