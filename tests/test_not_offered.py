@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from broken import load
 
@@ -152,3 +153,65 @@ def test_a_constant_that_also_counts_the_rows_stays(tmp_path):
     finding = tpushape.trace(module.build, module.data, tpu=None).findings[0]
     assert finding.rule == "input-axis"
     assert finding.fixes[0].verified and not any("ROWS = 28" in fix.patch for fix in finding.fixes)
+
+
+@pytest.mark.parametrize("chosen", ["tf.reduce_sum(model.net(s) * tf.one_hot(a, 4), axis=1)", "tf.gather(model.net(s), a, batch_dims=1)"])
+def test_the_value_of_one_action_is_not_compared_with_those_of_all(chosen, tmp_path):
+    """The values of the next state are to be reduced like those of this one: by their maximum, as an expert knows, and by no axis of size 1."""
+    path = tmp_path / f"actions_{len(chosen)}.py"
+    path.write_text(f"""\
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+class Agent(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net, self.target = keras.layers.Dense(4), keras.layers.Dense(4)
+
+    def call(self, s):
+        return self.net(s)
+
+    def train_step(model, data):
+        (s, a, r, s2), _ = data
+        with tf.GradientTape() as tape:
+            q = {chosen}
+            loss = tf.reduce_mean(tf.square(r[:, None] + model.target(s2) - q))
+        grads = tape.gradient(loss, model.net.trainable_variables)
+        model.optimizer.apply_gradients(zip(grads, model.net.trainable_variables))
+        return {{"loss": loss}}
+
+
+def build():
+    model = Agent()
+    model.compile("sgd")
+    return model
+
+
+def data():
+    s = np.ones((16, 6), "float32")
+    return (s, np.arange(16) % 4, np.ones(16, "float32"), s), np.ones((16, 1), "float32")
+""")
+    module = load(path)
+    found = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious]
+    assert found
+    assert not any(fix.verified for one in found for fix in one.fixes)
+
+
+def test_a_softmax_keeps_more_than_one_value():
+    """Edges of 32 bins for 31 probabilities: with one output, all that the loss sees is 1."""
+    edges = tf.constant(np.arange(-15, 17), tf.float32)
+
+    def build():
+        model = keras.Sequential([keras.Input((5,)), L.Dense(31)])
+        model.compile("sgd", crps)
+        return model
+
+    def crps(y, p):
+        below = tf.cumsum(keras.activations.softmax(p), axis=-1)
+        return tf.reduce_sum(tf.square(below - tf.cast(y <= edges, tf.float32)), axis=-1)
+
+    finding = tpushape.trace(build, (np.zeros((8, 5), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings[0]
+    assert finding.fixes
+    assert not any("units=1 " in fix.title for fix in finding.fixes if fix.verified)

@@ -42,6 +42,12 @@ def dice(y, p):
     both = tf.reduce_sum(y * p, axis=(1, 2))
     return 1 - tf.reduce_mean((2 * both + 1) / (tf.reduce_sum(y, axis=(1, 2)) + tf.reduce_sum(p, axis=(1, 2)) + 1))
 """
+_HINGE = """
+def hinge(y, p):
+    y = tf.one_hot(tf.cast(y, tf.int32), 5)
+    true = tf.reduce_sum(y * p, axis=-1)
+    return tf.reduce_sum(tf.nn.relu(1.0 + p - true), axis=-1)
+"""
 _SHARE = """
 class Share(keras.metrics.Metric):
     def __init__(self):
@@ -102,6 +108,33 @@ model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([p, q, s])))
 """, _PAIR), ((
         "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1]))([p, q])",
         "    s = L.Lambda(lambda v: tf.reduce_sum(v[0] * v[1], axis=-1, keepdims=True))([p, q])"),))),
+    "a margin between the true class and all": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(5)])
+""", f"{rows(8, 6)}, np.arange(8) % 5", "hinge", _HINGE), (
+        ("    return tf.reduce_sum(tf.nn.relu(1.0 + p - true), axis=-1)", "    return tf.reduce_sum(tf.nn.relu(1.0 + p - true[..., None]), axis=-1)"),))),
+    "weights without an axis in a Lambda": ("op-shapes", Own(model_of("""
+i = keras.Input((10, 6))
+h = L.LSTM(4, return_sequences=True)(i)
+w = L.Softmax()(L.Flatten()(L.Dense(1)(h)))
+c = L.Lambda(lambda t: keras.ops.sum(t[0] * t[1], axis=1))([h, w])
+model = keras.Model(i, L.Dense(1)(c))
+""", f"{rows(8, 10, 6)}, {rows(8, 1)}"), (
+        ("    c = L.Lambda(lambda t: keras.ops.sum(t[0] * t[1], axis=1))([h, w])",
+         "    c = L.Lambda(lambda t: keras.ops.sum(t[0] * t[1][..., None], axis=1))([h, w])"),), keras=True)),
+    "branches of other widths in a Lambda": ("op-shapes", Own(model_of("""
+a, b = keras.Input((6,)), keras.Input((6,))
+x = L.Dense(12)(a)
+y = L.Dense(16)(b)
+d = L.Lambda(lambda t: t[0] + t[1])([x, y])
+model = keras.Model([a, b], L.Dense(1)(d))
+""", _PAIR), (("    y = L.Dense(16)(b)", "    y = L.Dense(12)(b)"),), keras=True)),
+    "a product in a Lambda": ("op-shapes", Own(model_of("""
+a, b = keras.Input((9, 4)), keras.Input((7, 4))
+c = L.Lambda(lambda t: keras.ops.matmul(t[0], t[1]))([a, b])
+model = keras.Model([a, b], L.Dense(1)(L.Flatten()(c)))
+""", f"[{rows(8, 9, 4)}, {rows(8, 7, 4)}], {rows(8, 1)}"), (
+        ("    c = L.Lambda(lambda t: keras.ops.matmul(t[0], t[1]))([a, b])",
+         "    c = L.Lambda(lambda t: keras.ops.matmul(t[0], keras.ops.transpose(t[1], (0, 2, 1))))([a, b])"),), keras=True)),
     "centers as columns of a weight": ("op-shapes", Own(_centered("(shape[-1], self.count)", 1), (
         ("        apart = x - self.centers", "        apart = x[..., None] - self.centers"),))),
     "centers for each position": ("op-shapes", Own(model_of("""

@@ -16,7 +16,7 @@ from ..flow.observed import around
 from ..graph import Axis
 from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
-from ..rules.upstream import takes_one
+from ..rules.upstream import takes_one, unrelated
 from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 from .roles import ROLES, Check, Question
 
@@ -28,6 +28,8 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
         *_widened_again(before, after, edits),
+        *_repeated_again(after, edits),
+        *_one_of_one(before.flow, after.flow),
         *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
     ]
@@ -64,6 +66,38 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
             if sum(size for _, size in some) == edit.config.get("units"):
                 yield f"Which values does a label have? {' and '.join(name for name, _ in some)} have {edit.config['units']} already, and {edit.target} joins more to them."
                 return
+
+
+def _one_of_one(before: Flow, after: Flow) -> Iterator[Question]:
+    """A softmax that has one value left, which is 1 whatever the weights are."""
+    alone = [
+        sum((edge.spec.shape or (0,))[-1] == 1 for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
+        for flow in (before, after)
+    ]
+    if alone[1] > alone[0]:
+        yield "May the softmax always return 1? It would work on one value."
+
+
+_DIFFERENCES = frozenset({"sub", "subtract", "squareddifference"})
+
+
+def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """One value of several, or their sum, that an edit subtracts from each of as many others."""
+    flow = after.flow
+    pairs = (flow.into(node.id) for node in flow.nodes if node.kind == "op" and node.op.lower() in _DIFFERENCES)
+    both = (pair for edges in pairs for pair in itertools.permutations(edges, 2) if any(isinstance(edit, Expression) for edit in edits))
+    for one, other in both:
+        shape, beside = one.spec.shape or (), other.spec.shape or ()
+        axes = [i for i, (a, b) in enumerate(zip(shape, beside, strict=False)) if i and a == 1 != b]
+        if len(axes) != 1 or len(shape) != len(beside):
+            continue
+        source = flow.node(one.source)
+        while (given := flow.into(source.id)) and elements(given[0].spec.shape or ()) == elements(one.spec.shape or ()):
+            source = flow.node(given[0].source)
+        whole = list(given[0].spec.shape or ()) if given else []
+        whole[axes[0] : axes[0] + 1] = [1] if whole[axes[0] : axes[0] + 1] == [beside[axes[0]]] else [0]
+        if tuple(whole) == shape and unrelated(after, given[0], other):
+            yield f"Is one value for each sample compared with each of {beside[axes[0]]} others? They may have to be reduced in the same way."
 
 
 def _several(flow: Flow, edit: InsertLayer) -> bool:

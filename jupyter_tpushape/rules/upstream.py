@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
@@ -25,6 +26,17 @@ def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
                 seen.add(edge.source)
                 pending.append(edge.source)
                 yield evidence.flow.node(edge.source)
+
+
+def unrelated(evidence: Evidence, one: Edge, other: Edge) -> bool:
+    """Whether neither of two tensors is computed from the other, apart from operations on that one alone."""
+    ends = []
+    for edge in (one, other):
+        node = evidence.flow.node(edge.source)
+        while node.kind == "op" and len(given := evidence.flow.into(node.id)) == 1 and given[0].spec.shape == edge.spec.shape:
+            node = evidence.flow.node(given[0].source)
+        ends.append({node.id: None, **dict.fromkeys(item.id for item in ancestors(evidence, node.id))})
+    return all(next(iter(first)) not in second for first, second in itertools.permutations(ends))
 
 
 def whole_steps(evidence: Evidence, node: Node) -> tuple[Node, ...]:

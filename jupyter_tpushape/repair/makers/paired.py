@@ -26,6 +26,7 @@ from ...rules.facts.mixing import (
 )
 from ...rules.facts.reasons import LacksAxis
 from ...rules.mixing import above
+from ...rules.upstream import unrelated
 from ..edits.code import REDUCTIONS, over_everything
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -69,7 +70,13 @@ def summed_alike(evidence: Evidence, finding: Finding) -> Made:
         for (whole, edge), (_, other) in itertools.permutations(pair):
             shape, few = edge.spec.shape or (), other.spec.shape or ()
             more = len(shape) - len(few)
-            if more < 1 or not few or shape[: len(few)] != few or not _is_sum(evidence, other.source):
+            if (
+                more < 1
+                or not few
+                or shape[: len(few)] != few
+                or not _is_sum(evidence, other.source)
+                or not unrelated(evidence, edge, other)
+            ):
                 continue
             axes = "-1" if more == 1 else str(tuple(range(len(few), len(shape))))
             yield (
