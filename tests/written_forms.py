@@ -8,6 +8,17 @@ from written_programs import model_of, rows
 _PAIR = f"[{rows(8, 6)}, {rows(8, 6)}], {rows(8, 1)}"
 _ROW = f"{rows(8, 6)}, {rows(8, 1)}"
 _IMAGE = f"{rows(8, 12, 12, 1)}, {rows(8, 1)}"
+_STEP = """
+class Net(keras.Model):
+    def train_step(self, data):
+        {}
+        with tf.GradientTape() as tape:
+            p = self(x, training=True)
+            loss = self.compute_loss(x=x, y=y, y_pred=p)
+        grads = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+        return {{"loss": loss}}
+"""
 _FUSED = """
 class Fused(L.Layer):
     def __init__(self):
@@ -39,6 +50,13 @@ model = keras.Model([a, b], L.Dense(1)(L.Flatten()(Fused()([a, b]))))
 
 def _made(old: str, new: str, data: str = _ROW, rule: str = "code-raises") -> tuple[str, Own]:
     return rule, Own(model_of(f"model = {old}", data), ((f"    model = {old}", f"    model = {new}"),), keras=True)
+
+
+def _stepped(old: str, lines: tuple[tuple[str, str], ...], data: str) -> tuple[str, Own]:
+    return "code-raises", Own(model_of("""
+i = keras.Input((6,))
+model = Net(i, L.Dense(1)(i))
+""", data, head=_STEP.format(old)), ((f"        {old}", lines[0][1]), *lines[1:]))  # fmt: skip
 
 
 FORMS: dict[str, tuple[str, Own]] = {
@@ -96,6 +114,12 @@ model = keras.Sequential()
 model.add(L.Dense(4)(i))
 model.add(L.Dense(1))
 """, _ROW), (("    model.add(L.Dense(4)(i))", "    model.add(L.Dense(4))"),), keras=True)),
+    "weights of samples that a step does not unpack": _stepped("x, y = data", (
+        ("", "        x, y, sample_weight = data"),
+        ("            loss = self.compute_loss(x=x, y=y, y_pred=p)", "            loss = self.compute_loss(x=x, y=y, y_pred=p, sample_weight=sample_weight)")),
+        f"{rows(8, 6)}, {rows(8, 1)}, np.ones(8)"),
+    "weights of samples that the data does not have": _stepped("x, y, w = data", (("", "        x, y, w = *data, None"),), _ROW),
+    "inputs and labels unpacked from the inputs": _stepped("(x, y), _ = data", (("", "        x, y = data"),), _ROW),
     "a setting in the call": ("layer-raises", Own(model_of("""
 i = keras.Input((6,))
 x = L.Dense(4)(i, activation="relu")

@@ -8,9 +8,10 @@ from ..examine.evidence import Evidence
 from ..examine.heard import HeardRank, hear
 from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
 from ..examine.heard_lines import HeardNoValue
+from ..examine.step_parts import StepParts
 from ..flow import Fact, Finding, Node, Who
 from ..trace.locations import location
-from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, VariableReturned
+from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, PartsApart, VariableReturned
 from .facts.entry import Door, Misfit
 from .facts.held import InitialShape
 from .facts.mesh import ValueAsked
@@ -34,6 +35,10 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
     that is called on one sample, by a mapped function or because nothing batches the data."""
     lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
     nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+    parts: StepParts | None = evidence.facts.get("apart")
+    if parts is not None and evidence.failure is not None:
+        fact = PartsApart(parts.function, parts.data, parts.target, parts.given)
+        return Finding.of("code-raises", "error", fact, nodes, location=location(parts.place))
     asked = hear(evidence.failure, HeardNoValue)
     if asked is not None and asked.method and evidence.raised is not None and evidence.where != "data":
         where = location((evidence.raised.file, evidence.raised.line))

@@ -9,10 +9,12 @@ from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_lines import HeardWords
 from ...flow import Finding
+from ...flow.syntax import called
+from ...rules.facts.calls import PartsApart
 from ...rules.facts.contracts import Apart
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, calls_at, lines_of, short
+from .line import Line, calls_at, lines_at, lines_of, short
 
 
 @of(Apart)
@@ -64,6 +66,38 @@ def in_other_form(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(given, new)],
                         "The error names this argument.",
                     )
+
+
+@of(PartsApart)
+def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Made:
+    """The parts that the data has, for the names that the step has for them; weights are left to the loss, or are None."""
+    for line in lines_at(evidence, finding.location):
+        for taken in nodes(line.scope, ast.Assign):
+            target = taken.targets[0]
+            names = [item.id for item in nodes(target, ast.Name) if item.id != "_"] if ast.unparse(target) == fact.target else []
+            lacks = len(fact.given) - len(names)
+            if not fact.given or not names or abs(lacks) > 1:
+                continue
+            losses = [
+                call
+                for call in nodes(line.scope, ast.Call)
+                if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)
+            ]
+            edits, given = [], [*names, *fact.given[len(names) :]][: max(len(names), len(fact.given))]
+            if lacks == 1:
+                edits = [
+                    line.edit(call, f"{line.source.of(call.func)}({', '.join([*_given(line, call), 'sample_weight=sample_weight'])})")
+                    for call in losses
+                ]
+            new = f"{', '.join(given)} = {fact.data}" if lacks >= 0 else f"{', '.join(names)} = *{fact.data}, None"
+            more = "; pass the weights to the loss" if edits else f"; {names[-1]} is None" if lacks < 0 else ""
+            if lacks != 1 or edits:
+                yield (
+                    f"Unpack {', '.join(given[: len(fact.given)])} at line {taken.lineno}{more}",
+                    [line.edit(taken, new), *edits],
+                    "These are the parts that fit passes.",
+                )
+        return
 
 
 def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iterator[str]:

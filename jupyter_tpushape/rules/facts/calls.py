@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import listed, named, pair
+from ..words import count, listed, named, pair
 
 
 class Unwritten(Fact, frozen=True):
@@ -270,6 +270,28 @@ class Misdeclared(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.declared, self.returned)
+
+
+class PartsApart(Fact, frozen=True):
+    """A ``function`` of a training step takes ``data`` apart as ``target``, but fit passes other parts; no ``given``: one tensor."""
+
+    function: str
+    data: str
+    target: str
+    given: tuple[str, ...]
+
+    def message(self) -> str:
+        given = f"{count(len(self.given), 'part')}: {listed(self.given)}" if self.given else "one tensor"
+        how = f"looks up {self.target}" if "[" in self.target[1:] else f"unpacks {self.data} as {self.target}"
+        return f"{self.function} {how}, but fit passes {given}."
+
+    def why(self) -> str:
+        if not self.given:
+            return "The data has no labels, so fit passes the inputs alone."
+        return "fit passes a tuple: the inputs, then the labels, then the sample weights, as far as the data has them."
+
+    def sides(self) -> Sides:
+        return Side(self.target), Side(f"({', '.join(self.given)})" if self.given else "x")
 
 
 class ByPlace(Fact, frozen=True):
