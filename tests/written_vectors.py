@@ -48,6 +48,20 @@ def hinge(y, p):
     true = tf.reduce_sum(y * p, axis=-1)
     return tf.reduce_sum(tf.nn.relu(1.0 + p - true), axis=-1)
 """
+_TRIPLET = """
+WIDTH = 8
+def triplet(y, p):
+    a, b, c = p[:, :WIDTH], p[:, WIDTH:2 * WIDTH], p[:, 2 * WIDTH:3 * WIDTH]
+    near, far = tf.reduce_sum(tf.square(a - b), -1), tf.reduce_sum(tf.square(a - c), -1)
+    return tf.maximum(near - far + 0.2, 0.0)
+"""
+_FOCAL = """
+CLASSES = 10
+def focal(y, p):
+    y = tf.one_hot(tf.cast(tf.reshape(y, [-1]), tf.int32), CLASSES)
+    return tf.reduce_sum(-y * tf.math.log(p + 1e-7) * (1 - p) ** 2, axis=-1)
+"""
+_ROW = f"{rows(8, 6)}, {rows(8, 1)}"
 _SHARE = """
 class Share(keras.metrics.Metric):
     def __init__(self):
@@ -135,6 +149,12 @@ model = keras.Model([a, b], L.Dense(1)(L.Flatten()(c)))
 """, f"[{rows(8, 9, 4)}, {rows(8, 7, 4)}], {rows(8, 1)}"), (
         ("    c = L.Lambda(lambda t: keras.ops.matmul(t[0], t[1]))([a, b])",
          "    c = L.Lambda(lambda t: keras.ops.matmul(t[0], keras.ops.transpose(t[1], (0, 2, 1))))([a, b])"),), keras=True)),
+    "a width of the module that a loss slices by": ("loss-raises", Own(_TRIPLET + model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(12)])
+""", _ROW, "triplet"), (("WIDTH = 8", "WIDTH = 4"),))),
+    "a number of classes of the module that a loss encodes by": ("loss-raises", Own(_FOCAL + model_of("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(12, activation="softmax")])
+""", f"{rows(24, 6)}, np.arange(24) % 12", "focal"), (("CLASSES = 10", "CLASSES = 12"),))),
     "centers as columns of a weight": ("op-shapes", Own(_centered("(shape[-1], self.count)", 1), (
         ("        apart = x - self.centers", "        apart = x[..., None] - self.centers"),))),
     "centers for each position": ("op-shapes", Own(model_of("""

@@ -35,7 +35,12 @@ def step_parts(adapter: Framework, error: BaseException) -> StepParts | None:
     for frame, _ in itertools.chain(*map(walk_tb, traces)):
         name, model = frame.f_code.co_name.removeprefix("tf__"), frame.f_locals.get("self")
         code = getattr(inspect.unwrap(getattr(type(model), name, len)), "__code__", None)
-        if name not in ("train_step", "test_step") or not isinstance(model, adapter.Model) or code is None or code.co_argcount not in (2, 3):
+        if (
+            name not in ("train_step", "test_step")
+            or not isinstance(model, adapter.Model)
+            or code is None
+            or code.co_argcount not in (2, 3)
+        ):
             continue
         data, scope = code.co_varnames[code.co_argcount - 1], scope_of(Place(code.co_filename, code.co_firstlineno + 1))
         value = frame.f_locals.get(data)

@@ -963,6 +963,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     read_sizes.read_axis,
     read_sizes.read_off_other,
     numbers.row_size,
+    numbers.constant_of_function,
     widths.projected_row,
     tables.joined_along,
     tables.joined_below,

@@ -264,6 +264,18 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
             yield f"Replace {short(last)} with {size} at {line.at}: one row per sample", [line.edit(last, str(size))], why
 
 
+@of(OperationRaised)
+def constant_of_function(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A constant of the module that the function works with, and that is one of two sizes which must be equal, as the other."""
+    apart = fact.reason if isinstance(fact.reason, Lengths) else None
+    for line in lines_of(evidence)[:1] if apart is not None and fact.cause is None else ():
+        read = {item.id for item in nodes(line.scope, ast.Name)}
+        for name, made in constants(line.source.tree):
+            if apart is not None and name in read and made.value in (apart.left, apart.right):
+                new = apart.right if made.value == apart.left else apart.left
+                yield f"Set {name} = {new} at line {made.lineno}", [line.edit(made, str(new))], f"The other operand has the size {new}."
+
+
 def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.Constant, str, int]]:
     """The constant of the module from which an expression has its size, and what it must be for another size: ``N``, ``N + 1`` or ``N - 1``."""
     name, more = node, 0
