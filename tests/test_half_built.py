@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 
 import numpy as np
 import pytest
@@ -191,3 +191,16 @@ def test_the_cells_that_create_it_again_are_known(lib):
     assert left(space, list(space), runs, ids) == {"model": ["id-2", "id-5"]}
     assert left(space, ["model"], runs, {2: "id-2"}) == {}
     assert left(space, ["model"], [], {}) == {}
+
+
+@BOTH
+@pytest.mark.parametrize(("line", "what"), [("i = keras.Input(6, 6, 1)", "sizes"), ("i = keras.layers.concatenate(a, a)", "tensors")])
+def test_an_object_whose_constructor_raises_is_reported(lib, line, what, tmp_path):
+    """An input that has no node yet; a setting that is a tensor, which takes no comparisons."""
+    path = tmp_path / f"{lib}_{what}.py"
+    path.write_text(f"import {lib} as keras\n\n\ndef build():\n    a = keras.Input((8,))\n    {line}\n    return keras.Model(a, i)\n")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (finding,) = [one for one in tpushape.trace(module.build, (X, Y), fixes=False).findings if one.serious]
+    assert (type(finding.fact).__name__, finding.fact.what) == ("Apart", what)

@@ -233,7 +233,9 @@ def shortened(text: str, most: int = 40) -> str:
 def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
     """Notes the inputs that were declared before the break, where nothing was called on any of them yet."""
     made = [obj for obj in recorder.alive if isinstance(obj, adapter.InputLayer)] if not recorder.inputs and not recorder.calls else []
-    recorder.inputs += [(Source(str(layer.name), "x"), layer, adapter.spec(layer.output)) for layer in made if layer._inbound_nodes]
+    # One whose constructor raised has no nodes to ask for.
+    made = [layer for layer in made if getattr(layer, "_inbound_nodes", None)]
+    recorder.inputs += [(Source(str(layer.name), "x"), layer, adapter.spec(layer.output)) for layer in made]
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:

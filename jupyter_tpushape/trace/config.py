@@ -99,6 +99,9 @@ def shown_config(obj: Any) -> dict[str, Any]:
             size = int(obj.vocabulary_size())
             plain["words"], plain["last_id"] = size - _reserved(config), size - 1
     for key, value in config.items():
+        shown = _plain(value)  # none of a tensor, which does not take comparisons
+        if shown is None:
+            continue
         # The last axis of what it was built for, most often; before that, it may be none.
         last = (-1, 3, [3], [-1]) if getattr(obj, "built", False) else (-1, [-1])
         if key == "axis" and value in last and "Normalization" in type(obj).__name__:
@@ -109,9 +112,7 @@ def shown_config(obj: Any) -> dict[str, Any]:
             or (key, value) in (("activation", "linear"), ("data_format", "channels_last"))
         ):
             continue
-        shown = _plain(value)
-        if shown is not None:
-            plain[key] = shown
+        plain[key] = shown
     return plain
 
 
