@@ -319,4 +319,5 @@ def declare(evidence: Evidence, doors: list[Door] | None, recorder: Recorder, fe
 def _made(recorder: Recorder) -> list[str]:
     """The names of the inputs that were seen being made, in that order."""
     layers = [obj for obj in recorder.alive if id(obj) in recorder.made and recorder.made[id(obj)].cls == "InputLayer"]
+    layers = [layer for layer in layers if getattr(layer, "name", None)]
     return [str(layer.name) for layer in sorted(layers, key=lambda layer: recorder.made[id(layer)].ordinal)]
