@@ -215,3 +215,15 @@ def test_a_softmax_keeps_more_than_one_value():
     finding = tpushape.trace(build, (np.zeros((8, 5), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings[0]
     assert finding.fixes
     assert not any("units=1 " in fix.title for fix in finding.fixes if fix.verified)
+
+
+def test_branches_that_agree_are_not_told_to_differ():
+    """A list in the list of branches raises; their shapes have nothing to do with it."""
+
+    def build():
+        a = keras.Input((6,))
+        both = [L.Dense(4)(a), L.Dense(4)(a)]
+        return keras.Model(a, L.Dense(1)(L.Concatenate()([both, a])))
+
+    rules = [one.rule for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings if one.serious]
+    assert rules == ["layer-raises"]

@@ -19,6 +19,15 @@ class Net(keras.Model):
         self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
         return {{"loss": loss}}
 """
+_KEPT = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        {} = L.Dense(1)
+
+    def call(self, x):
+        return {}(x)
+"""
 _FUSED = """
 class Fused(L.Layer):
     def __init__(self):
@@ -114,6 +123,38 @@ model = keras.Sequential()
 model.add(L.Dense(4)(i))
 model.add(L.Dense(1))
 """, _ROW), (("    model.add(L.Dense(4)(i))", "    model.add(L.Dense(4))"),), keras=True)),
+    "a setting for what takes the layer": ("code-raises", Own(model_of("""
+model = keras.Sequential()
+model.add(L.Dense(4), input_shape=(6,))
+model.add(L.Dense(1))
+""", _ROW), (("    model.add(L.Dense(4), input_shape=(6,))", "    model.add(L.Dense(4, input_shape=(6,)))"),), keras=True)),
+    "tensors one by one where the second may be a mask": ("layer-raises", Own(model_of("""
+a, b = keras.Input((5, 4)), keras.Input((5, 4))
+x = L.Attention()(a, b)
+model = keras.Model([a, b], L.Dense(1)(L.Flatten()(x)))
+""", f"[{rows(8, 5, 4)}, {rows(8, 5, 4)}], {rows(8, 1)}"), (("    x = L.Attention()(a, b)", "    x = L.Attention()([a, b])"),), keras=True)),
+    "states of both directions for a layer that takes none": ("layer-raises", Own(model_of("""
+i = keras.Input((5, 4))
+x = L.Bidirectional(L.LSTM(4, return_state=True))(i)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}"), (
+        ("    x = L.Bidirectional(L.LSTM(4, return_state=True))(i)", "    x = L.Bidirectional(L.LSTM(4, return_state=False))(i)"),),
+        keras=True)),
+    "a layer as the output of a model": ("layer-uncalled", Own(model_of("""
+i = keras.Input((6,))
+x = L.Dense(4)(i)
+model = keras.Model(i, L.Dense(1))
+""", _ROW), (("    model = keras.Model(i, L.Dense(1))", "    model = keras.Model(i, L.Dense(1)(x))"),), keras=True)),
+    "a model among tensors": ("layer-uncalled", Own(model_of("""
+i = keras.Input((6,))
+base = keras.Model(i, L.Dense(4)(i))
+x = L.Dense(1)(base)
+model = keras.Model(i, x)
+""", _ROW), (("    x = L.Dense(1)(base)", "    x = L.Dense(1)(base.output)"),), keras=True)),
+    "an attribute that is kept as a local name": ("layer-raises", Own(model_of("model = Net()", _ROW, head=_KEPT.format("inner", "self.inner")), (
+        ("        inner = L.Dense(1)", "        self.inner = L.Dense(1)"),))),
+    "an attribute that is read as a local name": ("layer-raises", Own(model_of("model = Net()", _ROW, head=_KEPT.format("self.inner", "inner")), (
+        ("        return inner(x)", "        return self.inner(x)"),))),
     "weights of samples that a step does not unpack": _stepped("x, y = data", (
         ("", "        x, y, sample_weight = data"),
         ("            loss = self.compute_loss(x=x, y=y, y_pred=p)", "            loss = self.compute_loss(x=x, y=y, y_pred=p, sample_weight=sample_weight)")),

@@ -45,6 +45,7 @@ from .makers import (
     operations,
     other_axes,
     own_classes,
+    own_names,
     paired,
     pictures,
     places,
@@ -336,6 +337,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        own_names.own_names,
         other_axes.last_axis,
         sequences.steps_inside,
         columns.weight_of_sample,

@@ -34,7 +34,7 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     dot = _dot(evidence, node, edges)
     if dot is not None:
         return MERGE.id, dot
-    if len({edge.spec.shape for edge in edges}) == 1:
+    if _agree([edge.spec.shape or () for edge in edges], node.op == "Concatenate", int(node.config.get("axis", -1))):
         return None
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
@@ -51,6 +51,19 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
         return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
     made = _made_of(evidence, edges, axis) if why is None else ()
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made, gate=_gate(evidence, edges) if axis is None else "")
+
+
+def _agree(shapes: list[Shape], joins: bool, axis: int) -> bool:
+    """Whether branches can be merged as they are: what raised is something else."""
+    rank = len(shapes[0])
+    if len({len(shape) for shape in shapes}) > 1 or not rank or any(None in shape[1:] for shape in shapes):
+        return False
+    free = axis % rank if joins else -1
+    return all(
+        len(({*sizes} - {1}) if not joins else {*sizes}) < 2
+        for place, sizes in enumerate(zip(*shapes, strict=True))
+        if place not in (0, free)
+    )
 
 
 def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edge, int, int] | None:

@@ -57,7 +57,7 @@ def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
     # Where the interpreter tells the expression, that is the call; else it is one on the line, and what is inside runs first.
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls = calls[:1] if place.span is not None else calls[::-1]
-    apart = (_apart(frame, call, adapter) for call in calls)
+    apart = (_apart(frame, call, adapter, "called on a list" in words(error)) for call in calls)
     refused = (_refused(frame, call, adapter) for call in calls if isinstance(error, TypeError))
     return next((one for one in (*apart, *refused) if one is not None), None)
 
@@ -77,7 +77,7 @@ def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
     return ()
 
 
-def _apart(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | None:
+def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: bool) -> Refused | None:
     """Tensors, sizes or layers that came one by one, where the second meets no parameter, or one that takes something else."""
     values = values_of(frame)
     kind = values.function(call.func.func) if isinstance(call.func, ast.Call) else values.function(call.func)
@@ -107,7 +107,7 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | No
         what, given = "tensors", [] if makes else list(itertools.takewhile(tensor, call.args))
     more = second is None or second.kind in (second.KEYWORD_ONLY, second.VAR_KEYWORD)
     # A tensor may be what has None or nothing as its default, but for a few names.
-    setting = second is not None and (isinstance(second.default, (int, str)) or (second.name, second.default) in _SETTINGS)
+    setting = second is not None and (isinstance(second.default, (int, str)) or (second.name, second.default) in _SETTINGS or wants_list)
     if len(given) < 2 or not (more or setting):
         return None
     axis = second is not None and second.name == "axis" and second.default != -1

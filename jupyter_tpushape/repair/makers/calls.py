@@ -44,6 +44,23 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
         )
     for one in dict.fromkeys([line, *lines_of(evidence)]):
         yield from _called_on_last(one, fact)
+        yield from _among_ends(one, fact)
+
+
+def _among_ends(line: Line, fact: NotCalled) -> Made:
+    """A layer that is made as the output of a model, called on the last tensor that nothing reads; a model among tensors, its output."""
+    above = [ast.unparse(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line]
+    call = line.node
+    for item in call.args if isinstance(call, ast.Call) else ():
+        tensor = next((name for name in reversed(above) if name.isidentifier()), None)
+        if isinstance(item, ast.Call) and called(item) == fact.cls and tensor is not None:
+            yield (
+                f"Call {fact.cls} on {tensor} at {line.at}",
+                [line.edit(item, f"{line.source.of(item)}({tensor})")],
+                "A layer is created with its settings and then called on its input.",
+            )
+        elif isinstance(item, ast.Name) and fact.cls in ("Functional", "Sequential"):
+            yield f"Use {item.id}.output at {line.at}", [line.edit(item, f"{item.id}.output")], "A model is no tensor, but its output is."
 
 
 def _unwrapped(line: Line, call: ast.Call, fact: NotCalled) -> Made:

@@ -122,14 +122,12 @@ def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iter
 
 
 def _settings(line: Line, call: ast.Call, said: frozenset[str]) -> Made:
-    """What a layer is called with, for its constructor."""
-    made = call.func
-    for word in call.keywords if isinstance(made, ast.Call) else ():
-        if isinstance(made, ast.Call) and {"unexpected", "argument", word.arg or ""} <= said:
+    """What a layer is called with, or what takes the layer, for its constructor."""
+    made = next((one for one in (call.func, *call.args[:1]) if isinstance(one, ast.Call)), None)
+    for word in call.keywords if made is not None else ():
+        if made is not None and {"unexpected", "argument", word.arg or ""} <= said:
             one = f"{word.arg}={line.source.of(word.value)}"
-            inner, rest = ", ".join([*_given(line, made), one]), ", ".join(text for text in _given(line, call) if text != one)
-            yield (
-                f"Pass {one} to {line.source.of(made.func)}, not to its call",
-                [line.edit(call, f"{line.source.of(made.func)}({inner})({rest})")],
-                "A layer takes its settings when it is created.",
-            )
+            whole = f"{line.source.of(made.func)}({', '.join([*_given(line, made), one])})"
+            rest = [text for text in _given(line, call) if text != one]
+            new = f"{whole}({', '.join(rest)})" if made is call.func else f"{line.source.of(call.func)}({', '.join([whole, *rest[1:]])})"
+            yield f"Pass {one} to {line.source.of(made.func)}", [line.edit(call, new)], "A layer takes its settings when it is created."

@@ -130,7 +130,8 @@ def states_too(evidence: Evidence, finding: Finding) -> Made:
     edges = evidence.operands()
     givers = {edge.source for edge in edges}
     giver = evidence.flow.node(givers.pop()) if len(givers) == 1 and len(edges) > 1 else None
-    if giver is not None and giver.op in RECURRENT and giver.config.get("return_state"):
+    states = giver is not None and (giver.config.get("return_state") or giver.op == "Bidirectional")
+    if giver is not None and giver.op in RECURRENT and states:
         yield (
             f"Return only the output of {giver.name}: set return_state=False",
             [configure(giver.name, return_state=False)],

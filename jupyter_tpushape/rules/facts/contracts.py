@@ -261,7 +261,8 @@ class CallArguments(Fact, frozen=True):
         return f"The call of {named(self.layer)} expects {self.missing} as a separate argument, but receives {count(self.given, 'tensor')} as one argument."
 
     def why(self) -> str:
-        return f"fit passes all of x as the first argument. Unpack it in call(self, inputs): a, {self.missing} = inputs."
+        who = "A Lambda receives its list" if self.layer.op == "Lambda" else "fit passes all of x"
+        return f"{who} as the first argument. Unpack it there: a, {self.missing} = inputs."
 
 
 class NoRank(Fact, frozen=True):

@@ -1,0 +1,44 @@
+"""Candidates for names of a class: an attribute that was kept under a bare name, or is read by one."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_lines import HeardWords
+from ...flow import Finding
+from ...rules.facts.layers import LayerRaised
+from ..text.source import nodes
+from .edits import Fix, Made, of
+from .line import Line, lines_of
+
+
+@of(LayerRaised)
+def own_names(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """``self.name`` where a method has ``name``, and the class has the other."""
+    heard = hear(evidence.failed.failure, HeardWords) if evidence.failed is not None else None
+    said = heard.words if heard is not None else frozenset()
+    for line in lines_of(evidence)[:1] if {"attribute", "name"} & said else ():
+        owner = line.owner()
+        kept = {node.attr for node in nodes(owner, ast.Attribute) if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"}
+        read = line.node
+        if isinstance(read, ast.Name) and read.id in kept and read.id in said:
+            yield _as_own(line, read)
+        local = [
+            node
+            for method in nodes(owner, ast.FunctionDef)
+            if method.name in ("__init__", "build")
+            for node in nodes(method, ast.Name)
+            if isinstance(node.ctx, ast.Store) and isinstance(read, ast.Attribute) and node.id == read.attr
+        ]
+        if isinstance(read, ast.Attribute) and ast.unparse(read.value) == "self" and read.attr not in kept and len(local) == 1:
+            yield _as_own(line, local[0])
+
+
+def _as_own(line: Line, name: ast.Name) -> Fix:
+    return (
+        f"Use self.{name.id} instead of {name.id} at line {name.lineno}",
+        [line.edit(name, f"self.{name.id}")],
+        "Methods share only attributes.",
+    )
