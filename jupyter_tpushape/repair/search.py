@@ -50,11 +50,11 @@ def _reorders(trial: Trial) -> bool:
     """Whether an edit only exchanges parts of a function: with what is there, it runs, so nothing else in the program is wrong."""
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
-    return whole and all(edit.statement and _words(edit.find) == _words(edit.replace) for edit in changed)
+    return whole and all((edit.statement or edit.find[0] == "'") and _letters(edit.find) == _letters(edit.replace) for edit in changed)
 
 
-def _words(text: str) -> list[str]:
-    return sorted(re.findall(r"\w+", text))
+def _letters(text: str) -> list[str]:
+    return sorted(re.findall(r"\w", text))
 
 
 def propose(seen: Examined, findings: list[Finding]) -> None:

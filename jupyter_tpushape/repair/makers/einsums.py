@@ -150,7 +150,9 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> st
         for order in itertools.permutations(term)
         if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
-    return fits[0] if len(fits) == 1 else None
+    # Two letters of one size could change places: those that agree where they stand stay there.
+    kept = [one for one in fits if all(new == old or known.get(old, size) != size for new, old, size in zip(one, term, shape, strict=True))]
+    return next((one[0] for one in (fits, kept) if len(one) == 1), None)
 
 
 @of(OperationRaised)

@@ -210,7 +210,7 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
     for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))):
         big, small = mine.spec.shape or (), other.spec.shape or ()
         above = {item.id for item in upstream(evidence, evidence.flow.node(other.source))}
-        if mine.source not in above or len(big) != len(small) or len(big) not in (3, 4, 5) or big[-1] == small[-1]:
+        if mine.source not in above or len(big) != len(small) or not 1 < len(big) < 6 or big[-1] == small[-1]:
             continue
         name, rank, like = evidence.flow.node(mine.source).name, len(big) - 2, maker_of(evidence, other, len(small) - 1).name
         ratios = [(a or 0) // (b or 1) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
@@ -223,9 +223,12 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
                 "This is standard in residual blocks; the other branch is unchanged.",
             )
             continue
+        dense = at(node, i, "Dense", like, units=small[-1])
         yield (
-            f"Project the shortcut {name} to {small[-1]} channels with a 1x1 convolution",
-            [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank)],
+            f"Project the shortcut {name} to {small[-1]} channels with a 1x1 convolution"
+            if rank
+            else f"Project the shortcut {name}: Dense({small[-1]})",
+            [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank) if rank else dense],
             "This is standard in residual blocks; the other branch is unchanged.",
         )
 
