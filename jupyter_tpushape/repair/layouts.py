@@ -46,9 +46,11 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         first = list(dict.fromkeys(first))
         together = first if own and own[0] != first and len({old for _, old, _ in first}) == len(first) else []
         whole = [change for one in findings if one.serious for change in next(_changes(one, held), [])]
-        tries = [one for one in (together, list(dict.fromkeys(whole)) if own else []) if one and one not in own]
-        for changes in [*own, *(one for i, one in enumerate(tries) if one not in tries[:i])]:
-            fix = _tried(seen, held, finding, changes, others, texts if not tries or changes is tries[-1] else None)
+        whole = list(dict.fromkeys(whole)) if own else []
+        for changes in [*own, *([together] if together else []), whole]:
+            if changes is whole and (whole in (*own, together) or any(fix.verified for fix in finding.fixes)):
+                continue
+            fix = _tried(seen, held, finding, changes, others, texts if changes in (together, whole) or not together else None)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
         if isinstance(finding.fact, Undivided) and not any(fix.proof == "source" for fix in finding.fixes):

@@ -844,6 +844,8 @@ AT_THE_LINE: tuple[Maker, ...] = (
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
     jax_arrays.put_in_shape,
+    jax_calls.split_as_there,
+    jax_calls.segments_of_each,
     jax_calls.size_of_each_axis,
     jax_calls.branch_of_each_sample,
     jax_calls.behind_the_samples,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, elements, show_shape
 from ...flow.syntax import Function, called
 from ...rules.facts.layers import OperationRaised, UnknownAxis
 from ...rules.facts.mesh import ValueAsked
@@ -128,6 +128,46 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
                 )
                 return
         return
+
+
+def split_as_there(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis of what is put into a tensor, split as the tensor's last ones: heads and their values, which one layer makes together."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("dynamic_update_slice", "slice_update", "set")
+        if call is None or not call.args:
+            continue
+        place = call.func.value if isinstance(call.func, ast.Attribute) and called(call) == "set" else None
+        there = next((item.value for item in nodes(place, ast.Attribute) if item.attr == "at"), None) if place is not None else call.args[0]
+        value = call.args[2 if called(call) == "slice_update" and call.args[2:] else 1 if place is None and call.args[1:] else 0]
+        whole, part = line.specs.get(ast.unparse(there)) if there is not None else None, line.specs.get(ast.unparse(value))
+        many, few = (whole.shape or () if whole is not None else ()), (part.shape or () if part is not None else ())
+        lacks = len(many) - len(few)
+        if there is not None and lacks > 0 and few and few[-1] == elements(last := many[-1 - lacks :]) and len(few) > 1:
+            tail = f"{ast.unparse(there)}.shape[{-1 - lacks}:]"
+            yield (
+                f"Split the last axis of {short(value)} at {line.at} into {show_shape(last)}, as in {short(there)}",
+                [line.edit(value, f"{MODULE}.reshape({IT}, (*{ast.unparse(value)}.shape[:-1], *{tail}))", line.module())],
+                f"{few[-1]} = {' × '.join(map(str, last))}.",
+            )
+
+
+def segments_of_each(evidence: Evidence, finding: Finding) -> Made:
+    """The segments of each sample, where a sum of segments takes what has a row of them for each sample."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call()
+        pair = call.args[:2] if call is not None and called(call).startswith("segment_") else []
+        rows, ids = (line.shape(one) or () for one in pair) if len(pair) == 2 else ((), ())
+        if call is None or len(ids) < 2 or rows[: len(ids)] != ids:
+            continue
+        more = "".join(f", {line.source.of(one)}" for one in (*call.args[2:], *call.keywords))
+        inner = f"lambda rows, ids: {line.source.of(call.func)}(rows, ids{more})"
+        for _ in ids[1:]:
+            inner = f"{MODULE}.vmap({inner})"
+        yield (
+            f"Sum the segments of each sample apart at {line.at}: jax.vmap",
+            [line.edit(call, f"{inner}({', '.join(map(line.source.of, pair))})", "jax")],
+            "The ids of segments are those along the first axis, which is the batch.",
+        )
 
 
 @of(OperationRaised)
