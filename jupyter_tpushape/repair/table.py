@@ -943,6 +943,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     widths.width_of_rest,
     widths.width_of_pieces,
     read_sizes.shape_index,
+    merging.back_to_width,
     written.written_size,
     turned.whole_blocks,
     numbers.last_kept,

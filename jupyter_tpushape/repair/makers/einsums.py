@@ -32,6 +32,8 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         if len(shapes) != len(terms):
             continue
         yield from _exchanged(line, terms, shapes)
+        batch = [min(one.grows) if one.grows else 9 for one in evidence.given]
+        batch = batch if len(batch) == len(terms) and parts[2] else []
         said = [
             new
             for i in range(len(terms))
@@ -40,6 +42,8 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
                 *_without_batch(terms, shapes, i),
                 *_with_batch(terms, shapes, i, parts[2]),
             )
+            # The samples keep the letter with which the result begins.
+            if i >= len(batch) or terms[i][batch[i] :][:1] != parts[2][:1] or new[1][batch[i] :][:1] == parts[2][:1]
         ]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])

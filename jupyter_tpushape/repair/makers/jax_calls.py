@@ -112,6 +112,16 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
         place = 1 if call is not None and called(call) == "dynamic_slice" else 2
         starts = listed(call.args[place]) if call is not None and len(call.args) > place else []
         shapes = [edge.spec.shape or () for edge in evidence.given]
+        sizes = listed(call.args[2]) if call is not None and place == 1 and len(call.args) > 2 else []
+        zeros = [at for at, one in enumerate(starts) if ast.unparse(one) == "0"]
+        if call is not None and zeros and shapes and len(sizes) == len(shapes[0]) - 1 == len(starts) - 1:
+            texts, at = [*map(line.source.of, sizes)], zeros[-1]
+            new = [*texts[:at], f"{line.source.of(call.args[0])}.shape[{at}]", *texts[at:]]
+            yield (
+                f"Give a size for each axis at {line.at}: ({', '.join(new)})",
+                [line.edit(call.args[2], f"({', '.join(new)})")],
+                f"The tensor has {len(starts)} axes.",
+            )
         if call is None or not starts or not shapes or len(starts) != len(shapes[0]) - 1:
             continue
         # Only along an axis of which a part is taken is there another place than the first.

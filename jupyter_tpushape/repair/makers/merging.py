@@ -32,6 +32,7 @@ from .edits import (
     pooling,
     received,
     upstream,
+    way_to,
 )
 from .line import lines_at
 
@@ -73,6 +74,27 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+@of(UnlikeBranches)
+def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added."""
+    edges = received(evidence)
+    for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))) if len(edges) == 2 else ():
+        way = way_to(evidence, evidence.flow.node(other.source))
+        ids, width = [node.id for node in way], (mine.spec.shape or (0,))[-1] or 0
+        inside = [node for node in way[: ids.index(mine.source)] if node.weights] if mine.source in ids else []
+        alone = inside[0] if len(inside) == 1 and inside[0].op == "Dense" else None
+        if (
+            alone is not None
+            and alone.config.get("activation") not in (None, "linear")
+            and width < alone.config["units"] == alone.config["units"] // width * width
+        ):
+            yield (
+                f"Project {way[0].name} back to {width}: Dense({width})",
+                [at(failing(evidence)[0], 1 - i, "Dense", units=width)],
+                f"{alone.name} is the wider first layer of a block that has no second one.",
+            )
 
 
 def own_size(evidence: Evidence, finding: Finding) -> Made:

@@ -217,7 +217,10 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
         if len(labels) == len(order) == len(given) - len(kept):
             yield (
                 f"Rename the keys in compile and in the labels: {renamed}",
-                [RenamedKeys("model", order), ExchangeInputs("y", {name: (labels | kept)[name] for name in fact.outputs if name in labels | kept})],
+                [
+                    RenamedKeys("model", order),
+                    ExchangeInputs("y", {name: (labels | kept)[name] for name in fact.outputs if name in labels | kept}),
+                ],
                 "Keras matches losses, labels and outputs by name.",
             )
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
