@@ -51,9 +51,14 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             yield f'Replace "{terms[i]}" with "{other}", the axes of {short(node)}, at {line.at}', [line.edit(text, f'"{written}"')], why
         if said:
             continue  # with another order of the letters, an axis would count as what it is not
-        for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-            new = _ordered(term, shape, _known(terms, shapes, i))
-            if new is None or new == term:
+        # The letters that another einsum of the function gives its result are right.
+        others = {item.value.replace(" ", "").partition("->")[2] for item in nodes(line.scope, ast.Constant) if isinstance(item.value, str)}
+        free = [i for i, term in enumerate(terms) if term not in others - {parts[2]}]
+        orders = [_ordered(terms[i], shapes[i], _known(terms, shapes, i)) for i in free]
+        for i, (new, sure) in zip(free, orders, strict=True):
+            term = terms[i]
+            # Of two operands that could be read in another order, neither is the one that must.
+            if not new or new == term or not (sure or sum(bool(one) for one, _ in orders) == 1):
                 continue
             written = ",".join([*terms[:i], new, *terms[i + 1 :]]) + "".join(parts[1:])
             node = line.operands()[i + 1]
@@ -145,10 +150,10 @@ def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, 
     return known
 
 
-def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> str | None:
-    """The one order of the letters with which the sizes that are known elsewhere agree."""
+def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tuple[str, bool]:
+    """The order of the letters with which the sizes that are known elsewhere agree, and whether it is the only one; ``""`` for none."""
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
-        return None
+        return "", False
     fits = [
         "".join(order)
         for order in itertools.permutations(term)
@@ -156,7 +161,7 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> st
     ]
     # Two letters of one size could change places: those that agree where they stand stay there.
     kept = [one for one in fits if all(new == old or known.get(old, size) != size for new, old, size in zip(one, term, shape, strict=True))]
-    return next((one[0] for one in (fits, kept) if len(one) == 1), None)
+    return next(((one[0], one is fits) for one in (fits, kept) if len(one) == 1), ("", False))
 
 
 @of(OperationRaised)

@@ -33,6 +33,7 @@ from .edits import (
     received,
     upstream,
     way_to,
+    width_of,
 )
 from .line import lines_at
 
@@ -78,8 +79,16 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
 
 @of(UnlikeBranches)
 def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
-    """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added."""
+    """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added.
+
+    Where one line makes layers of several widths, such as in a loop over a list of them, the shortcut is projected: no width of the list is wrong.
+    """
     edges = received(evidence)
+    for end in edges if len(edges) == 2 and len({len(edge.spec.shape or ()) for edge in edges}) == 1 else ():
+        maker = maker_of(evidence, end, len(end.spec.shape or ()) - 1)
+        alike = [one for one in evidence.flow.nodes if one.op == maker.op and one.location == maker.location is not None]
+        if len({one.config.get(width_of(one)) for one in alike}) > 1:
+            yield from _shortcut_first(evidence, failing(evidence)[0], edges)
     for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))) if len(edges) == 2 else ():
         way = way_to(evidence, evidence.flow.node(other.source))
         ids, width = [node.id for node in way], (mine.spec.shape or (0,))[-1] or 0
