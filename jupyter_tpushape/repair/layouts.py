@@ -48,7 +48,8 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         whole = [change for one in findings if one.serious for change in next(_changes(one, held), [])]
         whole = list(dict.fromkeys(whole)) if own else []
         for changes in [*own, *([together] if together else []), whole]:
-            if changes is whole and (whole in (*own, together) or any(fix.verified for fix in finding.fixes)):
+            several = len({old for _, old, _ in whole}) == len(whole) and whole not in (*own, together)
+            if changes is whole and (not several or any(fix.verified for fix in finding.fixes)):
                 continue
             fix = _tried(seen, held, finding, changes, others, texts if changes in (together, whole) or not together else None)
             if fix is not None:

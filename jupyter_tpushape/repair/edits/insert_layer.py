@@ -220,6 +220,8 @@ class InsertLayer(Edit):
             source, names, call = text.made(obj)
         except NoPlace:
             where: Any = text.where(obj)
+            if getattr(where, "span", None) is None:
+                raise
             source, names = text.source(where[0]), text.names(where[0])
             call = source.node_at(where.span, ast.BinOp)  # type: ignore[assignment]  # its operands are named one by one, too
         twins = text.twins(obj)

@@ -112,16 +112,6 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
         place = 1 if call is not None and called(call) == "dynamic_slice" else 2
         starts = listed(call.args[place]) if call is not None and len(call.args) > place else []
         shapes = [edge.spec.shape or () for edge in evidence.given]
-        sizes = listed(call.args[2]) if call is not None and place == 1 and len(call.args) > 2 else []
-        zeros = [at for at, one in enumerate(starts) if ast.unparse(one) == "0"]
-        if call is not None and zeros and shapes and len(sizes) == len(shapes[0]) - 1 == len(starts) - 1:
-            texts, at = [*map(line.source.of, sizes)], zeros[-1]
-            new = [*texts[:at], f"{line.source.of(call.args[0])}.shape[{at}]", *texts[at:]]
-            yield (
-                f"Give a size for each axis at {line.at}: ({', '.join(new)})",
-                [line.edit(call.args[2], f"({', '.join(new)})")],
-                f"The tensor has {len(starts)} axes.",
-            )
         if call is None or not starts or not shapes or len(starts) != len(shapes[0]) - 1:
             continue
         # Only along an axis of which a part is taken is there another place than the first.
@@ -144,19 +134,19 @@ def split_as_there(evidence: Evidence, finding: Finding) -> Made:
     """The last axis of what is put into a tensor, split as the tensor's last ones: heads and their values, which one layer makes together."""
     for line in lines_of(evidence)[:1]:
         call = line.call("dynamic_update_slice", "slice_update", "set")
-        if call is None or not call.args:
+        at = [item.value for item in nodes(call.func, ast.Attribute) if item.attr == "at"] if call is not None else []
+        given = [*at, *(call.args if call is not None else ())]
+        if len(given) < 2:
             continue
-        place = call.func.value if isinstance(call.func, ast.Attribute) and called(call) == "set" else None
-        there = next((item.value for item in nodes(place, ast.Attribute) if item.attr == "at"), None) if place is not None else call.args[0]
-        value = call.args[2 if called(call) == "slice_update" and call.args[2:] else 1 if place is None and call.args[1:] else 0]
-        whole, part = line.specs.get(ast.unparse(there)) if there is not None else None, line.specs.get(ast.unparse(value))
-        many, few = (whole.shape or () if whole is not None else ()), (part.shape or () if part is not None else ())
-        lacks = len(many) - len(few)
-        if there is not None and lacks > 0 and few and few[-1] == elements(last := many[-1 - lacks :]) and len(few) > 1:
-            tail = f"{ast.unparse(there)}.shape[{-1 - lacks}:]"
+        there, value = given[0], given[2 if called(call) == "slice_update" and given[2:] else 1]
+        shapes = line.shape_of_names()
+        many, few = (shapes.get(ast.unparse(one), ()) for one in (there, value))
+        last = many[len(few) - 1 :]
+        if 1 < len(few) < len(many) and few[-1] == elements(last):
+            tail = f"*{ast.unparse(there)}.shape[{-len(last)}:]"
             yield (
                 f"Split the last axis of {short(value)} at {line.at} into {show_shape(last)}, as in {short(there)}",
-                [line.edit(value, f"{MODULE}.reshape({IT}, (*{ast.unparse(value)}.shape[:-1], *{tail}))", line.module())],
+                [line.edit(value, f"{MODULE}.reshape({IT}, (*{ast.unparse(value)}.shape[:-1], {tail}))", line.module())],
                 f"{few[-1]} = {' × '.join(map(str, last))}.",
             )
 
@@ -164,20 +154,16 @@ def split_as_there(evidence: Evidence, finding: Finding) -> Made:
 def segments_of_each(evidence: Evidence, finding: Finding) -> Made:
     """The segments of each sample, where a sum of segments takes what has a row of them for each sample."""
     for line in lines_of(evidence)[:1]:
-        call = line.call()
-        pair = call.args[:2] if call is not None and called(call).startswith("segment_") else []
-        rows, ids = (line.shape(one) or () for one in pair) if len(pair) == 2 else ((), ())
-        if call is None or len(ids) < 2 or rows[: len(ids)] != ids:
-            continue
-        more = "".join(f", {line.source.of(one)}" for one in (*call.args[2:], *call.keywords))
-        inner = f"lambda rows, ids: {line.source.of(call.func)}(rows, ids{more})"
-        for _ in ids[1:]:
-            inner = f"{MODULE}.vmap({inner})"
-        yield (
-            f"Sum the segments of each sample apart at {line.at}: jax.vmap",
-            [line.edit(call, f"{inner}({', '.join(map(line.source.of, pair))})", "jax")],
-            "The ids of segments are those along the first axis, which is the batch.",
-        )
+        call, shapes = line.call(), line.shape_of_names()
+        pair = [ast.unparse(one) for one in call.args[:2]] if call is not None and called(call).startswith("segment_") else []
+        rows, ids = (shapes.get(one, ()) for one in pair) if len(pair) == 2 else ((), ())
+        if call is not None and all(map(str.isidentifier, pair)) and len(ids) == 2 and rows[:2] == ids:
+            names = ", ".join(pair)
+            yield (
+                f"Apply {called(call)} to each sample at {line.at}: jax.vmap",
+                [line.edit(call, f"{MODULE}.vmap(lambda {names}: {IT})({names})", "jax")],
+                "The ids of segments are those along the first axis, which is the batch.",
+            )
 
 
 @of(OperationRaised)

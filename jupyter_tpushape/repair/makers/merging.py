@@ -81,28 +81,29 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
 def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
     """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added.
 
-    Where one line makes layers of several widths, such as in a loop over a list of them, the shortcut is projected: no width of the list is wrong.
+    Where one line makes layers of several widths, none of which is wrong, the shortcut is projected.
     """
     edges = received(evidence)
-    for end in edges if len(edges) == 2 and len({len(edge.spec.shape or ()) for edge in edges}) == 1 else ():
-        maker = maker_of(evidence, end, len(end.spec.shape or ()) - 1)
-        alike = [one for one in evidence.flow.nodes if one.op == maker.op and one.location == maker.location is not None]
-        if len({one.config.get(width_of(one)) for one in alike}) > 1:
-            yield from _shortcut_first(evidence, failing(evidence)[0], edges)
-    for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))) if len(edges) == 2 else ():
+    for i, (mine, other) in enumerate((edges, edges[::-1])) if len(edges) == 2 else ():
         way = way_to(evidence, evidence.flow.node(other.source))
-        ids, width = [node.id for node in way], (mine.spec.shape or (0,))[-1] or 0
-        inside = [node for node in way[: ids.index(mine.source)] if node.weights] if mine.source in ids else []
-        alone = inside[0] if len(inside) == 1 and inside[0].op == "Dense" else None
+        inside = [one for one in way[: [*(one.id for one in way), mine.source].index(mine.source) % len(way)] if one.weights]
+        maker = next((one for one in inside if width_of(one) in one.config), None)
+        width = (mine.spec.shape or (0,))[-1]
+        if maker is None or not width:
+            continue
+        size = maker.config[width_of(maker)]
+        if any(one.location == maker.location and one.config.get(width_of(maker), size) != size for one in evidence.flow.nodes):
+            yield from _shortcut_first(evidence, failing(evidence)[0], edges)
         if (
-            alone is not None
-            and alone.config.get("activation") not in (None, "linear")
-            and width < alone.config["units"] == alone.config["units"] // width * width
+            inside == [maker]
+            and maker.op == "Dense"
+            and maker.config.get("activation") not in (None, "linear")
+            and size > width > size % width == 0
         ):
             yield (
                 f"Project {way[0].name} back to {width}: Dense({width})",
                 [at(failing(evidence)[0], 1 - i, "Dense", units=width)],
-                f"{alone.name} is the wider first layer of a block that has no second one.",
+                f"{maker.name} is the wider first layer of a block that has no second one.",
             )
 
 
@@ -247,19 +248,15 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
         ratios = [(a or 0) // (b or 1) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
         if any(not a or not b or a != b * n for a, b, n in zip(big[1:-1], small[1:-1], ratios, strict=True)) and big[1:-1] != small[1:-1]:
             continue
+        said, config = f"{name} to {small[-1]} channels with a 1x1 convolution", {"filters": small[-1], "kernel_size": [1] * rank}
         if any(n > 1 for n in ratios):
-            yield (
-                f"Project the shortcut {name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
-                [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                "This is standard in residual blocks; the other branch is unchanged.",
-            )
-            continue
-        dense = at(node, i, "Dense", like, units=small[-1])
+            said = f"{name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})"
+            config["strides"] = ratios
+        elif not rank:
+            said, config = f"{name}: Dense({small[-1]})", {"units": small[-1]}
         yield (
-            f"Project the shortcut {name} to {small[-1]} channels with a 1x1 convolution"
-            if rank
-            else f"Project the shortcut {name}: Dense({small[-1]})",
-            [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank) if rank else dense],
+            f"Project the shortcut {said}",
+            [at(node, i, f"Conv{rank}D" if rank else "Dense", like, **config)],
             "This is standard in residual blocks; the other branch is unchanged.",
         )
 
