@@ -7,7 +7,7 @@ import dataclasses
 import re
 import warnings
 from collections.abc import Iterator
-from itertools import islice
+from itertools import combinations, islice
 
 from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
@@ -45,8 +45,13 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         first = [change for one in findings if one.serious and one.rule == finding.rule for change in next(_changes(one, held), [])]
         first = list(dict.fromkeys(first))
         together = first if own and own[0] != first and len({old for _, old, _ in first}) == len(first) else []
-        for changes in [*own, *([together] if together else [])]:
-            fix = _tried(seen, held, finding, changes, others, texts if changes is together or not together else None)
+        whole = [change for one in findings if one.serious for change in next(_changes(one, held), [])]
+        whole = list(dict.fromkeys(whole)) if own else []
+        for changes in [*own, *([together] if together else []), whole]:
+            several = len({old for _, old, _ in whole}) == len(whole) and whole not in (*own, together)
+            if changes is whole and (not several or any(fix.verified for fix in finding.fixes)):
+                continue
+            fix = _tried(seen, held, finding, changes, others, texts if changes in (together, whole) or not together else None)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
         if isinstance(finding.fact, Undivided) and not any(fix.proof == "source" for fix in finding.fixes):
@@ -77,11 +82,13 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, TooLong):
         old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
         key = narrowed(held, old)
-        kept = tuple(axis for axis in fact.axes if axis)
-        # All that the key matches has as many axes as the layout names: the others are not there.
-        alike = {len(one[1]) for one in held.variables if old in held.fits(one[0])} == {len(kept)}
+        free, surplus = [i for i, axis in enumerate(fact.axes) if not axis], len(fact.axes) - len(fact.shape)
+        without = {tuple(axis for i, axis in enumerate(fact.axes) if i not in gone) for gone in combinations(free, surplus)}
+        kept = next(iter(without), ())
+        # All that the key matches has one rank, and whichever unnamed axes go, the named ones stand alike: the others are not there.
+        alike = {len(one[1]) for one in held.variables if old in held.fits(one[0])} == {len(fact.shape)}
         given = any(path == fact.path for path, _ in held.given)
-        if (given or alike) and len(kept) == len(fact.shape) and not held.mesh.undivided(fact.shape, kept):
+        if (given or alike) and len(without) == 1 and not held.mesh.undivided(fact.shape, kept):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(kept)}", old, Entry(fact.key, kept))]
         elif not any(fact.axes[len(short) :]) and not any(
             held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])

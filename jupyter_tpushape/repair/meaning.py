@@ -7,6 +7,7 @@ is unknown is offered as an idea, with a question to the user.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,15 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
     ]
+
+
+def changes_frozen(before: Flow, after: Flow) -> bool:
+    """Whether a frozen layer has other weights with an edit, and no trained one."""
+    was, now = (
+        Counter((any(one.trainable for one in node.weights), *(one.shape for one in node.weights)) for node in flow.nodes if node.weights)
+        for flow in (before, after)
+    )
+    return {trained for trained, *_ in was - now} == {False}
 
 
 def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:

@@ -27,7 +27,7 @@ from .computed import asked_of, facts
 from .edits import Edit, Expression, InputShape, edit_of
 from .ideas import ideas
 from .makers.line import lines_of
-from .meaning import questions
+from .meaning import changes_frozen, questions
 from .patch import patch_of
 from .rerun import forget
 from .solved import solved, written
@@ -50,11 +50,11 @@ def _reorders(trial: Trial) -> bool:
     """Whether an edit only exchanges parts of a function: with what is there, it runs, so nothing else in the program is wrong."""
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
-    return whole and all(edit.statement and _words(edit.find) == _words(edit.replace) for edit in changed)
+    return whole and all((edit.statement or edit.find[0] == "'") and _letters(edit.find) == _letters(edit.replace) for edit in changed)
 
 
-def _words(text: str) -> list[str]:
-    return sorted(re.findall(r"\w+", text))
+def _letters(text: str) -> list[str]:
+    return sorted(re.findall(r"\w", text))
 
 
 def propose(seen: Examined, findings: list[Finding]) -> None:
@@ -135,6 +135,8 @@ class Search:
             held = [pair for pair in found if not self._asks(finding, *pair)]
         if held and all(trial.proof == "live" for _, trial in held):
             held = [*written(self.seen, held, lambda candidate: self._try(first(self.seen), candidate))] or held
+        # What is frozen was trained with its sizes: the part that is trained follows.
+        held.sort(key=lambda one: one[1].seen is not None and changes_frozen(self.seen.evidence.flow, one[1].seen.evidence.flow))
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])

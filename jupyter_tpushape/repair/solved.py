@@ -25,6 +25,7 @@ from .candidates import Candidate
 from .edits import LayerConfig
 from .edits.expression import Expression
 from .makers.line import constants, span_of
+from .text.arguments import defaults_of
 from .text.program import Text
 from .text.source import NoPlace, Source, nodes, parents
 from .trial import Trial
@@ -123,9 +124,11 @@ def _whole(fact: Fact | None) -> bool:
 def _of_samples(seen: Examined, fact: Fact | None) -> bool:
     """Whether one of two sizes is the number of rows in a batch, on the axis of the samples: no number of the program is that."""
     # A product sums over an inner axis of one operand and an axis that may well be the first of the other.
-    if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or len({len(shape or ()) for shape in fact.shapes}) != 1:
+    if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or not fact.shapes:
         return False
-    rows = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}
+    rows, least = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}, min((shape or () for shape in fact.shapes), key=len)
+    if len({len(shape or ()) for shape in fact.shapes}) != 1:
+        return bool({None, *rows} & {*least})  # a table that is the same for every sample has no axis of samples
     firsts = {shape[0] for shape in fact.shapes if shape} - {1}
     return len(firsts) > 1 and bool(firsts & rows)
 
@@ -166,6 +169,8 @@ def _inner(shapes: list[Shape | None]) -> int:
 def _differ(shapes: list[Shape | None], joined: int | None) -> int:
     """The difference on the one axis on which shapes of one rank are not the same: of the odd one from the others."""
     known = [shape for shape in shapes if shape is not None]
+    if joined is None and min(map(len, known), default=0) > 1:
+        known = [(1,) * (max(map(len, known)) - len(shape)) + tuple(shape) for shape in known]
     ranks = {len(shape) for shape in known}
     if len(known) != len(shapes) or len(known) < 2 or len(ranks) != 1:
         return 0
@@ -232,7 +237,8 @@ def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) ->
         for method in nodes(item, ast.FunctionDef)
         if method.name == "__init__"
     ]
-    return [node for init in inits for node in nodes(init, ast.Constant) if _is_size(node, above, init)]
+    given = [value for init in inits for _, value in defaults_of(init.args) if isinstance(value, ast.Constant)]
+    return [*given, *(node for init in inits for node in nodes(init, ast.Constant) if _is_size(node, above, init))]
 
 
 def _is_size(node: ast.Constant, above: dict[ast.AST, ast.AST], scope: ast.AST) -> bool:

@@ -128,7 +128,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         beside = node.op.lower() == "scan" and any(one[:1] == scanned[1:2] != scanned[:1] for one in shapes)
         if len(scanned) > 2 and (beside or _one_step(scanned, operands)):
             return ScanRows(scanned)
-    if node.op.startswith("Assign"):
+    if node.op.startswith("Assign") and not (evidence.where == "metric" and node.op.startswith("AssignAdd")):
         return None
     turned = _rows_wanted(evidence) or _turned(evidence)
     if turned is not None:

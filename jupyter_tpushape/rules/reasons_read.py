@@ -83,7 +83,8 @@ def multiples(node: Node, operands: list[Given]) -> Multiples | None:
     shapes, op = [one.spec.shape or () for one in operands], node.op.lower()
     what = next((_ENTRIES[start] for start in _ENTRIES if op.startswith(start)), "")
     said = hear(node.failure, HeardEntries)
-    count = said.count if said is not None else shapes[1][0] if len(shapes) > 1 and shapes[1] else None
+    # The second operand of an update is no row of starts, but what is put there.
+    count = said.count if said is not None else shapes[1][0] if len(shapes) > 1 and shapes[1] and "update" not in op else None
     if not what or not shapes or count in (None, len(shapes[0])):
         return None
     return Multiples(shapes[0], count or 0, what)

@@ -66,7 +66,7 @@ class InsertLayer(Edit):
 
     def _beside_written(self, text: Text, source: Source, call: ast.Call) -> ast.AST:
         """How the layer's own class is written: there, or where it is made."""
-        func = call.func
+        func: ast.AST = getattr(call, "func", call)
         while isinstance(func, ast.Call):
             func = func.func
         with contextlib.suppress(NoPlace):
@@ -119,7 +119,9 @@ class InsertLayer(Edit):
                 assert literal is not None
                 new = f"{new[: literal.col_offset]}{size.id}{new[literal.end_col_offset :]}"
                 text.remarks.append("Tensors that already have this size are unchanged.")
-                source.splice([*changes, *enclosed(source, around, "", f" if {around.id}.shape[-1] == {size.id} else {new}({around.id})")])
+                start, end = "()" if isinstance(call, ast.BinOp) else ("", "")
+                choice = f" if {around.id}.shape[-1] == {size.id} else {new}({around.id}){end}"
+                source.splice([*changes, *enclosed(source, around, start, choice)])
                 return True
         return False
 
@@ -180,10 +182,11 @@ class InsertLayer(Edit):
         changes.append((end, end, f"\n{source.indent(statement)}{behind} = {new}({name})"))
         source.splice([*changes, *(source.change(node, behind) for node in reading)])
 
-    def _listed(self, call: ast.Call) -> bool:
-        """Whether the call names its tensors one by one."""
-        given = self._given(call)
-        return isinstance(given, (ast.List, ast.Tuple)) and not any(isinstance(item, ast.Starred) for item in given.elts)
+    def _listed(self, call: ast.Call) -> list[ast.expr]:
+        """The tensors that a call, or an operator, names one by one."""
+        given = call if isinstance(call, ast.BinOp) else self._given(call)
+        parts = [given.left, given.right] if isinstance(given, ast.BinOp) else getattr(given, "elts", call.args if call.args[1:] else [])
+        return [] if any(isinstance(item, (ast.Starred, ast.Constant)) for item in parts) else parts
 
     def _given(self, call: ast.Call) -> ast.expr:
         given = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg in ("inputs", "x")), None)
@@ -192,12 +195,12 @@ class InsertLayer(Edit):
         return given
 
     def _argument(self, call: ast.Call) -> ast.expr:
-        given = self._given(call)
         if self.input is None:
-            return given
-        if not isinstance(given, (ast.List, ast.Tuple)) or self.input >= len(given.elts):
+            return self._given(call)
+        parts = self._listed(call)
+        if self.input >= len(parts):
             raise NoPlace
-        return given.elts[self.input]
+        return parts[self.input]
 
     def _outside(self, text: Text, source: Source, call: ast.Call, place: Place) -> tuple[Source, Names, ast.Call, ast.expr] | None:
         """Where a function of the user's hands its own argument to the layer: the call of that function, and the argument there."""
@@ -213,15 +216,23 @@ class InsertLayer(Edit):
 
     def _at_construction(self, text: Text, obj: Any) -> None:
         """A layer of a list, or one that a model calls inside the framework: where it is made or named."""
-        source, names, call = text.made(obj)
+        try:
+            source, names, call = text.made(obj)
+        except NoPlace:
+            where: Any = text.where(obj)
+            if getattr(where, "span", None) is None:
+                raise
+            source, names = text.source(where[0]), text.names(where[0])
+            call = source.node_at(where.span, ast.BinOp)  # type: ignore[assignment]  # its operands are named one by one, too
         twins = text.twins(obj)
         above = parents(source.tree)
         # A function such as ``layers.add`` makes its layer and calls it on its first argument.
-        function = names.value(call.func, call)
+        operator = isinstance(call, ast.BinOp)
+        function = None if operator else names.value(call.func, call)
         makes_and_calls = inspect.isfunction(function) and (
             not call.keywords or next(iter(inspect.signature(function).parameters), "") == "inputs"
         )
-        called = call if makes_and_calls and call.args else _called_with(source, above, call)
+        called = call if operator or (makes_and_calls and call.args) else _called_with(source, above, call)
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return
         spot = _named_spot(source, above, call) or call

@@ -399,16 +399,21 @@ def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> M
     """The loss for one-hot rows, where a line calls the one for class indices with as many axes of labels as of predictions."""
     for line in lines_of(evidence)[:1] if fact.sparse and len(fact.labels) == len(fact.predictions) else ():
         call = line.node
-        if not isinstance(call, ast.Call) or not called(call).startswith("sparse_categorical") or not call.args:
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        # A function, an object that is called where it is made, or one that a name holds.
+        held = {ast.unparse(item.targets[0]): item.value for item in nodes(line.source.tree, ast.Assign)}
+        made = held.get(ast.unparse(call.func), call.func)
+        loss = made if isinstance(made, ast.Call) else call
+        if not called(loss).startswith(("sparse_categorical", "SparseCategorical")):
             continue
         labels = ast.unparse(call.args[0])
-        alike = [
-            one for one in nodes(line.scope, ast.Call) if called(one) == called(call) and one.args and ast.unparse(one.args[0]) == labels
-        ]
-        new = called(call).removeprefix("sparse_")
+        every = nodes(line.scope, ast.Call) if loss is call else ()
+        alike = [one for one in every if called(one) == called(call) and one.args and ast.unparse(one.args[0]) == labels] or [loss]
+        new = called(loss).removeprefix("sparse_").removeprefix("Sparse")
         yield (
             f"Use {new} at line{'s' if len(alike) > 1 else ''} {listed(tuple(str(one.lineno) for one in alike))}",
-            [line.edit(one.func, ast.unparse(one.func).replace(called(call), new)) for one in alike],
+            [line.edit(one.func, ast.unparse(one.func).replace(called(loss), new)) for one in alike],
             f"{labels} has one value for each class.",
         )
 

@@ -32,6 +32,8 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         if len(shapes) != len(terms):
             continue
         yield from _exchanged(line, terms, shapes)
+        batch = [min(one.grows) if one.grows else 9 for one in evidence.given]
+        batch = batch if len(batch) == len(terms) and parts[2] else []
         said = [
             new
             for i in range(len(terms))
@@ -40,6 +42,8 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
                 *_without_batch(terms, shapes, i),
                 *_with_batch(terms, shapes, i, parts[2]),
             )
+            # The samples keep the letter with which the result begins.
+            if i >= len(batch) or terms[i][batch[i] :][:1] != parts[2][:1] or new[1][batch[i] :][:1] == parts[2][:1]
         ]
         for i, other, why in said:
             written = ",".join([*terms[:i], other, *terms[i + 1 :]]) + "".join(parts[1:])
@@ -47,9 +51,14 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             yield f'Replace "{terms[i]}" with "{other}", the axes of {short(node)}, at {line.at}', [line.edit(text, f'"{written}"')], why
         if said:
             continue  # with another order of the letters, an axis would count as what it is not
-        for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-            new = _ordered(term, shape, _known(terms, shapes, i))
-            if new is None or new == term:
+        # The letters that another einsum of the function gives its result are right.
+        others = {item.value.replace(" ", "").partition("->")[2] for item in nodes(line.scope, ast.Constant) if isinstance(item.value, str)}
+        free = [i for i, term in enumerate(terms) if term not in others - {parts[2]}]
+        orders = [_ordered(terms[i], shapes[i], _known(terms, shapes, i)) for i in free]
+        for i, (new, sure) in zip(free, orders, strict=True):
+            term = terms[i]
+            # Of two operands that could be read in another order, neither is the one that must.
+            if not new or new == term or not (sure or sum(bool(one) for one, _ in orders) == 1):
                 continue
             written = ",".join([*terms[:i], new, *terms[i + 1 :]]) + "".join(parts[1:])
             node = line.operands()[i + 1]
@@ -141,16 +150,18 @@ def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, 
     return known
 
 
-def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> str | None:
-    """The one order of the letters with which the sizes that are known elsewhere agree."""
+def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tuple[str, bool]:
+    """The order of the letters with which the sizes that are known elsewhere agree, and whether it is the only one; ``""`` for none."""
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
-        return None
+        return "", False
     fits = [
         "".join(order)
         for order in itertools.permutations(term)
         if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
-    return fits[0] if len(fits) == 1 else None
+    # Two letters of one size could change places: those that agree where they stand stay there.
+    kept = [one for one in fits if all(new == old or known.get(old, size) != size for new, old, size in zip(one, term, shape, strict=True))]
+    return next(((one[0], one is fits) for one in (fits, kept) if len(one) == 1), ("", False))
 
 
 @of(OperationRaised)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, elements, show_shape
 from ...flow.syntax import Function, called
 from ...rules.facts.layers import OperationRaised, UnknownAxis
 from ...rules.facts.mesh import ValueAsked
@@ -128,6 +128,42 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
                 )
                 return
         return
+
+
+def split_as_there(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis of what is put into a tensor, split as the tensor's last ones: heads and their values, which one layer makes together."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("dynamic_update_slice", "slice_update", "set")
+        at = [item.value for item in nodes(call.func, ast.Attribute) if item.attr == "at"] if call is not None else []
+        given = [*at, *(call.args if call is not None else ())]
+        if len(given) < 2:
+            continue
+        there, value = given[0], given[2 if called(call) == "slice_update" and given[2:] else 1]
+        shapes = line.shape_of_names()
+        many, few = (shapes.get(ast.unparse(one), ()) for one in (there, value))
+        last = many[len(few) - 1 :]
+        if 1 < len(few) < len(many) and few[-1] == elements(last):
+            tail = f"*{ast.unparse(there)}.shape[{-len(last)}:]"
+            yield (
+                f"Split the last axis of {short(value)} at {line.at} into {show_shape(last)}, as in {short(there)}",
+                [line.edit(value, f"{MODULE}.reshape({IT}, (*{ast.unparse(value)}.shape[:-1], {tail}))", line.module())],
+                f"{few[-1]} = {' × '.join(map(str, last))}.",
+            )
+
+
+def segments_of_each(evidence: Evidence, finding: Finding) -> Made:
+    """The segments of each sample, where a sum of segments takes what has a row of them for each sample."""
+    for line in lines_of(evidence)[:1]:
+        call, shapes = line.call(), line.shape_of_names()
+        pair = [ast.unparse(one) for one in call.args[:2]] if call is not None and called(call).startswith("segment_") else []
+        rows, ids = (shapes.get(one, ()) for one in pair) if len(pair) == 2 else ((), ())
+        if call is not None and all(map(str.isidentifier, pair)) and len(ids) == 2 and rows[:2] == ids:
+            names = ", ".join(pair)
+            yield (
+                f"Apply {called(call)} to each sample at {line.at}: jax.vmap",
+                [line.edit(call, f"{MODULE}.vmap(lambda {names}: {IT})({names})", "jax")],
+                "The ids of segments are those along the first axis, which is the batch.",
+            )
 
 
 @of(OperationRaised)

@@ -32,6 +32,8 @@ from .edits import (
     pooling,
     received,
     upstream,
+    way_to,
+    width_of,
 )
 from .line import lines_at
 
@@ -73,6 +75,36 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+@of(UnlikeBranches)
+def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added.
+
+    Where one line makes layers of several widths, none of which is wrong, the shortcut is projected.
+    """
+    edges = received(evidence)
+    for i, (mine, other) in enumerate((edges, edges[::-1])) if len(edges) == 2 else ():
+        way = way_to(evidence, evidence.flow.node(other.source))
+        inside = [one for one in way[: [*(one.id for one in way), mine.source].index(mine.source) % len(way)] if one.weights]
+        maker = next((one for one in inside if width_of(one) in one.config), None)
+        width = (mine.spec.shape or (0,))[-1]
+        if maker is None or not width:
+            continue
+        size = maker.config[width_of(maker)]
+        if any(one.location == maker.location and one.config.get(width_of(maker), size) != size for one in evidence.flow.nodes):
+            yield from _shortcut_first(evidence, failing(evidence)[0], edges)
+        if (
+            inside == [maker]
+            and maker.op == "Dense"
+            and maker.config.get("activation") not in (None, "linear")
+            and size > width > size % width == 0
+        ):
+            yield (
+                f"Project {way[0].name} back to {width}: Dense({width})",
+                [at(failing(evidence)[0], 1 - i, "Dense", units=width)],
+                f"{maker.name} is the wider first layer of a block that has no second one.",
+            )
 
 
 def own_size(evidence: Evidence, finding: Finding) -> Made:
@@ -210,22 +242,21 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
     for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))):
         big, small = mine.spec.shape or (), other.spec.shape or ()
         above = {item.id for item in upstream(evidence, evidence.flow.node(other.source))}
-        if mine.source not in above or len(big) != len(small) or len(big) not in (3, 4, 5) or big[-1] == small[-1]:
+        if mine.source not in above or len(big) != len(small) or not 1 < len(big) < 6 or big[-1] == small[-1]:
             continue
         name, rank, like = evidence.flow.node(mine.source).name, len(big) - 2, maker_of(evidence, other, len(small) - 1).name
         ratios = [(a or 0) // (b or 1) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
         if any(not a or not b or a != b * n for a, b, n in zip(big[1:-1], small[1:-1], ratios, strict=True)) and big[1:-1] != small[1:-1]:
             continue
+        said, config = f"{name} to {small[-1]} channels with a 1x1 convolution", {"filters": small[-1], "kernel_size": [1] * rank}
         if any(n > 1 for n in ratios):
-            yield (
-                f"Project the shortcut {name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
-                [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                "This is standard in residual blocks; the other branch is unchanged.",
-            )
-            continue
+            said = f"{name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})"
+            config["strides"] = ratios
+        elif not rank:
+            said, config = f"{name}: Dense({small[-1]})", {"units": small[-1]}
         yield (
-            f"Project the shortcut {name} to {small[-1]} channels with a 1x1 convolution",
-            [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank)],
+            f"Project the shortcut {said}",
+            [at(node, i, f"Conv{rank}D" if rank else "Dense", like, **config)],
             "This is standard in residual blocks; the other branch is unchanged.",
         )
 

@@ -213,10 +213,14 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
         yield f"Rename the labels: {renamed}", [edit], "Keras matches labels and outputs by name."
     elif fact.what in ("loss", "metrics"):
         labels = {new: old for old, new in order.items() if old in given} if len(given) == len(evidence.y) else {}
-        if len(labels) == len(order) == len(given):
+        kept = {name: name for name in given if name in fact.outputs}
+        if len(labels) == len(order) == len(given) - len(kept):
             yield (
                 f"Rename the keys in compile and in the labels: {renamed}",
-                [RenamedKeys("model", order), ExchangeInputs("y", {name: labels[name] for name in fact.outputs if name in labels})],
+                [
+                    RenamedKeys("model", order),
+                    ExchangeInputs("y", {name: (labels | kept)[name] for name in fact.outputs if name in labels | kept}),
+                ],
                 "Keras matches losses, labels and outputs by name.",
             )
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
