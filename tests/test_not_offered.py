@@ -225,5 +225,9 @@ def test_branches_that_agree_are_not_told_to_differ():
         both = [L.Dense(4)(a), L.Dense(4)(a)]
         return keras.Model(a, L.Dense(1)(L.Concatenate()([both, a])))
 
-    rules = [one.rule for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings if one.serious]
+    rules = [
+        one.rule
+        for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings
+        if one.serious
+    ]
     assert rules == ["layer-raises"]
