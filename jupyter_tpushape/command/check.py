@@ -146,7 +146,7 @@ def _report(options: Any) -> Any:
 
 
 def _distribution(options: Any) -> Any:
-    """The ``keras.distribution`` of ``--mesh`` and ``--layout``; ``None`` without a mesh."""
+    """The ``keras.distribution`` of ``--mesh`` and ``--layout``."""
     if options.mesh is None and options.layout is None:
         return None
     from ..replicas import typed

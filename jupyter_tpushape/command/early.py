@@ -75,7 +75,7 @@ def _near_file(path: Path) -> str:
 
 
 def _bound(file: Path) -> dict[str, bool] | None:
-    """The names that a file may define, and whether each is a function or class; ``None`` if the text does not tell."""
+    """The names that a file may define, and whether each is a function or class."""
     try:
         data = file.read_bytes()
         if len(data) > MOST_SOURCE:

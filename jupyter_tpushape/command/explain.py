@@ -102,7 +102,7 @@ def _read(file: Path) -> bytes:
 
 
 def _report(file: Path) -> int:
-    """A saved report, as ``tpushape check`` has printed it: 0 where it has a finding."""
+    """A saved report, as ``tpushape check`` has printed it."""
     from ..report import Report
     from ..views.text import to_text
 

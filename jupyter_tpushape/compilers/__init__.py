@@ -98,7 +98,7 @@ def verdicts(
 
 
 def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limits: Any, progress: Progress, search: bool) -> list[Finding]:
-    """Puts other batches that were compiled beside the verdict's own; ``search`` compiles more, up to the largest that compiles."""
+    """Puts other batches that were compiled beside the verdict's own."""
     from .fit import batches
 
     # Without a yes or no to this batch there is nothing to go on from.
@@ -113,7 +113,7 @@ def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limi
 
 
 def _merge(findings: list[Finding], finding: Finding) -> None:
-    """One finding a cause: what the forward pass said the train step does not repeat; of the same rule the later program's stands."""
+    """One finding a cause: what the forward pass said the train step does not repeat."""
     finding.docs = finding.docs or RULES[finding.rule].page
     for i, known in enumerate(findings):
         if known.rule == finding.rule and (known.nodes == finding.nodes or finding.rule in ("tile-padding", "hbm-oom")):

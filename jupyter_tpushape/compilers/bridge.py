@@ -220,7 +220,7 @@ def entry_layout(text: str) -> str:
 
 
 def _text(made: Any) -> str:
-    """The compiled program's text, or ``""``: jaxlib cannot read back what v6e hands to its sparse cores (an embedding's look-up)."""
+    """The compiled program's text."""
     try:
         return str(made.hlo_modules()[0].to_string())
     except Exception:

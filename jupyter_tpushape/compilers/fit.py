@@ -249,7 +249,7 @@ def search(
 
 
 def _full(tried: list[Tried], available: int) -> int:
-    """Rows with which memory is full if it goes on to grow as between the two largest batches that fit, on a multiple of 8; 0 if unknown."""
+    """Rows with which memory is full if it goes on to grow as between the two largest batches that fit, on a multiple of 8."""
     fitting = sorted((one.rows, one.bytes, one.effort) for one in tried if one.fits)
     if not available or len(fitting) < 2 or fitting[-2][2] != fitting[-1][2]:
         return 0

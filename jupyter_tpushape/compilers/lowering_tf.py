@@ -114,7 +114,7 @@ def _make_metrics(adapter: Any, model: Any, packed: Callable[[tuple[Any, ...]], 
 
 
 def _opened(flat: tuple[Any, ...], sizes: tuple[Any, ...], of: tuple[tuple[tuple[int, int], ...], ...]) -> tuple[Any, ...]:
-    """Tensors with axes whose sizes are known when the program runs, as a TPU gets what a pipeline leaves open; ``of``: which each size is of."""
+    """Tensors with axes whose sizes are known when the program runs, as a TPU gets what a pipeline leaves open."""
     opened = list(flat)
     for size, axes in zip(sizes, of, strict=True):
         from tensorflow.compiler.tf2xla.python import xla
@@ -188,7 +188,7 @@ def _parameters(seen: Any, owners: list[_Owner], concrete: Any, found: list[Leaf
 
 
 def _owners(seen: Any, model: Any) -> list[_Owner]:
-    """``(handle, path, node, shape)`` of each variable of the model; the node is the innermost layer's that the flow shows."""
+    """``(handle, path, node, shape)`` of each variable of the model."""
     by_name = {node.name: node.id for node in seen.evidence.flow.nodes if node.kind == "layer"}
     best: dict[int, tuple[int, Any, str]] = {}
     try:
@@ -216,7 +216,7 @@ def _owners(seen: Any, model: Any) -> list[_Owner]:
 
 
 def _owner(owners: list[_Owner], variable: Any, shape: tuple[int, ...]) -> str:
-    """The node that a variable belongs to: by identity; an optimizer's slot by the name and shape that it carries of its variable."""
+    """The node that a variable belongs to: by identity."""
     for handle, _, node, _ in owners:
         if handle is variable.handle:
             return node

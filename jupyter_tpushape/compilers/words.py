@@ -54,7 +54,7 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 
 def _line(program: Lowered, scope: str) -> Any:
-    """The user's own line that made the operation of this name; ``None`` where it is a gradient's."""
+    """The user's own line that made the operation of this name."""
     from ..graph.wrote import user_line
     from ..trace.locations import is_user_file
 

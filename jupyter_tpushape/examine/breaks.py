@@ -239,7 +239,7 @@ def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
-    """The declared inputs that lead to the break; all of them where that is not known."""
+    """The declared inputs that lead to the break."""
     every = [(source, spec) for source, _, spec in recorder.inputs]
     seen: set[int] = set()
     pending: list[Any] = [recorder.failed] if recorder.failed is not None else []

@@ -40,7 +40,7 @@ class LastCall:
 
 
 def function_called(error: BaseException) -> str:
-    """The function that the user's innermost line called when it raised, as it is written there; ``""`` where that is not to be seen."""
+    """The function that the user's innermost line called when it raised, as it is written there."""
     frame, last = None, -1
     trace = error.__traceback__
     while trace is not None:
@@ -67,14 +67,14 @@ _OTHER_NAMES = {"concat": "concatenate", "l2_normalize": "normalize", "pow": "po
 
 
 def ops_form(function: str, ops: Any) -> str:
-    """The operation of ``keras.ops`` that does the same as a function of another library; ``""`` where there is none of that name."""
+    """The operation of ``keras.ops`` that does the same as a function of another library."""
     name = function.rsplit(".", 1)[-1].removeprefix("reduce_")
     name = _OTHER_NAMES.get(name, name)
     return f"keras.ops.{name}" if name and hasattr(ops, name) else ""
 
 
 def unconnected(adapter: Framework, ends: tuple[Any, Any] | None) -> Unconnected | None:
-    """What the outputs of a functional model that broke come from; ``None`` where nothing is missing."""
+    """What the outputs of a functional model that broke come from."""
     if ends is None:
         return None
     given = [tensor for _, tensor in adapter.tensors_of((ends[0],), {})]
@@ -270,7 +270,7 @@ def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
 
 
 def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
-    """The batch of a training step, by its name, and the line that reads it by ``[0]``; none where the step asks what it got, or renames it."""
+    """The batch of a training step, by its name, and the line that reads it by ``[0]``."""
     code = getattr(inspect.unwrap(step), "__code__", None)
     if code is None or not is_user_file(code.co_filename) or not code.co_argcount:
         return None

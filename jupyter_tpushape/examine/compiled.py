@@ -40,7 +40,7 @@ class Compiled:
 
 
 def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
-    """How ``model`` was compiled; ``None`` if unknown."""
+    """How ``model`` was compiled."""
     with contextlib.suppress(Exception):
         given = adapter.compile_given(model)
         weights = _told(adapter.loss_weights(model))

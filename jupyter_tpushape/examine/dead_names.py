@@ -31,7 +31,7 @@ class Unread:
 
 
 def unread(tree: ast.Module, line: int) -> Unread | None:
-    """What becomes of the result of the statement on a line; ``None`` where something may read it, or no single statement is there."""
+    """What becomes of the result of the statement on a line."""
     text = _Text(tree)
     statement = text.at(line)
     return text.unread(statement, 0) if statement is not None else None
@@ -122,7 +122,7 @@ def _keeps(statement: ast.stmt, name: str) -> bool:
 
 
 def _reads(node: ast.AST, name: str) -> bool:
-    """Whether a statement uses the values under a name; an augmented assignment does."""
+    """Whether a statement uses the values under a name."""
     static = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _STATIC}
     return any(
         isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)

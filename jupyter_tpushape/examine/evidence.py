@@ -107,7 +107,7 @@ class Evidence:
         return next((spec for found, spec in (*self.x, *self.y, *self.weight) if found == path), None)
 
     def carried(self, edge: Edge) -> KeyPath | None:
-        """The leaf of the data that comes along this edge, as it is or changed on its way; ``None`` where several meet."""
+        """The leaf of the data that comes along this edge, as it is or changed on its way."""
         seen: set[str] = set()
         while edge.id not in self.paths:
             before = self.flow.into(edge.source)

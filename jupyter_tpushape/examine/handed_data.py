@@ -89,7 +89,7 @@ def _texts(file: str, aliases: dict[str, str]) -> tuple[Texts, str]:
 
 
 def _changed(texts: Texts, file: str, alias: str, kind: Any, chosen: Callable[[Any], bool]) -> Any:
-    """The one node of a file that is chosen; in a changed text, the one in its place among those that are called the same."""
+    """The one node of a file that is chosen."""
     before, after = texts.tree(file), texts.tree(alias)
     if before is None or after is None:
         return None

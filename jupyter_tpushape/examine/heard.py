@@ -202,7 +202,7 @@ Kind = TypeVar("Kind", bound=Heard)
 
 
 def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind | None:
-    """The first thing of this kind that a failure says, or ``None``."""
+    """The first thing of this kind that a failure says."""
     if said is None:
         return None
     text = said.message if isinstance(said, Failure) else words(said) if isinstance(said, BaseException) else str(said)

@@ -85,7 +85,7 @@ class Laid:
 
 
 def broken(key: str) -> str:
-    """What is wrong with a key as a regular expression; ``""`` if it is one."""
+    """What is wrong with a key as a regular expression."""
     try:
         re.compile(key)
     except re.error as error:

@@ -122,7 +122,7 @@ def _of_data(seen: Examined, distribution: Any) -> dict[str, Axes]:
 
 
 def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
-    """Layouts of what layers give, by edge; none where the program cannot be lowered, which the trace has said or a compiler will."""
+    """Layouts of what layers give, by edge."""
     adapter, model, traced = seen.adapter, seen.model, seen.run
     assert adapter is not None and traced is not None
     nest, given = leaves(seen.sample.x, shape_of(seen), "x")

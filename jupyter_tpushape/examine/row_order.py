@@ -61,7 +61,7 @@ class Orders:
 
 
 def orders_apart(seen: Examined) -> Orders | None:
-    """The first array that is put in an order without another one that is handed over with it; ``None`` where all are in one order."""
+    """The first array that is put in an order without another one that is handed over with it."""
     arrays = arrays_of(seen, only="|".join((*_DRAWS, "repeat")))
     texts = [Texts.of(one.at.file) for one in arrays[:1]]
     drawn = [(one, list(_draws(texts[0], one))) for one in arrays]

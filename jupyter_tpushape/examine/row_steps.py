@@ -114,7 +114,7 @@ class Array:
 
     @property
     def root(self) -> str:
-        """The name that it went under first; ``""`` where it had none."""
+        """The name that it went under first."""
         return self.names[-1] if self.names else ""
 
 
@@ -194,7 +194,7 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
 
 
 def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *, written: bool) -> Array:
-    """An array with the steps behind it; ``written``: the expression that hands it over stands in the text."""
+    """An array with the steps behind it."""
     here, value = at, node
     steps: list[Step] = []
     names: list[str] = []
@@ -248,7 +248,7 @@ def _through(
     target: ast.expr | None = None,
     name: str = "",
 ) -> tuple[At, ast.expr] | None:
-    """What the program's own function returns, for one name of a ``target``; or what the one entered last was given for a name."""
+    """What the program's own function returns, for one name of a ``target``."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and (inner := texts.function(value.func.id, at)) is not None:
         entered.append((at, value, inner[1]))
         for there, part in returned(texts, *inner):

@@ -65,7 +65,7 @@ def examine_step(program: Program) -> Examined:
 
 
 def trace_train_step(seen: Examined) -> bool:
-    """Traces the ``train_step`` that a model's own class defines, which is what ``fit`` runs; ``False`` where it takes no such batch."""
+    """Traces the ``train_step`` that a model's own class defines, which is what ``fit`` runs."""
     assert seen.adapter is not None
     step = seen.model.train_step
     try:

@@ -53,7 +53,7 @@ def exchanged_axes(seen: Examined) -> Exchanged | None:
 
 
 def _outermost(place: ast.expr) -> ast.Call | None:
-    """The reshape that gives a place its shape: nothing behind it changes the order of the values."""
+    """The reshape that gives a place its shape."""
     while isinstance(place, ast.Call) and called(place) in ("astype", "copy") and isinstance(place.func, ast.Attribute):
         place = place.func.value
     return place if isinstance(place, ast.Call) and called(place) == "reshape" and isinstance(place.func, ast.Attribute) else None

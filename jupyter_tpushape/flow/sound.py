@@ -83,7 +83,7 @@ def _nodes(nodes: list[Any], locations: int, weights: int) -> set[str]:
 
 
 def _depths(parents: dict[str, str]) -> None:
-    """Each node has an end of its chain of parents, and none is too far away."""
+    """Each node has an end of its chain of parents."""
     depths = {"": 0}
     for start in parents:
         chain: list[str] = []

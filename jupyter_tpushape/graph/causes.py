@@ -43,7 +43,7 @@ Step = Slid | Spread | Scaled | Shifted
 
 
 def cause(size: Size, other: Size | int) -> Cause | None:
-    """Why ``size`` differs from ``other``; ``None`` if their origins do not explain it."""
+    """Why ``size`` differs from ``other``."""
     began = axes(size)
     target = other if isinstance(other, int) else value(other)
     if not began and target is not None:
@@ -106,7 +106,7 @@ def _shared(one: Sequence[Step], other: Sequence[Step]) -> int:
 
 
 def unlike(sizes: Sequence[Size]) -> Cause | None:
-    """Why several sizes all differ: windows without padding on the way to each, and nothing else."""
+    """Why several sizes all differ: windows without padding on the way to each."""
     whole = {padded(size) for size in sizes}
     steps = [one for size in sizes for one in unpadded(size)]
     began = [axes(size) for size in sizes]
@@ -167,7 +167,7 @@ def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | Non
 
 
 def _factor(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """One layer of those that undo strides, the last stride first, that multiplies by another number; that number is the third."""
+    """One layer of those that undo strides, the last stride first, that multiplies by another number."""
     strides: list[int] = []
     for i, one in enumerate(steps):
         if isinstance(one, Slid) and one.stride > 1:
@@ -194,7 +194,7 @@ def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | 
 
 
 def _everywhere(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """Windows larger than their stride, none of them padded: with padding for all, strides and what undoes them come out even."""
+    """Windows larger than their stride."""
     bare = without_padding(steps)
     strided = any(steps[i].stride > 1 for i in bare if isinstance(steps[i], Slid))  # type: ignore[union-attr]
     again = _again(steps, values[0], {i: msgspec.structs.replace(steps[i], padding="same") for i in bare})
@@ -234,7 +234,7 @@ def padded(size: Size) -> int | None:
 
 
 def _undone(steps: Sequence[Step], place: int) -> tuple[int, bool] | None:
-    """The later step that gives back what the stride at ``place`` took, and whether just that; one may undo several."""
+    """The later step that gives back what the stride at ``place`` took, and whether just that."""
     one = steps[place]
     left = one.stride if isinstance(one, Slid) else 1
     for i in range(place + 1, len(steps)):

@@ -83,7 +83,7 @@ def kernels() -> dict[str, dict[str, frozenset[str]]]:
 
 
 def registered() -> frozenset[str]:
-    """Ops with an XLA kernel in this very process; empty before anything was compiled by XLA in it."""
+    """Ops with an XLA kernel in this very process."""
     module = sys.modules.get("tensorflow.python.framework.kernels")
     try:
         if module is None or not any(kernel.device_type == _XLA for kernel in module.get_registered_kernels_for_op("MatMul").kernel):
@@ -210,7 +210,7 @@ def foreign(layer: Any, package: str) -> bool:
 
 
 def program(seen: Any) -> Program | None:
-    """The replica's program as far as a TPU is concerned; ``None`` without a target or a traced model."""
+    """The replica's program as far as a TPU is concerned."""
     first, adapter = seen.run, seen.adapter
     if seen.program.target is None or first is None or adapter is None or first.error is not None or not adapter.backend.replicated:
         return None

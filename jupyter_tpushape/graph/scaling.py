@@ -52,7 +52,7 @@ class Term:
 
 
 def value_of(tensor: Any, depth: int = 0) -> float | list[float] | None:
-    """The number, or the row of numbers, that follows from constants and static shapes alone; ``None`` where it does not."""
+    """The number, or the row of numbers, that follows from constants and static shapes alone."""
     import tensorflow as tf
 
     known = tf.get_static_value(tensor)
@@ -147,7 +147,7 @@ def terms(tensor: Any, batch: int, whole: dict[int, int] | None = None) -> list[
 
 
 def counted(tensor: Any, batch: int, whole: dict[int, int]) -> int:
-    """Of how many replicas a divisor adds up something of the rows, such as a mask, with or without a guard against zero; 0 where it does not."""
+    """Of how many replicas a divisor adds up something of the rows, such as a mask, with or without a guard against zero."""
     replicas = 1
     for _ in range(20):
         operation = tensor.op
@@ -245,7 +245,7 @@ def _divisors(sizes: tuple[int, ...]) -> set[int]:
 
 
 def _times(term: Term, batch: int, replicas: int) -> float | None:
-    """How many times the gradient of the mean over the whole batch the sum over replicas is; ``None`` where that is not clear."""
+    """How many times the gradient of the mean over the whole batch the sum over replicas is."""
     factor = abs(term.factor)
     if not term.rows:
         # Its own coefficient is anybody's guess: what counts is whether the number of replicas is among the factors.

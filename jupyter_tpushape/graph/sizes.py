@@ -92,7 +92,7 @@ Feed = Callable[[Axis], int | None]
 
 
 def evaluate(size: Size, feed: Feed) -> int | None:
-    """The size where the data's axes are what ``feed`` says; ``None`` where it is unknown or nothing is left."""
+    """The size where the data's axes are what ``feed`` says."""
     if isinstance(size, Axis):
         return feed(size)
     if isinstance(size, (Given, Opaque)):
@@ -159,7 +159,7 @@ def below(size: Size) -> tuple[Size, ...]:
 
 
 def written(size: Size) -> str:
-    """The origin of a size in the program: an argument, folded axes or joined ones; ``""`` for others."""
+    """The origin of a size in the program: an argument, folded axes or joined ones."""
     if isinstance(size, Given):
         return f"{size.who}: {size.argument}={size.size}"
     if isinstance(size, Part) and None not in (of := [value(part) for part in size.of]):

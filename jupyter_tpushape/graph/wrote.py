@@ -10,7 +10,7 @@ from ..trace.locations import is_user_file, location
 
 
 def user_line(operation: Any) -> Location | None:
-    """The line of the user's own source that made an operation; ``None`` where a built-in layer did."""
+    """The line of the user's own source that made an operation."""
     if not made_by_user(operation):
         return None
     frames = [frame for frame in operation.traceback if is_user_file(frame.filename)]

@@ -317,7 +317,7 @@ def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: fro
 
 
 def _definition(value: Any, name: str) -> str:
-    """The text of a function or class of a cell, or ``""``."""
+    """The text of a function or class of a cell."""
     code = next((code for item in (value, *vars(value).values()) if (code := getattr(item, "__code__", None)) is not None), None)
     try:
         tree = syntax.parse("".join(linecache.getlines(code.co_filename))) if code is not None else ast.Module([], [])

@@ -86,7 +86,7 @@ def run(comm_id: str, request: str) -> None:
 
 
 def _asked(message: Any) -> Any:
-    """What a front end has sent; ``None`` where the message is not one of Jupyter's."""
+    """What a front end has sent."""
     content = message.get("content") if isinstance(message, dict) else None
     return content.get("data") if isinstance(content, dict) else None
 
@@ -240,7 +240,7 @@ def _failed(shell: Any) -> str:
 
 
 def _changed(shell: Any, request: Request, report: Any) -> str:
-    """The difference to the previous report in one sentence; a fixed cell is compared with its failure."""
+    """The difference to the previous report in one sentence."""
     extension = getattr(shell, "_tpushape", None)
     if extension is None:
         return ""

@@ -131,7 +131,7 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
 
 
 def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
-    """The step of a loop of the user's own, traced on its batches; ``None`` where it cannot be."""
+    """The step of a loop of the user's own, traced on its batches."""
     from ..diagnose import trace
     from ..examine import HANDED, BadProgram
     from ..trace.locations import Variables

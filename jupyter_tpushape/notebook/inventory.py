@@ -286,7 +286,7 @@ def left(namespace: Mapping[str, Any], models: Sequence[str], sources: Sequence[
 
 
 def _made_by(name: str, sources: Sequence[str], cells: Mapping[int, str]) -> list[str]:
-    """The cells from the last one that assigns the name on that set the model up; none where one of them trains, too, or is not known."""
+    """The cells from the last one that assigns the name on that set the model up."""
     runs = [number for number, source in enumerate(sources) if name in assigned_in(source)]
     if not runs:
         return []

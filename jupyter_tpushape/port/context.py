@@ -177,7 +177,7 @@ class Context:
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str]]:
-    """``(name, what it stands for)``; ``import a.b`` binds ``a``."""
+    """``(name, what it stands for)``."""
     found = []
     for node in nodes(tree, (ast.Import, ast.ImportFrom)):
         for alias in node.names:

@@ -351,7 +351,7 @@ def _spelled(alias: ast.alias) -> str:
 
 
 def _moved(full: str) -> str:
-    """The Keras 3 name for a name of Keras; ``""`` if it was removed."""
+    """The Keras 3 name for a name of Keras."""
     for old in sorted(MOVED, key=len, reverse=True):
         if full == old or full.startswith(f"{old}."):
             return MOVED[old] + full[len(old) :] if MOVED[old] else ""

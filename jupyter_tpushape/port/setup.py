@@ -81,7 +81,7 @@ class Setup:
         return source.change(statement, f"\n{indent}".join(lines))
 
     def _without(self, statement: ast.stmt) -> tuple[int, int, str]:
-        """The splice that takes a statement out with its lines; ``pass`` where nothing else stands in its block."""
+        """The splice that takes a statement out with its lines."""
         source = self._source
         body = next(
             (block for block in ast.walk(self._context.above[statement]) for name in ("body", "orelse", "finalbody")

@@ -24,7 +24,7 @@ _ENDS = frozenset({"input", "loss", "output", "split"})
 
 
 def after_of(before: Flow, now: Flow) -> After | None:
-    """The difference between two flows; ``None`` if it is too large to store."""
+    """The difference between two flows."""
     name_axes(now)
     same = _aligned(before.nodes, now.nodes)
     home = {node.id: same.get(node.id, f"+{node.id}") for node in now.nodes}
@@ -123,7 +123,7 @@ def effect_of(seen: Examined, again: Examined) -> Effect:
 
 
 def _parameters(seen: Examined) -> int | None:
-    """The number of parameters of a model; ``None`` if it is not built, or failed before all layers were built."""
+    """The number of parameters of a model."""
     if seen.model is None or seen.evidence.where == "build":
         return None
     if seen.evidence.where and not _built(seen.model):

@@ -33,7 +33,7 @@ Fact = tuple[str, str]
 
 
 def facts(seen: Examined) -> frozenset[Fact] | None:
-    """What does not count in a program; ``None`` where it is too large or cannot be computed."""
+    """What does not count in a program."""
     if not _small(seen):
         return None
     # What the program or a backend cannot do is no verdict.
@@ -180,7 +180,7 @@ class _Computed:
         yield from (("units", self._named(key)) for key, left in never.items() if 0 < len(left) < len(groups[key]))
 
     def _reads(self, key: int, units: Any, data: Any, base: dict[int, Any], seed: int, draw: Any) -> bool:
-        """Whether the loss changes with some units of an output; ``base``: what the data gives as it is."""
+        """Whether the loss changes with some units of an output."""
         assert self.loss is not None
         changed = base[key].copy()
         changed[..., units] = draw.uniform(size=changed[..., units].shape)
@@ -222,7 +222,7 @@ class _Computed:
         return (draw.integers(top + 1, size=spec.shape) if whole else draw.uniform(size=spec.shape)).astype(spec.dtype)
 
     def _smaller(self, path: Any, drawn: Any) -> Any:
-        """Half of the whole numbers that an input holds as floats; everything else as it is."""
+        """Half of the whole numbers that an input holds as floats."""
         known = np.asarray(self.known.get(path, 0))
         return np.floor(drawn / 2) if path[0] == "x" and drawn.dtype.kind == "f" and known.any() and not (known % 1).any() else drawn
 

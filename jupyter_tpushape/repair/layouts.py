@@ -121,7 +121,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
 
 
 def narrowed(held: Laid, entry: Entry) -> str:
-    """The key for those of its variables alone that have as many axes as its layout; ``""`` if no simple one does it."""
+    """The key for those of its variables alone that have as many axes as its layout."""
     fitting = [(path, len(shape) >= len(entry.axes)) for path, shape, _, _ in held.variables if entry in held.fits(path)]
     good = {path for path, has in fitting if has}
     lasts = sorted({path.rsplit("/", 1)[-1] for path in good})
@@ -278,7 +278,7 @@ def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
 
 
 def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str, str], dict[str, str]]:
-    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous, otherwise the lines to write; and the changed text."""
+    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous."""
     for file in _files(seen):
         try:
             source = Source.read(file)

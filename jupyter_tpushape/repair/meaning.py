@@ -23,7 +23,7 @@ from .roles import ROLES, Check, Question
 
 
 def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
-    """What the user must decide before the edits count as a fix; empty if the meaning is kept."""
+    """What the user must decide before the edits count as a fix."""
     found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
     return [
         *dict.fromkeys(found),

@@ -43,7 +43,7 @@ def _collect(source: Source, names: dict[str, Any], found: Reached) -> None:
 
 
 def _value(part: ast.AST, names: dict[str, Any]) -> Any:
-    """What a name, or an attribute of a module, is; ``None`` where only running it would tell."""
+    """What a name, or an attribute of a module, is."""
     if isinstance(part, ast.Name):
         return names.get(part.id)
     if isinstance(part, ast.Attribute):

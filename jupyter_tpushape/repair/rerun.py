@@ -119,7 +119,7 @@ class Rerun:
         return {file: (self.aliases[file], lines_moved(source.original, source.text)) for file, source in self.changed.items()}
 
     def _reached(self, entry: Any, live: Any) -> Callable[[], Any] | None:
-        """A builder of the changed program; ``None`` where the change does not reach it."""
+        """A builder of the changed program."""
         owner = getattr(entry, "__self__", None)
         if hasattr(owner, "again"):
             return self._cell(owner)

@@ -177,7 +177,7 @@ class Slice:
         )
 
     def arguments(self, where: Any) -> Callable[[], Any] | None:
-        """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
+        """What the changed text hands over at a training call, or to ``trace``."""
         handed = Place(self.rerun.text)
         call = handed.call
         if call is None:
@@ -205,7 +205,7 @@ class Slice:
         return data
 
     def variables(self, typed: str) -> Callable[[], Any] | None:
-        """What the variables that were typed hold after the change; ``None`` where that is what they held."""
+        """What the variables that were typed hold after the change."""
         expression = syntax.parse(typed.strip(), mode="eval")
         changed = set(used(expression.body)) & self.dirty
         if not changed:

@@ -134,7 +134,7 @@ def _of_samples(seen: Examined, fact: Fact | None) -> bool:
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:
-    """A size of the predictions and that of the labels, where they differ on one axis alone; zeros where they do not."""
+    """A size of the predictions and that of the labels, where they differ on one axis alone."""
     if isinstance(fact, GridApart) and not fact.channels_first:
         return fact.predictions[fact.axis] or 0, fact.labels[fact.axis] or 0
     if isinstance(fact, Crosswise) and len(fact.predictions) == len(fact.labels):
@@ -144,7 +144,7 @@ def _sizes(fact: Fact | None) -> tuple[int, int]:
 
 
 def _apart(fact: Fact | None) -> int:
-    """By how much a size is larger than the one that it must equal; 0 where there is no such pair of sizes."""
+    """By how much a size is larger than the one that it must equal."""
     if isinstance(fact, (GridApart, Crosswise)):
         have, want = _sizes(fact)
         return have - want
@@ -186,7 +186,7 @@ def _differ(shapes: list[Shape | None], joined: int | None) -> int:
 
 
 def _apart_after(trial: Trial, finding: Finding) -> int | None:
-    """The same difference after a number was changed; ``None`` where another fault came instead."""
+    """The same difference after a number was changed."""
     return next((_apart(other.fact) for other in trial.left if (other.rule, type(other.fact)) == (finding.rule, type(finding.fact))), None)
 
 

@@ -21,7 +21,7 @@ from .registry import run_rules
 
 
 def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
-    """The serious findings at the loss that the first fault hides; none if a fix already gets past the first."""
+    """The serious findings at the loss that the first fault hides."""
     first = next((one for one in findings if one.serious), None)
     if first is None or first.fact is None or _mended(first) or seen.adapter is None or not seen.adapter.backend.open_axes:
         return []

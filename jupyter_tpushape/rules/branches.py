@@ -28,7 +28,7 @@ MERGE = rule(
 
 
 def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shape | None) -> tuple[str, Fact] | None:
-    """The finding for a layer that merges branches; ``None`` for any other."""
+    """The finding for a layer that merges branches."""
     if node.op not in MERGES or len(edges) < 2:
         return None
     dot = _dot(evidence, node, edges)

@@ -41,7 +41,7 @@ def texts_of(evidence: Evidence, path: KeyPath) -> set[str]:
 
 
 def written_numbers(texts: set[str]) -> str:
-    """The dtype of the numbers that texts write: ``int64``, ``float32``, or ``""`` where one of them is no number."""
+    """The dtype of the numbers that texts write: ``int64``, ``float32``."""
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
@@ -135,7 +135,7 @@ def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
 
 
 def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
-    """Whether the observed labels are one-hot vectors of the values, 0 and 1, of one-hot vectors."""
+    """Whether the observed labels are one-hot vectors of the values."""
     seen = seen_at(evidence, path)
     if not seen or any(value.ndim < 3 for value in seen):
         return False
@@ -215,7 +215,7 @@ _ALL_KEPT = (_AS_IT_IS - {"Neg", "neg"}) | {
 
 
 def fed_whole(evidence: Evidence, edge: Edge) -> KeyPath | None:
-    """The leaf of the data whose values all come along this edge, none of them changed; ``None`` where an operation computes others."""
+    """The leaf of the data whose values all come along this edge, none of them changed."""
     seen: set[str] = set()
     while edge.id not in evidence.paths:
         before = evidence.flow.into(edge.source)
@@ -232,7 +232,7 @@ def fed_whole(evidence: Evidence, edge: Edge) -> KeyPath | None:
 
 
 def observed_labels(evidence: Evidence, labels: Edge) -> Any:
-    """What was seen of the values of these labels (``sources.values.Stats``); ``None`` if nothing was."""
+    """What was seen of the values of these labels (``sources.values.Stats``)."""
     return (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
 
 
@@ -241,7 +241,7 @@ FEW_CLASSES = 100
 
 
 def classes_counted(stats: Any) -> int:
-    """How many classes labels are the indices of, judged by the observed values; 0 where they look like other numbers, or like two classes."""
+    """How many classes labels are the indices of, judged by the observed values."""
     if stats is None or not stats.whole or stats.minimum != 0 or stats.maximum is None or stats.distinct is None:
         return 0
     classes = int(stats.maximum) + 1

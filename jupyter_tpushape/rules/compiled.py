@@ -53,7 +53,7 @@ def data():
 
 
 def outputs_apart(evidence: Evidence) -> Fact | None:
-    """The compile argument, labels or weights that do not match the outputs; ``None`` if all match."""
+    """The compile argument, labels or weights that do not match the outputs."""
     told: Compiled | None = evidence.facts.get("compile")
     if told is None or not evidence.outputs:
         return None
@@ -85,14 +85,14 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
 
 
 def _losses_apart(told: Compiled) -> LossesSorted | None:
-    """A list of losses for outputs in a dict, which Keras sorts by key; ``None`` where that is the program's order."""
+    """A list of losses for outputs in a dict, which Keras sorts by key."""
     order = tuple(sorted(told.keyed))
     listed = told.loss.count == len(order) > 1 and (told.loss.mixed or told.weights.count == len(order))
     return LossesSorted(told.keyed, order, told.weights.count == len(order)) if listed and order != told.keyed else None
 
 
 def _weights_apart(told: Compiled) -> LossWeightsApart | None:
-    """Loss weights as Keras 3 matches them with the losses; ``None`` where each meets its own."""
+    """Loss weights as Keras 3 matches them with the losses."""
     losses, weights, outputs = told.loss, told.weights, told.outputs
     if len(outputs) < 2 or (weights.names is None and weights.count is None):
         return None
@@ -127,7 +127,7 @@ def _weights_apart(told: Compiled) -> LossWeightsApart | None:
 
 @check(order=47)
 def loss_weights(evidence: Evidence) -> Iterator[Finding]:
-    """Loss weights that Keras matches with other losses than the program means; nothing raises."""
+    """Loss weights that Keras matches with other losses than the program means."""
     told: Compiled | None = evidence.facts.get("compile")
     if told is None or evidence.failure is not None or not evidence.outputs:
         return
@@ -220,7 +220,7 @@ _OF_VECTORS = frozenset({"categoricalaccuracy", "topkcategoricalaccuracy", "cate
 
 @check(order=41)
 def metric_of_vectors(evidence: Evidence) -> Iterator[Finding]:
-    """A metric that takes the argmax of labels and predictions, and receives class indices, whose last axis is no axis of classes; nothing raises."""
+    """A metric that takes the argmax of labels and predictions, and receives class indices, whose last axis is no axis of classes."""
     for node in evidence.flow.nodes if not evidence.where else ():
         name = node.op.lower().replace("_", "")
         labels, predictions = ends(evidence, node) if node.kind == "metric" and node.status == "ok" else (None, None)

@@ -212,7 +212,7 @@ def _states(at: Break) -> Explained:
 
 
 def _handed(given: list[Given], of_cell: int = 0) -> list[Given]:
-    """The states among a layer's inputs: by name, or those after the sequence in a list; those after one step, where a cell has so many."""
+    """The states among a layer's inputs: by name, or those after the sequence in a list."""
     named = [one for one in given if one.label in _STATES]
     if named:
         return named

@@ -109,7 +109,7 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
 
 
 def _resized_sample(want: Shape, shape: Shape) -> bool:
-    """Whether an array has the axes of one image or video with the declared channels, of another size; gray images have the declared size."""
+    """Whether an array has the axes of one image or video with the declared channels, of another size."""
     return len(want) == len(shape) >= 3 and want[-1] is not None and want[-1] == shape[-1] and not fits(want[:-1], shape[1:])
 
 
@@ -206,7 +206,7 @@ def matched(evidence: Evidence) -> list[tuple[tuple[KeyPath, Spec], tuple[KeyPat
 
 
 def batched_twice(evidence: Evidence) -> tuple[int, ...]:
-    """Which of x (0) and y (1) have one row in each batch, which is by itself a batch that the model accepts; empty if it is not so for both."""
+    """Which of x (0) and y (1) have one row in each batch, which is by itself a batch that the model accepts."""
     pairs, rows = matched(evidence), set(getattr(evidence.sample, "batch_sizes", ()))
     if rows != {1} or len(pairs) != 1 or len(evidence.y) > 1:
         return ()
@@ -369,7 +369,7 @@ def _given(evidence: Evidence) -> tuple[str, ...]:
 
 
 def show_given(leaf: tuple[KeyPath, Spec]) -> str:
-    """The user's name for a tensor of the data: its key in a dict, otherwise its position."""
+    """The user's name for a tensor of the data: its key in a dict."""
     path, _ = leaf
     return str(path[1]) if len(path) == 2 and isinstance(path[1], str) else show(path)
 

@@ -103,7 +103,7 @@ def taken_beyond(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tuple[int, bool]]:
-    """The axes that a take may have taken from, by its shapes; and whether it did so for each sample by itself."""
+    """The axes that a take may have taken from, by its shapes."""
     if op == "TakeAlongAxis":
         same = len(given) == len(indices)
         return [
@@ -152,7 +152,7 @@ def looked_up_columns(evidence: Evidence) -> Iterator[tuple[Node, Node, KeyPath,
 
 
 def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highest: int) -> tuple[int | None, int]:
-    """Another column of a table whose ids fit a table of ``size`` rows, where the ids of ``column`` fit what looks up that one; and its highest id."""
+    """Another column of a table whose ids fit a table of ``size`` rows, where the ids of ``column`` fit what looks up that one."""
     rows: dict[int, list[int]] = {}
     for node, _, at, other in looked_up_columns(evidence):
         if at == path and isinstance(node.config.get("input_dim"), int):

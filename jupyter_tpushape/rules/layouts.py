@@ -210,7 +210,7 @@ def _entry(laid: Laid, entry: Entry) -> Iterator[Finding]:
 
 
 def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int) -> tuple[str, ...]:
-    """The entry with one of its mesh axes on another axis of all its variables, if that divides evenly; otherwise without it."""
+    """The entry with one of its mesh axes on another axis of all its variables, if that divides evenly."""
     axis, rank = entry.axes[place], min(map(len, shapes))
     free = [other for other in range(rank) if other >= len(entry.axes) or not entry.axes[other]]
     for other in sorted(free, key=lambda other: -min(shape[other] for shape in shapes)):
@@ -238,7 +238,7 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
 
 
 def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...]] | None:
-    """The variables that a key matches a part of, all of which its layout does for on other axes alone; and these axes."""
+    """The variables that a key matches a part of, all of which its layout does for on other axes alone."""
     found = [
         (path, shape)
         for path, shape, _, _ in laid.variables
@@ -251,7 +251,7 @@ def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...
 
 
 def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
-    """Variables without a layout that a key was meant for, of those that the layout would do for; and how their layers differ from the key's."""
+    """Variables without a layout that a key was meant for, of those that the layout would do for."""
     free = [
         path
         for path, shape, _, _ in laid.variables
@@ -294,7 +294,7 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
 
 
 def _root(key: str) -> list[str]:
-    """The parts of a key that is a whole path, behind its first one; none where a variable of any layer may end so."""
+    """The parts of a key that is a whole path, behind its first one."""
     parts = key.split("/")
     return parts[1:] if len(parts) > 2 and re.fullmatch(r"[\w/-]+", key) else []
 
@@ -385,7 +385,7 @@ def _idle(laid: Laid) -> Iterator[Finding]:
 
 
 def _whole(laid: Laid) -> Iterator[Finding]:
-    """Only if other variables are sharded: otherwise the whole map is at fault, or sharding was not intended."""
+    """Only if other variables are sharded."""
     cut = any(any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
     for path, shape, held, _ in laid.variables:
         if cut and held >= LARGE and laid.axes(path) == ():

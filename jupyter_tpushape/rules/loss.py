@@ -325,7 +325,7 @@ def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> E
 def _folded(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """The model receives as many rows as there are labels, but outputs a different number; or it has them on another axis."""
+    """The model receives as many rows as there are labels, but outputs a different number."""
     if p[0] is not None and y[0] not in (None, 1, p[0]):
         for path, spec in evidence.x:
             if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):

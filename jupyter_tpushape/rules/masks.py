@@ -192,7 +192,7 @@ def mask_apart(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
 
 @check(order=42)
 def read_apart(evidence: Evidence) -> Iterator[Finding]:
-    """Recurrent layers that read a mask of another number of steps; nothing raises, because each step takes the next value of the mask."""
+    """Recurrent layers that read a mask of another number of steps."""
     for node in evidence.flow.nodes if evidence.failure is None else ():
         fact = _apart(evidence, node) if node.kind == "layer" and recurs(node) else None
         if fact is not None and None not in (fact.shape[1], fact.mask[1]):
@@ -327,7 +327,7 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
 
 
 def _mask(evidence: Evidence, edge: Edge, depth: int = 12) -> _Mask | None:
-    """A tensor that is made of one comparison, or of data of 0 and 1, and of single numbers; ``None`` for others."""
+    """A tensor that is made of one comparison, or of data of 0 and 1, and of single numbers."""
     node, numbers = evidence.flow.node(edge.source), evidence.facts.get("single") or {}
     given = evidence.flow.into(node.id)
     if node.kind in ("input", "stage", "split"):
@@ -370,7 +370,7 @@ def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
 
 
 def _padding(evidence: Evidence, start: Node) -> bool | None:
-    """Whether a comparison with 0 is true at the padding of looked up ids; ``None`` for other masks."""
+    """Whether a comparison with 0 is true at the padding of looked up ids."""
     given = evidence.flow.into(start.id)
     if len(given) != 1 or start.op not in ("Equal", "NotEqual", "Greater") or start.config.get("operand1") != 0:
         return None

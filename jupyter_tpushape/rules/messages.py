@@ -376,7 +376,7 @@ _RAISED = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Exhausted|Interrupt)\b
 
 
 def _words(text: str) -> str:
-    """The text of an exception; for a whole traceback, the part after its frames, which quote code."""
+    """The text of an exception."""
     if 'File "' not in text and "Traceback" not in text and "---->" not in text:
         return text
     starts = [match.start() for match in _RAISED.finditer(text)]

@@ -78,7 +78,7 @@ loss reads the predictions only in this way. Slices that grow with the batch, su
 
 
 def carried(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
-    """The axes of a tensor that grow with the batch, and by how much a sample; ``None`` if that is unknown."""
+    """The axes of a tensor that grow with the batch, and by how much a sample."""
     probe: Any = evidence.facts.get("probe")
     return None if probe is None else probe.axes.get(edge.id)
 
@@ -385,7 +385,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """How many parts of one width are concatenated where the target has them behind their values: (3 × 5) to (5, 3); 0 where it has not."""
+    """How many parts of one width are concatenated where the target has them behind their values: (3 × 5) to (5, 3)."""
     given, (width, parts) = edge.spec.shape or (), after[-2:] if len(after) > 2 else (0, 0)
     source, above = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
     while above and (source.op in ("Cast", "convert_element_type") or source.kind in ("output", "loss")):
@@ -397,7 +397,7 @@ def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
 
 
 def _just_split(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a reshape has just split two axes of what is reshaped again, and nothing else reads that."""
+    """Whether a reshape has just split two axes of what is reshaped again."""
     shapes = [one.spec.shape or () for one in evidence.flow.into(edge.source) if evidence.flow.node(edge.source).op.lower() == "reshape"]
     return len(evidence.flow.out_of(edge.source)) == 1 and any(len(edge.spec.shape or ()) == len(one) + 2 for one in shapes)
 
@@ -421,7 +421,7 @@ def heads_apart(whole: Shape, parts: Shape) -> bool:
 
 
 def _block(given: Shape, after: Shape) -> int:
-    """The number of values in an inner block of the target, if it does not split the input's rows evenly; otherwise 0."""
+    """The number of values in an inner block of the target, if it does not split the input's rows evenly."""
     # Where there are rows and columns alone, the samples are among the rows.
     sizes = after[2:] if len(after) > 2 else after[1:] if after[0] != given[0] or after[0] is None else ()
     inner = 1
@@ -433,7 +433,7 @@ def _block(given: Shape, after: Shape) -> int:
 
 
 def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does; otherwise 0."""
+    """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does."""
     given = edge.spec.shape or ()
     whole, block = elements(given[1:]), (after[-1] or 0) if len(after) == 2 else 0
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}

@@ -82,7 +82,7 @@ def operands(node: Node, why: Reason | None, shapes: tuple[Shape | None, ...]) -
 
 
 def reason(evidence: Evidence, node: Node) -> Reason | None:
-    """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
+    """Why the two operands of the failed operation are incompatible."""
     # The axis of a concatenation is a number among its tensors.
     joins = node.op.lower() in _JOINS
     plain = joins or node.op.lower().startswith("select")
@@ -270,7 +270,7 @@ def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int)
 
 
 def _rows_wanted(evidence: Evidence) -> RowsWanted | None:
-    """A tensor that the line which raised hands over as the size of a batch, from which Keras 3 makes states; tf_keras takes the tensor."""
+    """A tensor that the line which raised hands over as the size of a batch, from which Keras 3 makes states."""
     raised = evidence.raised
     try:
         tree = syntax.parse(raised.text.strip()) if raised is not None and evidence.framework == "keras" else None
@@ -433,7 +433,7 @@ def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bo
 
 
 def _source(evidence: Evidence, given: Given, axis: int) -> str:
-    """Where a size comes from, in the terms of the program; ``""`` for a constant of the program."""
+    """Where a size comes from, in the terms of the program."""
     if given.giver is None:
         return f"the shape of {given.like.name}" if given.like is not None else _weight(evidence, given)
     edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
@@ -449,7 +449,7 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
 
 
 def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
-    """The node that gave an axis its size; for a reshape or a slice, also the tensor that it was applied to."""
+    """The node that gave an axis its size."""
     size = (edge.spec.shape or ())[axis] or 0
     node, axis = made_by(evidence, edge, axis)
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
@@ -510,7 +510,7 @@ def _summed(parts: list[int]) -> str:
 
 
 def _through(evidence: Evidence, given: Given) -> str:
-    """The layer whose inner axes passed through a Dense layer to this tensor; ``""`` if there is none."""
+    """The layer whose inner axes passed through a Dense layer to this tensor."""
     if given.giver is None:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:

@@ -19,7 +19,7 @@ from .upstream import ancestors
 
 
 def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
-    """Why two operands of an operation are incompatible, where the program's text tells; ``None`` where it does not."""
+    """Why two operands of an operation are incompatible, where the program's text tells."""
     for mine, its in ((one, other), (other, one)):
         row, shape = mine.spec.shape or (), its.spec.shape or ()
         if len(row) == 1 < len(shape) and row[0] == elements(shape) != shape[0]:
@@ -170,7 +170,7 @@ def _reduced_first(evidence: Evidence, node: Node) -> Shape | None:
 
 
 def flattened_rows(evidence: Evidence, counts: Sequence[int]) -> tuple[KeyPath, Shape] | None:
-    """The array whose rows are the positions of the other's samples, and the axes of these positions; ``None`` where the numbers do not say so."""
+    """The array whose rows are the positions of the other's samples, and the axes of these positions."""
     leaves = list(evidence.sample.leaves("x", "y")) if evidence.sample is not None and len(counts) == 2 else []
     # Of arrays, a leaf has the rows of the whole.
     rows = [(path, leaf.shape or ()) for path, leaf in leaves]

@@ -68,7 +68,7 @@ def _reverses(node: Node) -> bool:
 
 
 def _turned(flow: Flow, edge: Edge, known: dict[str, _Turned | None]) -> _Turned | None:
-    """Who reversed the steps of a tensor since the input; ``None`` where the order is unknown."""
+    """Who reversed the steps of a tensor since the input."""
     node = flow.node(edge.source)
     if len(edge.spec.shape or ()) < 3:
         return None
@@ -169,7 +169,7 @@ def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> I
 
 
 def _compared(evidence: Evidence, loss: Node) -> Iterator[tuple[Edge, Edge]]:
-    """What a loss compares; of an operation that is one, either order of what it gets."""
+    """What a loss compares."""
     if loss.kind == "loss":
         labels, predictions = ends(evidence, loss)
         if labels is not None and predictions is not None:
@@ -189,7 +189,7 @@ def _both(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[tuple
 
 
 def _cuts(evidence: Evidence, edge: Edge, *, plain: bool = False) -> Iterator[Node]:
-    """The slices that a tensor comes from; ``plain``: through casts alone."""
+    """The slices that a tensor comes from."""
     node = evidence.flow.node(edge.source)
     for _ in range(4):
         if node.kind != "op":

@@ -73,7 +73,7 @@ functional model can.""",
 
 
 def finding_of(evidence: Evidence) -> Finding | None:
-    """The fault at a SavedModel's layer, or ``None`` if there is none."""
+    """The fault at a SavedModel's layer."""
     node, said = evidence.failed, evidence.failure
     if node is None or said is None:
         return None

@@ -322,7 +322,7 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
-    """The step without a slope on every way from the predictions to a loss, or to a term that it adds; and whether it is the whole loss."""
+    """The step without a slope on every way from the predictions to a loss, or to a term that it adds."""
     flow, numbers = evidence.flow, evidence.facts.get("single") or {}
     inside = {node.id: None for node in flow.nodes if node.parent == loss}
     ends = [one for one in inside if not any(edge.target in inside for edge in flow.out_of(one))]

@@ -65,7 +65,7 @@ def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | No
 
 
 def _softmax(evidence: Evidence, edge: Edge) -> tuple[Node, Edge] | None:
-    """The softmax that a tensor comes from, with what it is given; operations on each value are passed."""
+    """The softmax that a tensor comes from, with what it is given."""
     for _ in range(4):
         node = evidence.flow.node(edge.source)
         before = evidence.flow.into(node.id)
@@ -184,7 +184,7 @@ def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
 
 
 def _order(node: Node) -> list[int]:
-    """The order in which a transposition puts axes; empty for other operations, and where it is not known."""
+    """The order in which a transposition puts axes."""
     order = node.config.get("operand1") if node.op == "Transpose" else None
     return list(order) if isinstance(order, (list, tuple)) else []
 
@@ -286,7 +286,7 @@ def several_marked(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _share(evidence: Evidence, path: KeyPath | None) -> float:
-    """How many of the observed vectors of 0 and 1 have more than one 1; 0 where they have other values."""
+    """How many of the observed vectors of 0 and 1 have more than one 1."""
     seen = seen_at(evidence, path)
     if not seen or any(array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all() for array in seen):
         return 0.0

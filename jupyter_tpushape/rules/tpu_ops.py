@@ -129,7 +129,7 @@ TEXT = frozenset(
 
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:
-    """The node that an operation belongs to: the op node of that type, otherwise the innermost layer in its name scope."""
+    """The node that an operation belongs to: the op node of that type."""
     if use.location is not None:
         for node in evidence.flow.nodes:
             if node.kind == "op" and node.op == use.op and node.called is not None and node.called.line == use.location.line:

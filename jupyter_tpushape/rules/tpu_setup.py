@@ -40,7 +40,7 @@ def of_scopes(error: BaseException | None) -> bool:
 
 
 def told(evidence: Evidence) -> Finding | None:
-    """The finding for a setup that raised, or ``None`` if something else raised."""
+    """The finding for a setup that raised."""
     if evidence.failure is None:
         return None
     node = evidence.failed

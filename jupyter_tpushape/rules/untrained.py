@@ -178,7 +178,7 @@ def _flat(evidence: Evidence, node: Node) -> bool:
 
 
 def _behind(evidence: Evidence, ends: Iterable[str], through: Callable[[Node], bool] | None = None) -> set[str]:
-    """The nodes from which a way leads to one of these; ``through``: those that it may lead through; all by default."""
+    """The nodes from which a way leads to one of these."""
     flow, pending, found = evidence.flow, list(ends), set()
     for one in pending:
         for edge in flow.into(one):

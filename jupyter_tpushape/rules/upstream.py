@@ -40,7 +40,7 @@ def unrelated(evidence: Evidence, one: Edge, other: Edge) -> bool:
 
 
 def whole_steps(evidence: Evidence, node: Node) -> tuple[Node, ...]:
-    """The convolutions up to a node, first ones first, that step as far as their kernel is wide; empty unless there are several."""
+    """The convolutions up to a node, first ones first, that step as far as their kernel is wide."""
     found = []
     for item in (node, *ancestors(evidence, node.id)):
         kernel, strides = _sizes(item.config.get("kernel_size")), _sizes(item.config.get("strides"))
@@ -183,7 +183,7 @@ def made_by(evidence: Evidence, edge: Edge, axis: int) -> tuple[Node, int]:
 
 
 def _before(came: Shape, made: Shape, axis: int) -> int | None:
-    """Where an axis was before an operation that keeps all axes, or puts in axes of size 1; ``None`` where it has another size there."""
+    """Where an axis was before an operation that keeps all axes, or puts in axes of size 1."""
     if len(came) == len(made):
         return axis if came[axis] == made[axis] else None
     longer = [at for at, size in enumerate(made) if size != 1]

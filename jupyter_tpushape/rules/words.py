@@ -23,7 +23,7 @@ MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimu
 
 
 def axes_of(op: str) -> tuple[str, ...]:
-    """The axes that a layer class works on, by the names that Keras gives them; ``()`` if it accepts any."""
+    """The axes that a layer class works on, by the names that Keras gives them."""
     if op in RECURRENT:
         return SEQUENCE[3]
     if "LSTM2D" in op:
@@ -131,7 +131,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def placed(node: Node | Who) -> str:
-    """The line that called a node, for the middle of a sentence; ``""`` if it is unknown."""
+    """The line that called a node, for the middle of a sentence."""
     return f" at {node.called}" if node.called is not None else ""
 
 

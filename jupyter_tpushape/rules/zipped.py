@@ -88,7 +88,7 @@ def part_shuffled(evidence: Evidence) -> OrdersApart | None:
 
 
 def _batch_of(stages: dict[str, Stage], part: Stage) -> Stage | bool | None:
-    """The stage that batches a part; ``False`` where its elements are single slices of arrays; ``None`` where that is not known."""
+    """The stage that batches a part."""
     stage: Stage | None = part
     while stage is not None:
         if stage.op in _BATCHES:

@@ -39,7 +39,7 @@ def _all(moves: list[Move]) -> frozenset[str]:
 
 
 def _walk(tensor: Any, chosen: frozenset[str], found: list[Move]) -> set[int]:
-    """The places of the arguments that a result comes from; ``chosen``: the numbers that decide whether it is taken."""
+    """The places of the arguments that a result comes from."""
     reached, seen, pending = set[int](), set[Any](), [(tensor, chosen)]
     for one, by in pending:
         made = one.op
@@ -78,7 +78,7 @@ def _axes(made: Any) -> tuple[int, ...]:
 
 
 def _drawn(tensor: Any, ends: bool = False) -> frozenset[str]:
-    """The random numbers that a value is computed from, the same for the same seed; ``ends``: all that it is computed from."""
+    """The random numbers that a value is computed from, the same for the same seed."""
     from tensorflow import get_static_value
 
     found, pending = set[str](), [tensor]

@@ -161,7 +161,7 @@ def variables_of(dataset: Any, seen: set[int] | None = None) -> Iterator[Any]:
 
 
 def _from_generator(dataset: Any) -> Any:
-    """The user's generator function where this stage is what ``from_generator`` makes, else ``None``."""
+    """The user's generator function where this stage is what ``from_generator`` makes."""
     for wrapper in wrappers_of(dataset):
         function = wrapper._func
         if getattr(function, "__module__", "") != "tensorflow.python.data.ops.from_generator_op":
@@ -207,7 +207,7 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
 
 
 def _between(dataset: Any, op: str) -> bool:
-    """Whether this is an adapter of TensorFlow's own, such as those below unbatch and rebatch: nothing that the user wrote or can change."""
+    """Whether this is an adapter of TensorFlow's own, such as those below unbatch and rebatch."""
     if op == "restructured":
         return True
     modules = [str(getattr(user_function(wrapper), "__module__", "")) for wrapper in wrappers_of(dataset)[:1]]
@@ -215,7 +215,7 @@ def _between(dataset: Any, op: str) -> bool:
 
 
 def _how_many(names: Any) -> int | None:
-    """How many elements a dataset has, such as names of files; ``None`` where that shows only when it runs."""
+    """How many elements a dataset has, such as names of files."""
     try:
         count = int(names.cardinality())
     except Exception:

@@ -27,7 +27,7 @@ def numbers_only(tree: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """The letter of NumPy's dtype; ``""`` of what is no NumPy array, and of the small floats that NumPy counts as void."""
+    """The letter of NumPy's dtype."""
     if not isinstance(value, np.ndarray):
         return ""
     kind = value.dtype.kind
@@ -151,7 +151,7 @@ def _gathers(dtype: Any) -> bool:
 
 
 def _only_numpy(value: Any) -> str:
-    """What NumPy holds and JAX does not, where Keras runs on JAX; ``""`` where it is none of that."""
+    """What NumPy holds and JAX does not, where Keras runs on JAX."""
     keras = sys.modules.get("keras")
     if not isinstance(value, np.ndarray) or keras is None or keras.backend.backend() != "jax":
         return ""
@@ -180,7 +180,7 @@ def alike(value: np.ndarray) -> bool:
 
 
 def _row(row: Any) -> np.ndarray:
-    """A row as an array; of objects where its own rows have different lengths."""
+    """A row as an array."""
     if isinstance(row, np.ndarray) and (row.dtype != object or not row.ndim):
         return row
     try:

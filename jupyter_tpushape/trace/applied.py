@@ -69,7 +69,7 @@ class Updates:
         return None
 
     def _known(self, optimizer: Any) -> set[Any] | None:
-        """The variables that it was built for; ``None`` before the first update, and for optimizers that take any."""
+        """The variables that it was built for."""
         if id(optimizer) in self._first:
             return self._first[id(optimizer)]
         listed, indexed = getattr(optimizer, "_trainable_variables", None), getattr(optimizer, "_index_dict", None)

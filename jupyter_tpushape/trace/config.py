@@ -74,7 +74,7 @@ def config_of(obj: Any) -> dict[str, Any]:
 
 
 def _told(obj: Any) -> dict[str, Any]:
-    """A layer's own configuration; if it raises, the numbers that the layer keeps under its arguments' names."""
+    """A layer's own configuration."""
     try:
         return config_of(obj)
     except Exception:
@@ -170,7 +170,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as text, number or short list; ``None`` if it is not worth showing."""
+    """A value as text, number or short list."""
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):

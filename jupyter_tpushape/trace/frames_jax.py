@@ -122,7 +122,7 @@ def made_by(frame: FrameType | None) -> Any:
 
 
 def _function(frame: FrameType) -> str:
-    """The name of the function that runs in a frame, ``""`` for one that only leads on."""
+    """The name of the function that runs in a frame."""
     return _told(frame.f_code.co_name, frame.f_code.co_filename)
 
 

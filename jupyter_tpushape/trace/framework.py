@@ -463,7 +463,7 @@ class Framework(ABC):
 
 
 def _held(obj: Any) -> list[Any]:
-    """The variables of an object; none if it is not built, which tf_keras reports by raising."""
+    """The variables of an object."""
     try:
         return list(getattr(obj, "weights", ()) or ())
     except ValueError:

@@ -180,7 +180,7 @@ class TraceGraph(Graph):
         return None if isinstance(value, dict) else value
 
     def _origin(self, tensor: Any, call: Call) -> int:
-        """The key of a tensor; of what a call made of its operand on the way, the operand's, where that has the same shape."""
+        """The key of a tensor."""
         port = next((one for one in call.inputs if one.spec.shape == getattr(tensor, "shape", None)), None)
         return port.key if self.recorder.producers.get(id(tensor)) is call and port is not None else id(tensor)
 

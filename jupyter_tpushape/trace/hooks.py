@@ -188,7 +188,7 @@ class Hooks:
         return outputs
 
     def _going_on(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
-        """The layer's call; where that is assumed, with what it asks for once it has broken."""
+        """The layer's call."""
         try:
             return original(layer, *args, **kwargs)
         except Exception:
@@ -222,7 +222,7 @@ class Hooks:
         return outputs
 
     def _replay(self, recorder: Recorder) -> list[Port]:
-        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself; returns what that model was given."""
+        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself."""
         parent = recorder.stack[-1] if recorder.stack else None
         entry = [port for port in parent.inputs if port.producer is not None] if parent is not None else []
         done = [one for one in recorder.shadows if one[0] is parent]

@@ -295,7 +295,7 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
 
 
 def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
-    """The attribute of a model that holds all the variables whose values are given, and no others; ``""`` where none does."""
+    """The attribute of a model that holds all the variables whose values are given, and no others."""
     variables = {id(value): id(one) for value, one in zip(weights, model.trainable_variables, strict=True)}
     wanted = [variables.get(id(value)) for value in given]
     parts = {name: one for name, one in vars(model).items() if any(one is layer for layer in model._layers)}

@@ -216,7 +216,7 @@ class _Watch:
                     hand_over(self.thread, kind)
 
     def _over_within(self, seconds: float) -> bool:
-        """Waits for the block's end; ``False`` where its time is up first, or its memory used up."""
+        """Waits for the block's end."""
         if not self.most:
             return self.over.wait(seconds)
         end = time.monotonic() + seconds

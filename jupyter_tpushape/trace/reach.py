@@ -156,7 +156,7 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
 
 
 def _sort(value: Any, found: Reached) -> bool:
-    """Files a Keras object, a variable or a strategy; whether it was one."""
+    """Files a Keras object, a variable or a strategy."""
     for base in type(value).__mro__:
         module, name = base.__module__ or "", base.__name__
         if module.startswith(("keras.", "tf_keras.")):

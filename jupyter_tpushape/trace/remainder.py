@@ -60,7 +60,7 @@ def _listed(adapter: Any, seen: Any, recorder: Recorder) -> list[Any]:
 
 
 def _rest_of_graph(assembler: Assembler, seen: Any, network: Any, failed: str) -> list[str]:
-    """Adds what a functional graph has left, joined as the graph is; the nodes that its outputs come from."""
+    """Adds what a functional graph has left, joined as the graph is."""
     adapter, recorder = seen.adapter, seen.recorder
     pairs = seen.run.feeds.pairs if seen.run is not None and seen.run.feeds is not None else []
     made = {id(door.tensor): assembler.ids.get(id(leaf.source), failed) for door, leaf in pairs}

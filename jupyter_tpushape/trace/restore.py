@@ -129,7 +129,7 @@ _TAKES: dict[type, Callable[[Memento, Any], Any]] = {list: _built_in, dict: _bui
 
 
 def _take_of(obj: Any) -> Callable[[Memento, Any], Any]:
-    """What is kept of objects of this type; returns what to look at next."""
+    """What is kept of objects of this type."""
     if isinstance(obj, _LEAF_TYPES):
         return _leave
     if isinstance(obj, (list, dict, set)):

@@ -392,7 +392,7 @@ _CALCULATED = {
 
 
 def _known(tensor: Any, depth: int = 8) -> Any:
-    """The values of a tensor that a program counts out, also where TensorFlow folds no constant; ``None`` where they depend on anything else."""
+    """The values of a tensor that a program counts out, also where TensorFlow folds no constant."""
     values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
     if values is not None or made is None or not depth:
         return values
@@ -420,7 +420,7 @@ def _known(tensor: Any, depth: int = 8) -> Any:
 
 
 def _band(values: Any, below: Any, above: Any) -> Any:
-    """What is left of matrices where all but a band around the diagonal is set to zero; a negative number keeps all of that side."""
+    """What is left of matrices where all but a band around the diagonal is set to zero."""
     rows, columns = np.indices(values.shape[-2:])
     kept = ((below < 0) | (rows - columns <= below)) & ((above < 0) | (columns - rows <= above))
     return np.where(kept, values, np.zeros((), values.dtype))

@@ -120,7 +120,7 @@ def untrained(program: Any, loss: Any, weights: Sequence[Any], zeros: Collection
 
 
 def _live(program: Any, loss: Any, zero: set[Any], ones: dict[Any, tuple[int, ...]] | None = None) -> set[Any]:
-    """The variables that a gradient of the loss reaches; ``ones``: what of the inputs adds up to one."""
+    """The variables that a gradient of the loss reaches."""
     live, ones = {loss}, shares(program, ones or {})
     for equation in reversed(program.eqns):
         if any(one in live for one in equation.outvars):

@@ -134,7 +134,7 @@ def _insides(flow: Flow, *, fractions: bool = False) -> dict[str, int]:
 
 
 def _signs(flow: Flow, units: Sequence[Unit]) -> list[tuple[object, ...] | None]:
-    """What makes two units identical; None where one stands apart."""
+    """What makes two units identical."""
     place = {node.id: i for i, node in enumerate(node for unit in units for node in unit.nodes)}
     sources: dict[str, list[str]] = {}
     gives: dict[str, object] = {}

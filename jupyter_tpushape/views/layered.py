@@ -160,7 +160,7 @@ def _square(row: list[Box], lines: list[Line]) -> None:
 
 
 def _beside(box: Box, bend: Box, row: list[Box]) -> float | None:
-    """Where a line to a bend stands beside a box; none where the bend runs under the box or another box is in between."""
+    """Where a line to a bend stands beside a box."""
     at = bend.x + bend.width / 2
     right = at > box.x + box.width / 2
     away = at - box.x - box.width if right else box.x - at

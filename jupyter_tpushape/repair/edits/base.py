@@ -41,7 +41,7 @@ class Edit(ABC):
 
     @property
     def either(self) -> tuple[Any, ...]:
-        """What edits have in common of which only one can be meant; empty where the program says which."""
+        """What edits have in common of which only one can be meant."""
         return ()
 
     @property
@@ -56,7 +56,7 @@ class Edit(ABC):
 
     @classmethod
     def of(cls, value: Value) -> Edit | None:
-        """The edit of this class that travels as ``value``; ``None`` where it is another's."""
+        """The edit of this class that travels as ``value``."""
         fields = {field.metadata.get("name", field.name): field.name for field in dataclasses.fields(cls)[1:]}
         detail = dict(value.detail)
         if cls.kind != value.kind or detail.pop("op", "") != cls.op or not set(detail) <= set(fields):
@@ -110,7 +110,7 @@ class Edit(ABC):
         return build
 
     def finish(self, run: Run, model: Any) -> bool:
-        """Makes the edit in a model that stands; ``False`` where it has no place there."""
+        """Makes the edit in a model that stands."""
         return False
 
     def data(self, run: Run, data: Any) -> Any:

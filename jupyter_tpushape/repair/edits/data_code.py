@@ -26,7 +26,7 @@ class DataCode(Edit):
     data_only = True
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
-        """What to write anew in the function that makes the data; none where it has no place for it."""
+        """What to write anew in the function that makes the data."""
         return []
 
     def write(self, text: Text) -> None:
@@ -186,7 +186,7 @@ class YieldTuple(DataCode):
         source.splice(changes)
 
     def _changes(self, source: Source, value: ast.expr) -> Iterator[Change]:
-        """Brackets become parentheses; what only holds a list is made a tuple."""
+        """Brackets become parentheses."""
         if not isinstance(value, (ast.Tuple, ast.List)):
             if self.parts:
                 raise NoPlace
@@ -353,7 +353,7 @@ _PYTHON = ("numpy_function", "py_function", "py_func")
 
 
 def _behind_part(source: Source, value: ast.expr, part: int, text: str) -> Change:
-    """A text behind one part of what a function gives; behind all of it where it has no parts."""
+    """A text behind one part of what a function gives."""
     parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
     if part >= len(parts):
         raise NoPlace

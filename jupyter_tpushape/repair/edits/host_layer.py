@@ -166,7 +166,7 @@ class HostLayer(Edit):
         return [(put, put, moved + "\n\n\n"), (start, (rest if rest >= 0 else len(source.text)) + 1, "")]
 
     def _gives(self, text: Text) -> Spec:
-        """What the layer gives; where the trace did not reach it, what it declared as the model was built."""
+        """What the layer gives."""
         flow = text.seen.evidence.flow
         node = next((node for node in flow.nodes if node.name == self.target), None)
         edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
@@ -216,7 +216,7 @@ def _in_front(source: Source, above: dict[ast.AST, ast.AST], node: ast.AST) -> i
 
 
 def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bool) -> list[ast.AST]:
-    """Every place in the model's code where the name is read; the data's own call is not one of them."""
+    """Every place in the model's code where the name is read."""
     found: list[ast.AST] = []
     for node in nodes(scope, ast.Name):
         if node.id != name or not isinstance(node.ctx, ast.Load):

@@ -154,7 +154,7 @@ _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _set_first(source: Source, body: list[ast.stmt], lines: set[int]) -> bool:
-    """Moves the first statement of a body that sets a distribution; ``False`` where there is nothing to move."""
+    """Moves the first statement of a body that sets a distribution."""
     setters = _doing(source, body, lambda call: called(call) == "set_distribution")
     makers = _doing(source, body, lambda call: any(call.lineno <= line <= (call.end_lineno or 0) for line in lines))
     if not setters or not makers or body.index(setters[0]) <= body.index(makers[0]):
@@ -206,7 +206,7 @@ def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bo
 
 
 def _indented(lines: list[str], new: str, old: str) -> str:
-    """Lines one step further in; the first one begins at its text."""
+    """Lines one step further in."""
     rest = [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines[1:]]
     return "\n".join([new + lines[0], *rest])
 

@@ -97,7 +97,7 @@ class InsertLayer(Edit):
         self._around_call(text, source, names, call)
 
     def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
-        """Writes the new layer with the name that holds the size, for what has another size; ``False`` where no name does."""
+        """Writes the new layer with the name that holds the size, for what has another size."""
         key = next((key for key in ("filters", "units") if key in self.config), "")
         if not self.like or not key or self.position == "after" or self.input is None:
             return False
@@ -162,7 +162,7 @@ class InsertLayer(Edit):
         source.splice([*changes, *enclosed(source, place, f"{new}(", ")")])
 
     def _behind_input(self, text: Text) -> None:
-        """A line behind the one that declares an input; what reads the input reads the new tensor, but for the model's own inputs."""
+        """A line behind the one that declares an input."""
         source, names, call = text.made(text.door(self.target))
         above = parents(source.tree)
         statement = statement_of(above, call)

@@ -209,7 +209,7 @@ class Run:
         return model
 
     def exchange(self, model: Any, name: str, change: Any) -> bool:
-        """Puts ``change(layer)`` where the model's objects hold the layer; ``False`` where none does."""
+        """Puts ``change(layer)`` where the model's objects hold the layer."""
         for owner, attribute, index, layer in holders(self.adapter, model, name):
             new = change(layer)
             if index is not None:

@@ -129,7 +129,7 @@ def _owner(source: Source, line: int) -> ast.ClassDef:
 
 
 def _assignments(owner: ast.ClassDef, attribute: str, *, split: bool = False) -> tuple[ast.Assign, list[ast.Assign | ast.AugAssign]]:
-    """The one statement that makes an attribute, and those that change it; with ``split`` the latter assign it first among others."""
+    """The one statement that makes an attribute, and those that change it."""
     made: list[ast.Assign] = []
     later: list[ast.Assign | ast.AugAssign] = []
     for method in [item for item in owner.body if isinstance(item, ast.FunctionDef)]:
@@ -149,7 +149,7 @@ def _assignments(owner: ast.ClassDef, attribute: str, *, split: bool = False) ->
 
 
 def _attribute(node: ast.AST) -> str:
-    """The attribute of an object that a method calls itself by; ``""`` for anything else."""
+    """The attribute of an object that a method calls itself by."""
     return node.attr if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
 
 

@@ -53,7 +53,7 @@ class Transform(Edit):
         return cls(value.target, role, name, detail, () if key is None else tuple(key) if isinstance(key, list) else (key,))
 
     def expression(self, name: str, spec: Spec | None, *, tensor: bool) -> str:
-        """The operation on ``name`` as text; ``""`` where it has no such form."""
+        """The operation on ``name`` as text."""
         found = OPERATIONS[self.operation]
         return (found.tensor if tensor else found.numpy)(name, spec, **self.arguments)
 

@@ -33,7 +33,7 @@ _JOINS = ("concatenate", "stack", "append", "vstack", "hstack")
 
 @of(JoinedApart)
 def joined_along(evidence: Evidence, finding: Finding, fact: JoinedApart) -> Made:
-    """The only axis along which the arrays differ, as the one along which they are joined."""
+    """The only axis along which the arrays differ."""
     for line in lines_of(evidence)[:1] if fact.fits is not None else ():
         call = line.call(*_JOINS)
         if call is None:
@@ -74,7 +74,7 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Mad
 
 @of(ClassBeyond)
 def counted_from(evidence: Evidence, finding: Finding, fact: ClassBeyond) -> Made:
-    """Classes that are counted from another number than 0; else as many values as there are classes."""
+    """Classes that are counted from another number than 0."""
     for line in lines_of(evidence)[:1]:
         found = [(node, labels) for node in line.around((ast.Call, ast.Subscript)) if (labels := labels_of(node)) is not None]
         for node, labels in found:
@@ -96,7 +96,7 @@ def counted_from(evidence: Evidence, finding: Finding, fact: ClassBeyond) -> Mad
 
 @of(ResultsApart)
 def as_many_names(evidence: Evidence, finding: Finding, fact: ResultsApart) -> Made:
-    """As many names as a call has results: without those that nothing reads, or with the rest left aside."""
+    """As many names as a call has results."""
     for line in lines_of(evidence)[:1]:
         for item in line.around(ast.Assign):
             target = item.targets[0]
@@ -135,7 +135,7 @@ def padded_rows(evidence: Evidence, finding: Finding, fact: ListsApart) -> Made:
 
 @of(ArraysApart)
 def rows_as_wide(evidence: Evidence, finding: Finding, fact: ArraysApart) -> Made:
-    """The size of a row in an array that is filled row by row: that of the rows which are written."""
+    """The size of a row in an array that is filled row by row."""
     off = [(axis + 1, *pair) for axis, pair in enumerate(zip(fact.first, fact.second, strict=False)) if pair[0] != pair[1]]
     if fact.how != "put" or len(fact.first) != len(fact.second) or len(off) != 1:
         return
@@ -151,7 +151,7 @@ def rows_as_wide(evidence: Evidence, finding: Finding, fact: ArraysApart) -> Mad
 
 @of(RowBeyond)
 def as_many_rows(evidence: Evidence, finding: Finding, fact: RowBeyond) -> Made:
-    """The number of rows of an array that a loop fills: as many as there are entries to go through."""
+    """The number of rows of an array that a loop fills."""
     for line, sizes in _filled(evidence):
         for loop in line.around(ast.For) if line.number(sizes[0]) == fact.size else ():
             entries = loop.iter.args[0] if called(loop.iter) == "enumerate" and loop.iter.args else None
@@ -209,7 +209,7 @@ def _axis(node: ast.Subscript) -> int | None:
 
 
 def one_order(evidence: Evidence, finding: Finding) -> Made:
-    """The order of one array for the other too: drawn once, and used as the index of both."""
+    """The order of one array for the other too."""
     orders = evidence.facts.get("orders")
     if orders is None:
         return

@@ -26,7 +26,7 @@ _DEFAULT = 32
 
 
 def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
-    """A batch for a pipeline that has none: a size that every replica can share."""
+    """A batch for a pipeline that has none."""
     if not never_batched(evidence, maybe=True):
         return
     replicas = evidence.target.replicas if evidence.target else 1
@@ -77,7 +77,7 @@ def batch_once(evidence: Evidence, finding: Finding) -> Made:
 
 
 def whole_graph(evidence: Evidence, finding: Finding) -> Made:
-    """All rows in one batch, where an input has one number for each row: an adjacency matrix belongs to the whole graph."""
+    """All rows in one batch, where an input has one number for each row."""
     sample = evidence.sample
     rows = getattr(sample, "rows", None)
     across = [
@@ -117,7 +117,7 @@ def declared_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def written_batch(evidence: Evidence, finding: Finding) -> Made:
-    """Another number of rows where the code of a generator or a PyDataset writes it: what every device or replica can share."""
+    """Another number of rows where the code of a generator or a PyDataset writes it."""
     sample, parts = evidence.sample, evidence.split.parts if evidence.split is not None else 1
     batch = next(iter(getattr(sample, "batch_sizes", ())), None)
     if getattr(sample, "kind", "") not in ("generator", "pydataset") or not batch or parts < 2 or batch % parts == 0:
@@ -241,7 +241,7 @@ _LEVELS = frozenset({"padded_batch", "ragged_batch", "bucket_by_sequence_length"
 
 
 def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
-    """The shapes of leaves of x that the pipeline leaves open, if nothing pads and all batches have one size; else none."""
+    """The shapes of leaves of x that the pipeline leaves open, if nothing pads and all batches have one size."""
     sample, found = evidence.sample, {}
     if sample is None or getattr(sample, "kind", "") != "dataset" or any(stage.op in _LEVELS for stage in sample.stages):
         return {}
@@ -256,7 +256,7 @@ def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
 
 
 def static_lengths(evidence: Evidence, finding: Finding) -> Made:
-    """One length for sequences of several: padded with zeros up to the longest that was seen."""
+    """One length for sequences of several."""
     fixed = _one_size(evidence)
     if fixed:
         yield from shapes_set(fixed, "Every batch that was drawn has this size. An element of another size then raises an error.")

@@ -48,7 +48,7 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _among_ends(line: Line, fact: NotCalled) -> Made:
-    """A layer that is made as the output of a model, called on the last tensor that nothing reads; a model among tensors, its output."""
+    """A layer that is made as the output of a model, called on the last tensor that nothing reads."""
     above = [ast.unparse(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line]
     call = line.node
     for item in call.args if isinstance(call, ast.Call) else ():
@@ -162,7 +162,7 @@ def other_layer(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
 
 @of(CallArguments)
 def one_parameter(evidence: Evidence, finding: Finding, fact: CallArguments) -> Made:
-    """One parameter for all tensors of x, which the method unpacks."""
+    """One parameter for all tensors of x."""
     node = evidence.failed
     if node is None:
         return
@@ -180,7 +180,7 @@ def one_parameter(evidence: Evidence, finding: Finding, fact: CallArguments) -> 
 
 @of(NeverCalled)
 def first_of_ends(evidence: Evidence, finding: Finding, fact: NeverCalled) -> Made:
-    """The first of a Sequential model's inputs and outputs, which it has before it is called."""
+    """The first of a Sequential model's inputs and outputs."""
     for line in lines_of(evidence):
         model = ast.unparse(line.node.value) if isinstance(line.node, ast.Attribute) else ""
         asked = [item for item in nodes(line.scope, ast.Attribute) if item.attr in ("input", "output") and ast.unparse(item.value) == model]
@@ -213,7 +213,7 @@ def looked_up(evidence: Evidence, finding: Finding, fact: KeysUnpacked) -> Made:
 
 @of(CallMisfit)
 def missing_axis(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
-    """The axis along which tensors are joined, where the call does not say it: one along which all others agree."""
+    """The axis along which tensors are joined, where the call does not say it."""
     line = next(iter(lines_of(evidence)), None)
     if fact.missing != ("axis",) or line is None or not isinstance(line.node, ast.Call):
         return
@@ -253,7 +253,7 @@ def declared_as_returned(evidence: Evidence, finding: Finding, fact: Misdeclared
 
 
 def undeclared(evidence: Evidence, finding: Finding) -> Made:
-    """Without a method that declares another shape: Keras then runs the layer to learn it."""
+    """Without a method that declares another shape."""
     node = evidence.flow.node(finding.nodes[0])
     file = file_of(node.location) if node.location is not None else ""
     if not isinstance(finding.fact, Misdeclared) or finding.fact.by == "output_shape" or not file:
@@ -287,7 +287,7 @@ def magnitude(evidence: Evidence, finding: Finding) -> Made:
 
 
 def without_comma(evidence: Evidence, finding: Finding) -> Made:
-    """A value without the comma behind it, which makes it a tuple of one."""
+    """A value without the comma behind it."""
     for line in lines_of(evidence)[:1]:
         for item in nodes(line.owner(), ast.Assign):
             held = item.value.elts if isinstance(item.value, ast.Tuple) else []
@@ -351,7 +351,7 @@ def by_name(evidence: Evidence, finding: Finding, fact: ByPlace) -> Made:
 
 @of(NumberTooLarge)
 def unsigned(evidence: Evidence, finding: Finding, fact: NumberTooLarge) -> Made:
-    """The other operand without a sign, where the number fits then; results wrap around as those of a hash do."""
+    """The other operand without a sign, where the number fits then."""
     for line in lines_of(evidence)[:1]:
         node = line.node
         if not fact.unsigned or not isinstance(node, ast.BinOp):

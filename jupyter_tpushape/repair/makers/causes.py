@@ -231,7 +231,7 @@ def _shortcut(evidence: Evidence) -> bool:
 
 
 def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
-    """Every size made a multiple of what the strides need at the door, and cut back at the output: nothing of the data is lost."""
+    """Every size made a multiple of what the strides need at the door, and cut back at the output."""
     cause = getattr(finding.fact, "cause", None)
     # Without labels nobody knows whether the output may be larger.
     if not isinstance(cause, Cause) or cause.kind != "lost" or len(cause.fits) < 2 or (evidence.where == "build" and not evidence.y):

@@ -72,7 +72,7 @@ def index_of_class(evidence: Evidence, finding: Finding, fact: RowsAsIndices) ->
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:
-    """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
+    """A unit for every class that was seen."""
     head = head_of(evidence, evidence.flow.node(finding.nodes[0]))
     highest = highest_of(finding)
     if head is not None and highest is not None and getattr(finding.fact, "whole", True):
@@ -160,7 +160,7 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_of_each(evidence: Evidence, finding: Finding) -> Made:
-    """The class of each label in place of its one-hot vector, where it meets the predicted class; the numbers of two classes may be multiplied."""
+    """The class of each label in place of its one-hot vector, where it meets the predicted class."""
     for line, name, classes, other, _ in _beside_predicted(evidence):
         module, spec = line.module(), line.spec(other)
         if spec is None or (_calculates(evidence) and classes != 2):
@@ -213,7 +213,7 @@ def _compared(line: Line) -> bool:
 
 
 def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
-    """A one-hot vector in place of the predicted class, where it is calculated with one-hot labels: the number of a class is no quantity."""
+    """A one-hot vector in place of the predicted class, where it is calculated with one-hot labels."""
     for line, name, classes, other, picked in _beside_predicted(evidence) if _calculates(evidence) else ():
         yield (
             f"Make the predicted classes one-hot at line {picked.lineno}: one_hot of {short(picked)}",

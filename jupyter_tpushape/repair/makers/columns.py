@@ -53,7 +53,7 @@ def exchanged(evidence: Evidence, finding: Finding, fact: ColumnsExchanged) -> M
 
 @of(EveryPair)
 def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """Vectors of all the columns that a step takes out of its data, none of which it gives to a layer."""
+    """Vectors of all the columns that a step takes out of its data."""
     for line in lines_of(evidence)[:1]:
         for names, then in _unpacked(line):
             text = f"{', '.join(names)} = {', '.join(f'{name}[:, 0]' for name in names)}"
@@ -134,7 +134,7 @@ def _but_last(index: ast.expr) -> bool:
 
 @of(GridApart)
 def other_end(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """The slice that goes with the one beside it: what is fed ends one step earlier than what is compared, which begins one step later."""
+    """The slice that goes with the one beside it."""
     for line in running(evidence) if fact.cut else ():
         for one in shifted(line.raised):
             if ast.unparse(one.cut) == fact.cut:
@@ -192,7 +192,7 @@ def _cuts_last(evidence: Evidence, node: Node) -> bool:
 
 @of(SameSteps)
 def labels_one_later(evidence: Evidence, finding: Finding, fact: SameSteps) -> Made:
-    """The labels' slice begins one step later; or, where both are without the first step, the fed one ends one earlier."""
+    """The labels' slice begins one step later."""
     what, node, other = ("labels", finding.nodes[0], "1:") if fact.cut == ":-1" else ("input", finding.nodes[-1], ":-1")
     where = evidence.flow.node(node).called
     # Several slices of a line run from left to right.

@@ -25,7 +25,7 @@ from .line import Line, lines_at, lines_of, span_of
 
 @of(ValueAsked, SymbolicQuestion)
 def each_element(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
-    """Functions of keras.ops for what Python decides with one value: and, or, not, a chained comparison, max and min."""
+    """Functions of keras.ops for what Python decides with one value."""
     asked = fact.asked if isinstance(fact, ValueAsked) else fact.of if isinstance(fact, SymbolicQuestion) else ""
     for line in lines_of(evidence) if asked in ("bool", "truth") else ():
         tests = [item.test for item in nodes(line.scope, (ast.If, ast.IfExp, ast.While, ast.Assert))]
@@ -59,7 +59,7 @@ def _inside(span: Span | None, node: ast.expr) -> bool:
 
 
 def elementwise(node: ast.expr, of: Callable[[ast.expr], str]) -> str | None:
-    """An expression with functions of keras.ops for each element; ``None`` where a part of it is about objects, such as ``is None``."""
+    """An expression with functions of keras.ops for each element."""
     if isinstance(node, ast.BoolOp):
         function = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
         return _nested(function, [elementwise(one, of) for one in node.values])
@@ -95,7 +95,7 @@ def _nested(function: str, parts: list[str | None]) -> str | None:
 
 @of(ValueAsked)
 def unasserted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """The program without an assertion about values: it computes nothing."""
+    """The program without an assertion about values."""
     for line in lines_of(evidence) if fact.asked == "assert" else []:
         for item in [one for one in nodes(line.scope, ast.Assert) if _covers(one.test, line.raised.line)][:1]:
             gone = line.removed(item)
@@ -143,7 +143,7 @@ def _return_behind(line: Line, branch: ast.If) -> ast.Return | None:
 
 
 def branches(branch: ast.If, test: str, then: ast.Return | None = None, of: Callable[[ast.expr], str] = ast.unparse) -> str | None:
-    """An ``if`` as one assignment or one return, of which ``then`` may be the other half; ``None`` where its branches do more than that."""
+    """An ``if`` as one assignment or one return, of which ``then`` may be the other half."""
     first = branch.body[0] if len(branch.body) == 1 else None
     second = branch.orelse[0] if len(branch.orelse) == 1 else then
     if isinstance(first, ast.Return) and isinstance(second, ast.Return) and first.value and second.value:
@@ -205,7 +205,7 @@ def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
 
 @of(CompiledApart)
 def static_or_plain(evidence: Evidence, finding: Finding, fact: CompiledApart) -> Made:
-    """The argument static, or the function without a jit of its own, which fit compiles with the step."""
+    """The argument static, or the function without a jit of its own."""
     for line in lines_of(evidence)[:1]:
         for function in nodes(line.source.tree, ast.FunctionDef):
             if function.name != fact.function:
@@ -269,7 +269,7 @@ _VARIABLES = ("add_weight", "add_variable", "Variable")
 
 @of(StateLost)
 def in_variables(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
-    """All that the object keeps so in variables of its own; a loss has none."""
+    """All that the object keeps so in variables of its own."""
     file = _file(evidence, finding)
     if fact.random or fact.inner or fact.outside or fact.holder == "loss" or finding.location is None or not file:
         return
@@ -325,7 +325,7 @@ def local(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
 
 
 def _file(evidence: Evidence, finding: Finding) -> str:
-    """The file of the line as it was written; a changed text runs under a name of its own."""
+    """The file of the line as it was written."""
     file = file_of(finding.location) if finding.location is not None else ""
     return str(evidence.facts.get("aliases", {}).get(file, file))
 

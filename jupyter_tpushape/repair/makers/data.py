@@ -42,7 +42,7 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
 
 
 def yield_arrays(evidence: Evidence, finding: Finding) -> Made:
-    """The samples in a generator's lists, or in a PyDataset's, as one array: the list of one input has as many entries as there are labels."""
+    """The samples in a generator's lists, or in a PyDataset's."""
     sample = evidence.sample
     if not isinstance(finding.fact, Refused) or finding.fact.code != "parts-list" or sample is None or not sample.stages:
         return
@@ -91,7 +91,7 @@ def batch_of_one(evidence: Evidence, finding: Finding) -> Made:
 
 
 def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
-    """The lists in a generator's elements, or in a PyDataset's, as tuples."""
+    """The lists in a generator's elements, or in a PyDataset's."""
     sample = evidence.sample
     if isinstance(finding.fact, Refused) and finding.fact.code in ("element-list", "parts-list") and sample is not None and sample.stages:
         name, parts = sample.stages[0].function, [i for i, part in enumerate((sample.x, sample.y, sample.weight)) if isinstance(part, list)]
@@ -132,7 +132,7 @@ def signature_of_model(evidence: Evidence, finding: Finding, fact: YieldedShape)
 
 @of(YieldedShape)
 def signature(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
-    """The shape that a generator yields, in its signature; an axis of any size stays one where there are as many axes."""
+    """The shape that a generator yields, in its signature."""
     alike = len(fact.given) == len(fact.wanted)
     row = [None if alike and said is None else got for got, said in zip_longest(fact.given, fact.wanted)][: len(fact.given)]
     yield (
@@ -155,7 +155,7 @@ def batched_once(evidence: Evidence, finding: Finding) -> Made:
 
 @of(SlicedApart)
 def sliced_tuple(evidence: Evidence, finding: Finding, fact: SlicedApart) -> Made:
-    """Inputs in a tuple, of which each is sliced, and not in a list, which becomes one array."""
+    """Inputs in a tuple, of which each is sliced, and not in a list."""
     for count in {min(fact.first, fact.second)}:
         yield (
             f"Put the {count} arrays of the list into a tuple",
@@ -268,7 +268,7 @@ def unsliced(evidence: Evidence, finding: Finding) -> Made:
 
 
 def group_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Rows that are parts of a sample put together: as many to a sample as the model declares on its first axis."""
+    """Rows that are parts of a sample put together."""
     labels = {leaf.concrete[0] for _, leaf in evidence.sample.leaves("y") if leaf.concrete} if evidence.sample is not None else set()
     counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
     for (_, want), (path, got) in matched(evidence):
@@ -328,7 +328,7 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
 
 @of(Unfilled)
 def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
-    """Rows that fill no whole window are left out before a reshape; or each row holds more than the reshape says."""
+    """Rows that fill no whole window are left out before a reshape."""
     if any(n < 1 for n in fact.wanted):
         return
     shape = list(fact.wanted)

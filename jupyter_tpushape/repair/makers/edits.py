@@ -34,7 +34,7 @@ def of(*kinds: type[F]) -> Callable[[Callable[[Evidence, Finding, F], Made]], Ma
 
 
 def key_of(path: Sequence[Any]) -> Any:
-    """Which leaf of a part of the data an edit is about: ``None`` for the whole, a key, or the way down a deeper nest."""
+    """Which leaf of a part of the data an edit is about."""
     return (path[1] if len(path) == 2 else list(path[1:])) if path[1:] else None
 
 
@@ -185,7 +185,7 @@ def samples_alone(evidence: Evidence) -> set[int | None]:
 
 
 def pooling(shape: Shape) -> str:
-    """The global pooling that takes tensors of this shape; ``""`` for none."""
+    """The global pooling that takes tensors of this shape."""
     return f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""
 
 

@@ -139,7 +139,7 @@ def _shape_of(line: Line, node: ast.expr) -> Shape | None:
 
 
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:
-    """The size of each letter, by all operands but one; empty where they differ among themselves."""
+    """The size of each letter, by all operands but one."""
     known: dict[str, int | None] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         if i == but or shape is None or len(shape) != len(term):
@@ -151,7 +151,7 @@ def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, 
 
 
 def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tuple[str, bool]:
-    """The order of the letters with which the sizes that are known elsewhere agree, and whether it is the only one; ``""`` for none."""
+    """The order of the letters with which the sizes that are known elsewhere agree, and whether it is the only one."""
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
         return "", False
     fits = [
@@ -187,7 +187,7 @@ def result_letters(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 @of(OperationRaised)
 def of_features(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A product of two matrices that sums over the samples, where it meets a square of the features: a correlation of features, not of samples."""
+    """A product of two matrices that sums over the samples, where it meets a square of the features."""
     crossed = [given.spec.shape for given in evidence.given if {*(given.grows or ())} == {0, 1}]
     for line in lines_of(evidence)[:1]:
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):

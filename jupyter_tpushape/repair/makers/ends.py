@@ -24,7 +24,7 @@ def ends_of(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | N
 
 
 def compared(evidence: Evidence, finding: Finding) -> Iterator[tuple[Node, Shape, Shape]]:
-    """What gives the predictions, with the shapes of labels and predictions: once, where both are known."""
+    """What gives the predictions, with the shapes of labels and predictions."""
     labels, predictions = ends_of(evidence, finding)
     if labels is not None and predictions is not None and labels.spec.shape and predictions.spec.shape:
         yield evidence.flow.node(predictions.source), labels.spec.shape, predictions.spec.shape

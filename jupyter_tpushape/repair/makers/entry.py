@@ -305,7 +305,7 @@ def _ids_below(stats: Stats | None, depth: int) -> bool:
 
 
 def rank_declared(evidence: Evidence, finding: Finding) -> Made:
-    """The declared shape agrees with the data, and the first layer wants more or fewer axes: both change."""
+    """The declared shape agrees with the data, and the first layer wants more or fewer axes."""
     for (door, want), (path, got) in matched(evidence):
         if want.shape is None or got.shape is None:
             continue
@@ -324,7 +324,7 @@ def rank_declared(evidence: Evidence, finding: Finding) -> Made:
 
 
 def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
-    """Nothing is declared, and the first layer wants one axis more: an axis of size 1 in the data."""
+    """Nothing is declared, and the first layer wants one axis more."""
     failed = evidence.failed
     edges = evidence.failed_inputs()
     if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or not evidence.x[0][1].shape:
@@ -357,7 +357,7 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
-    """Grey pictures as color ones, where a network from a library reads them: its weights are for three channels."""
+    """Grey pictures as color ones, where a network from a library reads them."""
     for _, path, want, got in misfits(evidence):
         flat = len(got.shape) == 3 and fits(want.shape[1:3], got.shape[1:])
         gray = flat or (len(got.shape) == 4 and got.shape[-1] == 1)

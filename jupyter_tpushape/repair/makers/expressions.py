@@ -47,7 +47,7 @@ def columns(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
 
 @of(OperationRaised)
 def own_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """One column of labels, where a function reads columns of them everywhere but at one place: the one that it reads, or that nothing reads."""
+    """One column of labels, where a function reads columns of them everywhere but at one place."""
     for line in lines_of(evidence)[:1] if evidence.where in ("loss", "metric") else ():
         for node, other in itertools.permutations(line.operands(), 2):
             shape, read = line.shape(node), columns_read(line, node)
@@ -79,7 +79,7 @@ def squeezed_indices(evidence: Evidence, finding: Finding, fact: IndexInRow) -> 
 
 
 def unindexed(evidence: Evidence, finding: Finding) -> Made:
-    """A tensor of the loss without the index 0 of an axis of size 1, which Keras has dropped before it calls the loss."""
+    """A tensor of the loss without the index 0 of an axis of size 1."""
     for line in lines_of(evidence)[:1] if hear(evidence.failure, HeardNoAxis) is not None else ():
         item = line.node
         if not isinstance(item, ast.Subscript):
@@ -115,7 +115,7 @@ def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
 
 
 def positions_as_steps(evidence: Evidence, finding: Finding) -> Made:
-    """A map in an attention over sequences: its positions become the steps."""
+    """A map in an attention over sequences."""
     node = evidence.failed
     if node is None or node.family != "attention":
         return
@@ -312,7 +312,7 @@ def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast
 
 
 def _weight(spec: Spec | None) -> int:
-    """First what a layer of mixed precision computes in; last double precision, which no layer has unless asked for."""
+    """First what a layer of mixed precision computes in."""
     if spec is None:
         return 1
     return 2 if spec.dtype in ("float16", "bfloat16") else 0 if spec.dtype == "float64" else 1

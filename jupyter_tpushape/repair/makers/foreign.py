@@ -30,7 +30,7 @@ from .line import Line, calls_at, lines_of, span_of
 
 
 def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
-    """Every such call of the program's text, where it is not the pipeline's; in a builder, from the first input on."""
+    """Every such call of the program's text, where it is not the pipeline's."""
     line = next(iter(lines_of(evidence)), None)
     found = innermost(evidence.failure) if isinstance(evidence.failure, BaseException) else None
     if line is None or found is None or not (isinstance(finding.fact, ForeignFunction) or hear(evidence.failure, HeardGone) is not None):
@@ -90,7 +90,7 @@ def _same_end(one: str, other: str) -> int:
 
 @of(CallMisfit)
 def usual_argument(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
-    """A required argument of a layer as the layers that are most like it have it by default: older versions had one here, too."""
+    """A required argument of a layer as the layers that are most like it have it by default."""
     line = next(iter(lines_of(evidence)), None)
     kinds = vars(getattr(sys.modules.get(evidence.framework), "layers", None) or object)
     name = fact.function.split(".")[-1]
@@ -270,7 +270,7 @@ _LIBRARIES = ("tf", "tensorflow", "keras", "tf_keras")
 
 @of(Unregistered)
 def by_name(evidence: Evidence, finding: Finding, fact: Unregistered) -> Made:
-    """A function of another library by its name alone, which the framework knows."""
+    """A function of another library by its name alone."""
     for line in lines_of(evidence)[:1]:
         for given in nodes(line.node, ast.Attribute) if fact.what == "function" and line.node is not None else ():
             if given.attr == fact.name and ast.unparse(given).split(".")[0] in _LIBRARIES:

@@ -37,7 +37,7 @@ def in_one(evidence: Evidence, finding: Finding, fact: Apart) -> Made:
 
 
 def along_last(evidence: Evidence, finding: Finding) -> Made:
-    """The last axis for tensors that are joined along none that is written: the samples."""
+    """The last axis for tensors that are joined along none that is written."""
     for line, call in calls_at(evidence, finding.location, "concat", "concatenate"):
         if len(call.args) == 1 and not any(word.arg == "axis" for word in call.keywords):
             yield (
@@ -70,7 +70,7 @@ def in_other_form(evidence: Evidence, finding: Finding) -> Made:
 
 @of(PartsApart)
 def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Made:
-    """The parts that the data has, for the names that the step has for them; weights are left to the loss, or are None."""
+    """The parts that the data has, for the names that the step has for them."""
     for line in lines_at(evidence, finding.location):
         for taken in nodes(line.scope, ast.Assign):
             target = taken.targets[0]

@@ -132,7 +132,7 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
 
 @of(StepsReduced)
 def every_step(evidence: Evidence, finding: Finding, fact: StepsReduced) -> Made:
-    """The whole sequence for the head: without the pooling, or without the index that takes one step."""
+    """The whole sequence for the head."""
     node = evidence.flow.node(finding.nodes[0])
     if node.kind == "layer":
         yield f"Remove {node.name}: keep every step", [left_out(node.name)], "Per-step labels need per-step outputs."
@@ -233,7 +233,7 @@ def flatten_inside(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _sampleless(evidence: Evidence, finding: Finding) -> bool:
-    """Whether an operand that the loss does not accept is the same for every sample: no output of the model makes it fit."""
+    """Whether an operand that the loss does not accept is the same for every sample."""
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     shapes = finding.fact.shapes if isinstance(finding.fact, OperationRaised) else ()
     return bool(batch) and any(shape and len(shape) > 1 and shape[0] not in (None, 1, batch) for shape in shapes)
@@ -311,7 +311,7 @@ def append_head(evidence: Evidence, finding: Finding) -> Made:
 
 
 def missing_head(evidence: Evidence, finding: Finding) -> Made:
-    """Only where the last layer is plainly no head: no units of its own, a hidden layer's activation, or dropout after that."""
+    """Only where the last layer is plainly no head."""
     found = _head_layer(evidence, finding)
     if found is None:
         return
@@ -385,7 +385,7 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
-    """Predictions on a coarser grid than the labels: the stride that made it coarse, or an upsampling at the end."""
+    """Predictions on a coarser grid than the labels."""
     for last, (_, *y), (_, *p) in compared(evidence, finding):
         if len(y) not in (len(p), len(p) - 1) or len(p) < 2 or None in (*y, *p):
             return
@@ -417,7 +417,7 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
 
 @of(GridApart)
 def upsampled_once_less(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """Predictions on a finer grid than the labels, by the stride of a transposed convolution: the last one keeps its size."""
+    """Predictions on a finer grid than the labels, by the stride of a transposed convolution."""
     sizes = list(zip(fact.predictions[1:], fact.labels[1:], strict=False))[: len(fact.predictions) - 2]
     ratios = {int(have or 0) / int(want or 1) for have, want in sizes}
     last = named(evidence, fact.head.name)

@@ -135,7 +135,7 @@ def _added(line: Line, model: ast.Call) -> list[ast.Call]:
 
 
 def _changed(line: Line, node: ast.expr, more: int) -> str:
-    """A size as it is written, with so much more; a number that is added already changes or goes."""
+    """A size as it is written, with so much more."""
     if isinstance(node, ast.Constant):
         return str((line.number(node) or 0) + more)
     written, size = line.source.of(node), (line.number(node) or 0) + more

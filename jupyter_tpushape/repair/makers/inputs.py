@@ -33,7 +33,7 @@ def _suits(want: Spec, got: Spec) -> bool:
 
 
 def exchanged(evidence: Evidence, finding: Finding) -> Made:
-    """Two inputs handed over in each other's place, or under other names: the one order in which all of them fit."""
+    """Two inputs handed over in each other's place, or under other names."""
     declared, x = evidence.declared or [], evidence.x
     if len(declared) != len(x) or not 2 <= len(x) <= _MOST_INPUTS:
         return
@@ -126,7 +126,7 @@ def without_text(evidence: Evidence, finding: Finding) -> Made:
 
 
 def known_rank(evidence: Evidence, finding: Finding) -> Made:
-    """A shape for what a Python function gave, as it was seen: for inputs, labels and weights alike."""
+    """A shape for what a Python function gave."""
     sample = evidence.sample
     shapes: dict[KeyPath, Shape] = {}
     rows: dict[KeyPath, Shape] = {}
@@ -274,7 +274,7 @@ def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Ma
 
 @of(WrongWeights)
 def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
-    """One weight for each value of the loss, where the weights are the same along one more axis, as far as they were seen."""
+    """One weight for each value of the loss, where the weights are the same along one more axis."""
     path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
     seen = seen_at(evidence, path)
     alike = bool(seen) and all(value.ndim > 1 and (value == value[..., :1]).all() for value in seen)
@@ -301,7 +301,7 @@ def grouped_weights(evidence: Evidence, finding: Finding, fact: WrongWeights) ->
 
 @of(WrongWeights)
 def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
-    """A weight for each value of a label: a loss that averages over the last axis keeps the values apart where that axis has size 1."""
+    """A weight for each value of a label."""
     if len(evidence.y) != 1 or len(evidence.outputs) != 1 or len(evidence.weight) != 1:
         return
     (path, labels), (_, out) = evidence.y[0], evidence.outputs[0]
@@ -348,7 +348,7 @@ def _together(texts: list[str]) -> str:
 
 
 def _drawn(sample: Any, path: KeyPath) -> Any:
-    """What was drawn of a leaf, to compare it with another one; itself where nothing was."""
+    """What was drawn of a leaf, to compare it with another one."""
     value: Any = sample.sampled[0] if sample.sampled else None
     try:
         for key in path:

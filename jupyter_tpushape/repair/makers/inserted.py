@@ -24,7 +24,7 @@ from .line import Line, assigned_to, lines_of, listed, own_layer, short, whole_n
 
 @of(OperationRaised)
 def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """An operand that got its axes of size 1 by the program's text, with them at other places: those at which both broadcast to the larger."""
+    """An operand that got its axes of size 1 by the program's text, with them at other places."""
     for line in lines_of(evidence)[:1]:
         known = line.shape_of_names()
         for (operand, whole), (_, other) in itertools.permutations(line.shaped(), 2):
@@ -52,7 +52,7 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 @of(OperationRaised)
 def one_axis_more(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """One axis of size 1 more where the values of each sample are created or get theirs, if they have too few: all that is computed of them has it then."""
+    """One axis of size 1 more where the values of each sample are created or get theirs, if they have too few."""
     for line in lines_of(evidence)[:1]:
         for (_, shape), (_, other) in itertools.permutations(line.shaped(), 2):
             if not 1 < len(shape) < len(other) or any(size != 1 for size in shape[1:]):
@@ -125,7 +125,7 @@ def _insertions(line: Line, node: ast.expr, shape: Shape) -> Iterator[tuple[ast.
 
 
 def _axes_of(made: ast.Call | ast.Subscript, rank: int) -> tuple[ast.expr | None, tuple[int, ...]]:
-    """A tensor, and the axes of size 1 that an index, ``expand_dims`` or ``reshape`` inserts into it; none where it does something else."""
+    """A tensor, and the axes of size 1 that an index, ``expand_dims`` or ``reshape`` inserts into it."""
     if isinstance(made, ast.Subscript):
         parts = listed(made.slice) or [made.slice]
         nones = [i for i, part in enumerate(parts) if is_new_axis(part)]
@@ -163,7 +163,7 @@ def _inserted_at(line: Line, made: ast.Call | ast.Subscript, places: tuple[int, 
 
 @of(OperationRaised)
 def restored_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The last axis of the predictions, which the framework squeezed before it called the function, at the function's begin."""
+    """The last axis of the predictions."""
     before = fact.reason.predictions if isinstance(fact.reason, AxisDropped) else ()
     for line in lines_of(evidence)[:1] if before else ():
         scope, shapes = line.scope, line.shape_of_names()
@@ -187,7 +187,7 @@ def restored_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def _broadcast(one: Shape, other: Shape) -> bool:
-    """Whether two shapes broadcast to the second one; an unknown size matches itself."""
+    """Whether two shapes broadcast to the second one."""
     try:
         sizes = np.broadcast_shapes(*(tuple(7919 if n is None else n for n in shape) for shape in (one, other)))
     except ValueError:

@@ -159,7 +159,7 @@ def _by_default(line: Line, node: ast.expr) -> bool:
 
 
 def _computed(line: Line, name: str) -> bool:
-    """Whether the loop's function computes with a part of its state, as with a sum or a count; an id is only looked up."""
+    """Whether the loop's function computes with a part of its state, as with a sum or a count."""
     place = name.rpartition("[")[2].rstrip("]")
     names = {ast.unparse(one) for one in line.node.args} if isinstance(line.node, ast.Call) else set()
     bodies: list[ast.FunctionDef | ast.Lambda] = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
@@ -207,7 +207,7 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
 
 @of(BranchesApart)
 def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
-    """What one branch of a condition returns in the dtype of the other: in that of the tensor which both are given."""
+    """What one branch of a condition returns in the dtype of the other."""
     if fact.first != fact.second or fact.dtypes[0] == fact.dtypes[1]:
         return
     for line, call in calls_of(evidence, "cond"):
@@ -368,7 +368,7 @@ def _taken(line: Line, call: ast.Call) -> tuple[ast.expr, ast.Tuple] | None:
 
 @of(GradientOf)
 def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
-    """One number of the values that a function returns: their sum where it is derived by its batch, and their mean for a loss."""
+    """One number of the values that a function returns."""
     if fact.several or not fact.shape:
         return
     for line in lines_of(evidence) if all(size == 1 for size in fact.shape[1:]) else ():
@@ -503,7 +503,7 @@ def _tuple(axes: list[int | None]) -> str:
 
 @of(OneMapped)
 def one_row(evidence: Evidence, finding: Finding, fact: OneMapped) -> Made:
-    """A batch of one sample for a layer inside a mapped function; the layer itself on the batch where nothing else is mapped."""
+    """A batch of one sample for a layer inside a mapped function."""
     for line in lines_of(evidence)[:1]:
         call = line.node
         if not isinstance(call, ast.Call) or fact.wanted != len(fact.shape) + 1:

@@ -24,7 +24,7 @@ _MAPS = frozenset({"map", "tree_map"})
 
 
 def swapped_step(evidence: Evidence, finding: Finding) -> Made:
-    """The parameters of a loop's step in the order in which the loop passes them: what is carried comes first, and the number of a step before it."""
+    """The parameters of a loop's step in the order in which the loop passes them."""
     if isinstance(finding.fact, CarryApart) and not finding.fact.shapes:
         return  # No order of the parameters changes the dtype of a state.
     for line in running(evidence):
@@ -131,7 +131,7 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def split_as_there(evidence: Evidence, finding: Finding) -> Made:
-    """The last axis of what is put into a tensor, split as the tensor's last ones: heads and their values, which one layer makes together."""
+    """The last axis of what is put into a tensor, split as the tensor's last ones."""
     for line in lines_of(evidence)[:1]:
         call = line.call("dynamic_update_slice", "slice_update", "set")
         at = [item.value for item in nodes(call.func, ast.Attribute) if item.attr == "at"] if call is not None else []
@@ -269,7 +269,7 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _other_kind(line: Line, made: ast.expr) -> str:
-    """A list as a tuple, and a tuple as a list; ``""`` for anything else."""
+    """A list as a tuple, and a tuple as a list."""
     if isinstance(made, ast.ListComp):
         return f"tuple({line.source.of(made)[1:-1]})"
     if not isinstance(made, ast.Call) or called(made) not in ("tuple", "list") or len(made.args) != 1:

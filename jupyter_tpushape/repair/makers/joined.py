@@ -52,7 +52,7 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
 
 @of(UnlikeBranches)
 def projected_skip(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
-    """A skip's projection that stands under a condition which asks for the strides only: also where the channels differ."""
+    """A skip's projection that stands under a condition which asks for the strides only."""
     shapes = [one.shape or () for one in fact.branches]
     if len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 2 or shapes[0][:-1] != shapes[1][:-1]:
         return
@@ -235,7 +235,7 @@ def dot_axes(evidence: Evidence, finding: Finding, fact: DotAxes) -> Made:
 
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
-    """Two skips that are joined at each other's level: their names exchanged in both merges."""
+    """Two skips that are joined at each other's level."""
     edges = received(evidence)
     node = evidence.failed
     if len(edges) != 2 or node is None or len(edges[0].spec.shape or ()) not in (3, 4, 5):
@@ -311,7 +311,7 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
 
 @of(UnlikeBranches)
 def alike_branches(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
-    """One width for two layers of a kind that read the same tensor, and are then added or multiplied: what they read, or the wider one, tells it."""
+    """One width for two layers of a kind that read the same tensor, and are then added or multiplied."""
     edges = evidence.operands()
     makers = [evidence.flow.node(edge.source) for edge in edges]
     shapes = [edge.spec.shape or () for edge in edges]
@@ -343,7 +343,7 @@ def _behind_flatten(evidence: Evidence, node: Node) -> Node:
 
 
 def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
-    """Embeddings of one id a row beside vectors, or of several beside columns of numbers: each is one vector a row once it is flat."""
+    """Embeddings of one id a row beside vectors, or of several beside columns of numbers."""
     edges = received(evidence)
     makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
     columns = all(maker.op == "Embedding" or maker.kind == "input" for maker, _ in makers) and len(makers) > 1

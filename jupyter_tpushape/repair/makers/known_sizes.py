@@ -91,7 +91,7 @@ def written_at(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def difference(more: ast.expr, less: ast.expr) -> str:
-    """``more - less`` of two sums of products, with what they share left out; ``""`` where nothing remains."""
+    """``more - less`` of two sums of products, with what they share left out."""
     terms = _terms(more)
     for factors, number in _terms(less).items():
         terms[factors] = terms.get(factors, 0) - number
@@ -143,7 +143,7 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
-    """Sizes to count to: those of what the count is made of, else of all tensors; of several that are alike only one."""
+    """Sizes to count to: those of what the count is made of, else of all tensors."""
     shapes, read = line.shape_of_names(), loaded(count)
     read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
     names = [name for name, shape in shapes.items() if name.isidentifier() and len(shape) > 1]
@@ -154,7 +154,7 @@ def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
 
 @of(ValueAsked)
 def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """As many segments as there are rows, of which each has one at least; for rows looked up in a table, as many as the table has."""
+    """As many segments as there are rows, of which each has one at least."""
     for line in lines_of(evidence) if fact.asked in ("size", "number", "argument") else []:
         call = line.call(*_SEGMENTS)
         ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
@@ -197,7 +197,7 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
 
 
 def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -> str:
-    """A tensor that the function has a name for at a call and that has a size on an axis: this one, else a parameter; ``""`` if there is none."""
+    """A tensor that the function has a name for at a call and that has a size on an axis: this one, else a parameter."""
     scope, shapes = line.scope, line.shape_of_names()
     inputs = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
     before = {one.id for one in nodes(scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < call.lineno}

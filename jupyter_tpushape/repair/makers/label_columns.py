@@ -56,7 +56,7 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
 
 
 def _parts(order: list[tuple[str, str, int]], rows: list[np.ndarray], columns: int) -> list[tuple[str, int]]:
-    """How many columns each output has in this order, where the values of one show that it is a class; empty where they show the contrary."""
+    """How many columns each output has in this order, where the values of one show that it is a class."""
     parts, told, start = [], False, 0
     for name, kind, size in order:
         width = 1 if kind == "softmax" else size
@@ -71,7 +71,7 @@ def _parts(order: list[tuple[str, str, int]], rows: list[np.ndarray], columns: i
 
 @of(WrongNumber)
 def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """Several arrays of labels, one for each value of the only output, as the columns of one."""
+    """Several arrays of labels, one for each value of the only output."""
     shapes = {tuple(spec.shape or ())[1:] for _, spec in evidence.y}
     head = evidence.outputs[0][1].shape if len(evidence.outputs) == 1 else None
     if fact.what != "labels" or len(evidence.y) != fact.given or not head or len(head) != 2 or head[1] != fact.given or len(shapes) != 1:

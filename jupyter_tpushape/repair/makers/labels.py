@@ -60,7 +60,7 @@ def marked_loss(evidence: Evidence, finding: Finding, fact: RowsOfValues) -> Mad
 
 
 def listed_losses(evidence: Evidence, finding: Finding) -> Made:
-    """Losses by name of outputs that have none: in the order of the layers of those names."""
+    """Losses by name of outputs that have none."""
     flow = evidence.flow
     ends = [node for node in flow.nodes if node.kind == "output"]
     names = [flow.node(edge.source).name for node in ends for edge in flow.into(node.id)]
@@ -170,7 +170,7 @@ def values_for_metric(evidence: Evidence, finding: Finding, fact: LossRaised) ->
 
 @of(WrongUnits)
 def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
-    """One-hot vectors without the value of class 0, which no label is of."""
+    """One-hot vectors without the value of class 0."""
     if fact.from_one:
         yield (
             "Remove the unused first value of the labels, that of class 0",
@@ -274,7 +274,7 @@ def resized_too(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
 
 @of(LabelScale)
 def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> Made:
-    """Labels of two values as 0 and 1; bytes as shares of 255."""
+    """Labels of two values as 0 and 1."""
     if fact.two:
         high = int(fact.highest) if fact.highest == int(fact.highest) else fact.highest
         yield (
@@ -307,7 +307,7 @@ def encoded_once(evidence: Evidence, finding: Finding, fact: LabelRank) -> Made:
 
 
 def one_channel(evidence: Evidence, finding: Finding) -> Made:
-    """One channel of labels that hold the same in each: a mask that was read as a color picture."""
+    """One channel of labels that hold the same in each."""
     labels, _ = ends_of(evidence, finding)
     path = evidence.carried(labels) if labels is not None else None
     for _, y, p in compared(evidence, finding) if evidence.sample is not None else ():
@@ -360,7 +360,7 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
 
 
 def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
-    """Labels (B,) and predictions (B, 1) that meet in the user's own code: the labels get the last axis, or lose it."""
+    """Labels (B,) and predictions (B, 1) that meet in the user's own code."""
     flat = [
         (path, spec)
         for path, spec in evidence.y
@@ -376,7 +376,7 @@ def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
 
 
 def whole_batch(evidence: Evidence, finding: Finding) -> Made:
-    """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
+    """A table with one row a sample, inside the loss."""
     rows = getattr(evidence.sample, "rows", None)
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     node = evidence.failed
@@ -390,7 +390,7 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _first_labels(evidence: Evidence, fact: GridApart) -> tuple[dict[KeyPath, Any], Any]:
-    """The leaves of the first x and its labels, where these differ from the predictions in their steps; no labels where they do not."""
+    """The leaves of the first x and its labels, where these differ from the predictions in their steps."""
     sample = evidence.sample
     if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
         return {}, None

@@ -42,7 +42,7 @@ from .line import is_own
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
-    """A recurrent layer behind another one: the first must return its sequence."""
+    """A recurrent layer behind another one."""
     node, shape = failing(evidence)
     own = ""
     for above in upstream(evidence, node) if shape is not None else ():
@@ -79,7 +79,7 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
 
 
 def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
-    """Steps for an attention that got none: from the recurrent layers in front of it; pooled behind it where one vector a sample is read."""
+    """Steps for an attention that got none."""
     fact = finding.fact
     if isinstance(fact, WrongRank) and fact.attention:
         node = next(item for item in evidence.flow.nodes if item.name == fact.attention)
@@ -154,7 +154,7 @@ def attention_width(evidence: Evidence, finding: Finding) -> Made:
 
 
 def embed_ids(evidence: Evidence, finding: Finding) -> Made:
-    """Ids go straight into a layer that reads a sequence of vectors: an Embedding in front of the first one."""
+    """Ids go straight into a layer that reads a sequence of vectors."""
     yield from _embed_words(evidence)
     if evidence.failed is None or len(evidence.x) != 1:
         return
@@ -195,7 +195,7 @@ def _embed_words(evidence: Evidence) -> Made:
 
 
 def other_order(evidence: Evidence, finding: Finding) -> Made:
-    """Two neighbours of a list that stand the other way round: axes folded before they were read, ids read before they were vectors."""
+    """Two neighbours of a list that stand the other way round."""
     node = evidence.failed
     if node is None or node.kind != "layer":
         return
@@ -245,7 +245,7 @@ def pooled_once(evidence: Evidence, finding: Finding) -> Made:
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
-    """A reshape right above gives one axis too few: the folded one is split again."""
+    """A reshape right above gives one axis too few."""
     node, shape = failing(evidence)
     for above in upstream(evidence, node):
         if above.op == "Reshape" and shape and len(shape) == len(axes_of(node.op)) - 1 and shape[1]:
@@ -280,7 +280,7 @@ def other_dimension(evidence: Evidence, finding: Finding) -> Made:
 
 
 def higher_dimension(evidence: Evidence, finding: Finding) -> Made:
-    """The data has more axes than the layers slide over: the layers are of the wrong dimension."""
+    """The data has more axes than the layers slide over."""
     node, shape = failing(evidence)
     if shape is not None and axes_of(node.op) and len(shape) > len(axes_of(node.op)):
         yield from other_dimension(evidence, finding)

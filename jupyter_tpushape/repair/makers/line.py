@@ -304,7 +304,7 @@ def short(node: ast.AST) -> str:
 
 
 def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
-    """What the expression reshapes, and the sizes that it is given, in whichever way they are written; ``None`` where it does not."""
+    """What the expression reshapes, and the sizes that it is given, in whichever way they are written."""
     call = line.node
     if not isinstance(call, ast.Call) or called(call) != "reshape":
         return None, []
@@ -329,12 +329,12 @@ def assigned_to(line: Line, node: ast.expr) -> ast.expr:
 
 
 def listed(node: ast.AST | None) -> list[ast.expr]:
-    """What stands in a list or tuple; nothing in anything else."""
+    """What stands in a list or tuple."""
     return node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
 
 
 def columns_read(line: Line, node: ast.expr) -> set[int]:
-    """The columns of a name that its function reads one by one, as in ``y[:, 0]``."""
+    """The columns of a name that its function reads one by one, as in ``y[:."""
     found = set()
     for item in nodes(line.scope, ast.Subscript) if isinstance(node, ast.Name) else ():
         index = listed(item.slice)

@@ -18,7 +18,7 @@ _FILLED = frozenset({"zeros", "ones", "full"})
 
 
 def column(evidence: Evidence, finding: Finding) -> Made:
-    """A first state of one value for each sample with an axis of size 1 behind the samples, as what reads it in the loop needs."""
+    """A first state of one value for each sample with an axis of size 1 behind the samples."""
     for line in lines_of(evidence)[:1]:
         flat = [node.id for node in line.operands() if isinstance(node, ast.Name) and len(line.shape(node) or ()) == 1]
         for name in flat:
@@ -33,7 +33,7 @@ def column(evidence: Evidence, finding: Finding) -> Made:
 
 
 def as_before(evidence: Evidence, finding: Finding) -> Made:
-    """What a step leaves for the next one, given the axes that the same name has before the loop: the next token of a decoder."""
+    """What a step leaves for the next one, given the axes that the same name has before the loop."""
     for line in running(evidence):
         read = {item.id for item in nodes(line.node or line.scope, ast.Name)}
         loops = line.around((ast.For, ast.While), line.scope)
@@ -94,7 +94,7 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
 
 
 def other_index(evidence: Evidence, finding: Finding) -> Made:
-    """Another element of the list that a loop takes by a number what it merges from: without what is added to the number, or from the end."""
+    """Another element of the list that a loop takes by a number what it merges from."""
     node = evidence.failed
     for line in lines_at(evidence, node.called or node.location)[:1] if node is not None else ():
         counted = {item.id for loop in line.around(ast.For, line.scope) for item in nodes(loop.target, ast.Name)}
@@ -149,7 +149,7 @@ _LOOPS = frozenset({"fori_loop", "scan"})
 
 @of(StructureApart)
 def in_structure(evidence: Evidence, finding: Finding, fact: StructureApart) -> Made:
-    """What a step of a loop returns in the structure of what it receives: of a scan, with an output beside it."""
+    """What a step of a loop returns in the structure of what it receives."""
     for line, call in calls_of(evidence, *_STEPS):
         place, first = _STEPS[called(call)]
         step = call.args[place] if len(call.args) > place else call
@@ -170,7 +170,7 @@ def in_structure(evidence: Evidence, finding: Finding, fact: StructureApart) -> 
 
 
 def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str], counter: str, output: bool) -> str:
-    """What a step should return in place of ``end``; ``""`` where the text does not say it."""
+    """What a step should return in place of ``end``."""
     parts, many = [ast.unparse(one) for one in listed(end)], len(state)
     if fact.of == "pair":
         if not parts and many == 1:
@@ -195,7 +195,7 @@ def _output(line: Line, call: ast.Call) -> bool:
 
 @of(LeakedOut)
 def in_python(evidence: Evidence, finding: Finding, fact: LeakedOut) -> Made:
-    """A loop of Python's that calls the same body, which may then fill a list."""
+    """A loop of Python's that calls the same body."""
     for line in lines_at(evidence, finding.location)[:1]:
         for call in (one for one in nodes(line.scope, ast.Call) if called(one) in _LOOPS and _fills(line, one)):
             made = _loop(line, call)
@@ -217,7 +217,7 @@ def _fills(line: Line, call: ast.Call) -> bool:
 
 
 def _loop(line: Line, call: ast.Call) -> list[Edit] | None:
-    """The statement of a loop as one of Python's, and its first state in front of it; ``None`` where it is part of something else."""
+    """The statement of a loop as one of Python's, and its first state in front of it."""
     statement = statement_of(parents(line.source.tree), call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not isinstance(statement, (ast.Assign, ast.Expr)) or statement.value is not call or call.keywords:

@@ -139,7 +139,7 @@ def _moved(line: Line, call: ast.Call) -> list[Edit]:
 
 @of(Unbatchable)
 def one_shape(evidence: Evidence, finding: Finding, fact: Unbatchable) -> Made:
-    """Pictures of the size that the model declares before they are batched; sequences that are padded in their batch."""
+    """Pictures of the size that the model declares before they are batched."""
     declared = [want.shape for _, want in evidence.declared or [] if want.shape and len(want.shape) == len(fact.first) + 1]
     size = next((shape[1:3] for shape in declared if fact.picture and None not in shape[1:3]), None)
     each = next(
@@ -171,7 +171,7 @@ def one_shape(evidence: Evidence, finding: Finding, fact: Unbatchable) -> Made:
 
 @of(MappedParts)
 def as_many_parts(evidence: Evidence, finding: Finding, fact: MappedParts) -> Made:
-    """A function of the inputs alone, called with the inputs alone; the other parts of each element are handed on."""
+    """A function of the inputs alone, called with the inputs alone."""
     for line, call in _stages(evidence):
         function = call.args[0]
         names = _PARTS[: fact.given]
@@ -395,7 +395,7 @@ def _parameters(line: Line, function: ast.expr) -> list[str]:
 
 @of(PipelineShapes)
 def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Made:
-    """A size that a mapped function has written down, such as the bins of a spectrogram, as the tensor that it meets has it."""
+    """A size that a mapped function has written down, such as the bins of a spectrogram."""
     first, second = fact.first, fact.second
     line = next(iter(lines_of(evidence)), None)
     if line is None or not first or not second:
@@ -416,7 +416,7 @@ def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> 
 
 @of(NoLabels)
 def returned_too(evidence: Evidence, finding: Finding, fact: NoLabels) -> Made:
-    """The labels beside what a function of the pipeline returns, which is given them and never reads them."""
+    """The labels beside what a function of the pipeline returns."""
     for line in lines_at(evidence, finding.location)[:1] if fact.dropped else ():
         arguments = [one.arg for one in line.scope.args.args] if isinstance(line.scope, Function) else []
         read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
@@ -432,7 +432,7 @@ def returned_too(evidence: Evidence, finding: Finding, fact: NoLabels) -> Made:
 
 @of(MovedApart, OrdersApart)
 def drawn_once(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
-    """One order, or one seed, for both that a function of a pipeline draws apart; or the flip of one for both."""
+    """One order, or one seed, for both that a function of a pipeline draws apart."""
     for line in lines_at(evidence, finding.location)[:1]:
         calls = [item for item in nodes(line.scope, ast.Call) if isinstance(item.func, ast.Attribute) and item.args and not item.keywords]
         calls.sort(key=lambda item: (item.lineno, item.col_offset))

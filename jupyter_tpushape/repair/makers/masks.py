@@ -19,7 +19,7 @@ from .line import Line, lines_at, listed, whole_number
 
 @of(MaskApart)
 def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
-    """The mask of the output of a layer of the program's own, where it passes on that of its input: cut alike, or none if it leaves no step."""
+    """The mask of the output of a layer of the program's own, where it passes on that of its input."""
     node = next((one for one in evidence.flow.nodes if fact.passes is not None and one.name == fact.passes.name), None)
     for line in lines_at(evidence, node.location or node.called)[:1] if node is not None else ():
         cls = class_of(line.source.tree, node.op) if node is not None else None
@@ -45,7 +45,7 @@ def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
 
 
 def _of_output(call: ast.FunctionDef, mask: str) -> str:
-    """The mask with the index that a layer takes of the steps of its input; ``""`` where it does anything else."""
+    """The mask with the index that a layer takes of the steps of its input."""
     given, made = call.args.args[1].arg, [item.value for item in nodes(call, ast.Return)]
     index = made[0] if len(made) == 1 and isinstance(made[0], ast.Subscript) else None
     parts = listed(index.slice) if index is not None and ast.unparse(index.value) == given else []
@@ -76,7 +76,7 @@ def of_the_values(evidence: Evidence, finding: Finding, fact: MaskAlone) -> Made
 
 @of(MaskInverted)
 def turned_round(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
-    """The comparison with its opposite; of a triangle, the other one."""
+    """The comparison with its opposite."""
     if fact.mask is None:
         yield from _other_triangle(evidence, finding, fact)
         return
@@ -107,7 +107,7 @@ def _only_hides(evidence: Evidence, mask: str) -> bool:
 
 
 def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
-    """A comparison for equality with its opposite; ``""`` for anything else."""
+    """A comparison for equality with its opposite."""
     text = line.source.of(node)
     if isinstance(node, ast.Call):
         name, other = called(node), {"equal": "not_equal", "not_equal": "equal"}.get(called(node), "")
@@ -120,7 +120,7 @@ def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
 
 
 def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
-    """The lower triangle for the upper one, where the text makes one; else what a strict one leaves out."""
+    """The lower triangle for the upper one, where the text makes one."""
     for line in lines_at(evidence, finding.location)[:1]:
         why = "Each step then sees itself and the steps before it."
         calls = [node for node in nodes(line.source.tree, ast.Call) if called(node) in ("band_part", "triu")]

@@ -22,7 +22,7 @@ from .line import lines_at, lines_of, listed, whole_number
 
 @of(DecimalIds)
 def as_they_are(evidence: Evidence, finding: Finding, fact: DecimalIds) -> Made:
-    """The numbers in place of rows of a table: each is the one feature of a step, or all of them are the features."""
+    """The numbers in place of rows of a table."""
     node = evidence.flow.node(finding.nodes[0])
     shape = given(evidence, node) or ()
     readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(node.id)]
@@ -102,7 +102,7 @@ def taken_along(evidence: Evidence, finding: Finding) -> Made:
 
 @of(IndexBeyond)
 def one_value_more(evidence: Evidence, finding: Finding, fact: IndexBeyond) -> Made:
-    """As many values in the last axis of the predictions as the labels have, which are read at the same index."""
+    """As many values in the last axis of the predictions as the labels have."""
     rows = [spec.shape for _, spec in evidence.y if spec.shape and len(spec.shape) == len(fact.shape)]
     wanted = fact.index + 1
     if fact.axis != len(fact.shape) - 1 or not any(shape == (*fact.shape[:-1], wanted) for shape in rows):
@@ -152,7 +152,7 @@ def last_place(evidence: Evidence, finding: Finding, fact: IndexBeyond) -> Made:
 
 @of(LabelsNotInputs)
 def inputs_as_labels(evidence: Evidence, finding: Finding, fact: LabelsNotInputs) -> Made:
-    """The data of the only input in place of the labels; weights of the samples stay."""
+    """The data of the only input in place of the labels."""
     sample = evidence.sample
     if sample is None or len(evidence.x[0][0]) != 1 or len(evidence.y[0][0]) != 1:
         return

@@ -190,7 +190,7 @@ def joined_directions(evidence: Evidence, finding: Finding) -> Made:
 
 
 def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
-    """The smaller of two maps upsampled: where the program does so elsewhere, as a decoder or a pyramid, and where it was pooled from the other."""
+    """The smaller of two maps upsampled."""
     node, _ = failing(evidence)
     edges = evidence.operands()
     if len(edges) != 2 or not (_upsamples(evidence, node) or _pooled_from_other(evidence, node, edges)):
@@ -287,7 +287,7 @@ def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
 
 
 def last_axis(evidence: Evidence, finding: Finding) -> Made:
-    """Branches joined along the batch: features stand on the last axis."""
+    """Branches joined along the batch."""
     for node in map(evidence.flow.node, finding.nodes):
         if node.op == "Concatenate" and node.config.get("axis") == 0:
             yield (

@@ -118,7 +118,7 @@ def all_outputs(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made
 
 @of(WrongNumber)
 def one_trained(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """The one loss there is for the one output that the labels fit, and none for the others, such as attention scores."""
+    """The one loss there is for the one output that the labels fit."""
     if fact.given != 1 or len(evidence.y) != 1 or len(evidence.outputs) != len(fact.outputs):
         return
     label = evidence.y[0][1].shape
@@ -154,7 +154,7 @@ def loss_of_each(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Mad
 
 
 def _loss_for(giver: Node, predictions: Shape | None, labels: Spec, whole: bool | None) -> str | None:
-    """The loss of the framework that reads these labels and what an activation gives; ``None`` where that is not certain."""
+    """The loss of the framework that reads these labels and what an activation gives."""
     activation, y = giver.config.get("activation"), labels.shape
     if not predictions or not y:
         return None
@@ -199,7 +199,7 @@ def returned_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) ->
 
 @of(UnknownOutputs)
 def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
-    """The keys of labels, or of what compile takes, as the outputs are called that none of them names."""
+    """The keys of labels, or of what compile takes."""
     given = [str(path[1]) for path, _ in evidence.y if len(path) == 2]
     told = evidence.facts.get("compile")
     taken = getattr(getattr(told, fact.what, None), "names", None) or () if fact.what in ("loss", "metrics") else given
@@ -228,7 +228,7 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
 
 @of(LossWeightsApart)
 def matched_weights(evidence: Evidence, finding: Finding, fact: LossWeightsApart) -> Made:
-    """Loss weights by the names of the outputs, or in their order, as the losses are given."""
+    """Loss weights by the names of the outputs, or in their order."""
     why = "Keras matches losses and outputs by name."
     names = list(fact.outputs)
     if fact.kind == "missing":
@@ -387,7 +387,7 @@ def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) ->
 
 
 def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """The most similar name for each that is unknown; empty where one would be left without."""
+    """The most similar name for each that is unknown."""
     free, found = list(names), {}
     for name in unknown:
         if not free:

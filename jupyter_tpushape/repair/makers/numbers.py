@@ -108,7 +108,7 @@ def _sized_by(line: Line) -> set[str]:
 
 @of(OperationRaised)
 def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A number that a layer of the user's own was created with, where a size is a product of it: so many heads, supports or orders."""
+    """A number that a layer of the user's own was created with, where a size is a product of it."""
     owner = own_layer(evidence)
     # Where the two sizes that must be equal are known, no other size, such as that of the batch, is one to make them equal to.
     pairs = [(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [*fact.apart]
@@ -249,7 +249,7 @@ def row_of_position(evidence: Evidence, finding: Finding, fact: RowsCut) -> Made
 
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:
-    """The last number of a reshape to rows, where it is not what one sample holds; where a constant of the module gives it, in the constant."""
+    """The last number of a reshape to rows, where it is not what one sample holds."""
     for line, call in calls_of(evidence, "reshape"):
         given, target = reshaped(line)
         spec = line.spec(given) if given is not None else None
@@ -266,7 +266,7 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def constant_of_function(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A constant of the module that the function works with, and that is one of two sizes which must be equal, as the other."""
+    """A constant of the module that the function works with, and that is one of two sizes which must be equal."""
     apart = fact.reason if isinstance(fact.reason, Lengths) else None
     for line in lines_of(evidence)[:1] if apart is not None and fact.cause is None else ():
         read = {item.id for item in nodes(line.scope, ast.Name)}

@@ -121,7 +121,7 @@ _FILLED = ("ones", "zeros", "full", "fill", "tri", "eye", "arange", "range")
 
 @of(WrongMask)
 def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made:
-    """A square mask of a written size: made for the steps that come, or cut to them where it is longer."""
+    """A square mask of a written size."""
     made, steps = (fact.shape or ())[-2:], fact.wanted[1]
     if len(made) != 2 or made[0] != made[1] or not steps or fact.wanted[2] != steps:
         return
@@ -254,7 +254,7 @@ def flat_samples(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made
 
 @of(OperationRaised)
 def axes_there(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A reduction over the axes that the tensor has; without it where none is left."""
+    """A reduction over the axes that the tensor has."""
     if not isinstance(fact.reason, NoAxis):
         return
     rank = len(fact.reason.shape)
@@ -314,7 +314,7 @@ def plain_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
-    """The sizes that a tensor was made of, one expression for each; ``None`` where the text does not say so."""
+    """The sizes that a tensor was made of, one expression for each."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return None if any(isinstance(item, ast.Starred) for item in node.elts) else list(node.elts)
     if not isinstance(node, ast.Call) or not node.args:
@@ -331,7 +331,7 @@ def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
 
 
 def weighted(evidence: Evidence, finding: Finding) -> Made:
-    """Vectors times a matrix of weights: their matrix product, or each value times its row of the weights."""
+    """Vectors times a matrix of weights."""
     for line in lines_of(evidence)[:1]:
         node, operands = line.node, line.operands()
         shapes = [line.shape(item) for item in operands]

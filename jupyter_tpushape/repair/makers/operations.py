@@ -204,7 +204,7 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _within(evidence: Evidence, node: Node) -> str | None:
-    """The layer of the user's own that an operation stands in; ``""``: the model itself."""
+    """The layer of the user's own that an operation stands in."""
     owner = _own(evidence, node)
     if owner is not None:
         return owner.name
@@ -252,7 +252,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
 
 
 def own_weights(evidence: Evidence, finding: Finding) -> Made:
-    """A layer of the user's own whose weights were made for another width: a projection in front of it."""
+    """A layer of the user's own whose weights were made for another width."""
     node = evidence.failed
     owner = _own(evidence, node) if node is not None else None
     said = hear(node.failure, HeardWidths) if node is not None else None

@@ -52,7 +52,7 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
 
 
 def _ends(evidence: Evidence, finding: Finding) -> bool:
-    """Whether only a last step is left behind an operation: no sequence that is to be turned back."""
+    """Whether only a last step is left behind an operation."""
     flow = evidence.flow
     return all(len(made.spec.shape or ()) < 3 for edge in flow.out_of(finding.nodes[0]) for made in flow.out_of(edge.target))
 
@@ -128,7 +128,7 @@ _CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin", "nancumsum"})
 
 @of(OperationRaised)
 def not_flattened(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The axis for a cumulative function, which flattens what it is given without one, where the next operation asks for that axis."""
+    """The axis for a cumulative function."""
     if not isinstance(fact.reason, NoAxis) or len(fact.reason.shape) != 1 or fact.reason.axis < 1:
         return
     axis = f"axis={fact.reason.axis}"
@@ -198,7 +198,7 @@ def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> 
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:
-    """The axes of the result in the order of the rows; empty where the sizes in front of the samples cannot be told."""
+    """The axes of the result in the order of the rows."""
     shape: Shape = fact.after
     rest = [axis for axis in range(len(shape)) if axis != fact.axis]
     places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]

@@ -73,7 +73,7 @@ def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> M
 
 
 def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
-    """Products that ``call`` returns, one factor of which is a softmax over an axis; and that axis."""
+    """Products that ``call`` returns, one factor of which is a softmax over an axis."""
     for method in nodes(owner, ast.FunctionDef):
         held = {
             target.id: made.value
@@ -149,7 +149,7 @@ def _recalled(call: ast.Call, *words: str) -> str:
 
 @of(OperationRaised)
 def exchanged(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """What two layers of a class of the user's own were created with, each with what the other has: a decoder's layers, tied to those of an encoder."""
+    """What two layers of a class of the user's own were created with, each with what the other has."""
     owner = own_layer(evidence)
     for line in lines_at(evidence, owner.location)[:1] if owner is not None else ():
         mine = makers_of(line, owner) if owner is not None else []

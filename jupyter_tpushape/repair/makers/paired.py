@@ -65,7 +65,7 @@ def turned_second(evidence: Evidence, finding: Finding, fact: RowsMultiplied) ->
 
 
 def summed_alike(evidence: Evidence, finding: Finding) -> Made:
-    """A sum over the axes of a sample, where a term of a loss that is one is added: a log-probability beside a log-determinant."""
+    """A sum over the axes of a sample, where a term of a loss that is one is added."""
     for line, pair in _terms(evidence, finding):
         for (whole, edge), (_, other) in itertools.permutations(pair):
             shape, few = edge.spec.shape or (), other.spec.shape or ()
@@ -167,7 +167,7 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
 
 
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:
-    """A sum over an axis of each sample, where the program names the axis of the samples; with as many axes as the labels have."""
+    """A sum over an axis of each sample, where the program names the axis of the samples."""
     fact = finding.fact
     if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
         return
@@ -307,7 +307,7 @@ def _made_once(line: Line, node: ast.expr) -> ast.expr | None:
 
 @of(EveryPair)
 def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """An operand with axes of size 1 after its batch axis, which met an inner axis of the same size by chance."""
+    """An operand with axes of size 1 after its batch axis."""
     if not fact.chance:
         return
     for line in lines_at(evidence, finding.location):
@@ -325,7 +325,7 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 
 @of(EveryPair)
 def axes_where_made(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """One number a sample with as many axes as what it meets, where the function makes it: rates of noise, drawn for each sample."""
+    """One number a sample with as many axes as what it meets, where the function makes it."""
     few, long = sorted((fact.left, fact.right), key=len)
     if len(few) != 1 or len(long) < 3 or fact.chance:
         return
@@ -391,7 +391,7 @@ def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> M
 
 
 def _one_each(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
-    """One value of each row, by an index for each row: the action that was taken, the score of the label."""
+    """One value of each row, by an index for each row."""
     for line in lines_at(evidence, finding.location):
         for node, values, indices in _lookups(line, len(fact.values)):
             if isinstance(indices, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):

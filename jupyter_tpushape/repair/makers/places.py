@@ -128,7 +128,7 @@ def _meets(finding: Finding, made: ast.Call, size: ast.expr, index: int) -> bool
 
 
 def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
-    """The sizes of two weights that are not written alike, place by place; none where the weights have other ranks."""
+    """The sizes of two weights that are not written alike, place by place."""
     shapes = [argument(call, "shape", ["shape"]) for call in (one, other)]
     first, second = [shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [] for shape in shapes]
     pairs = zip(first, second, strict=True) if len(first) == len(second) else ()
@@ -202,7 +202,7 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised, LineRaised)
 def steps_first(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
-    """Steps before heads for a function that attends along axis 1, and its result as it was; as it comes where the heads are then joined."""
+    """Steps before heads for a function that attends along axis 1, and its result as it was."""
     node = evidence.failed
     for line, call in calls_of(evidence):
         named = called(call) == "dot_product_attention"
@@ -371,7 +371,7 @@ def on_device(evidence: Evidence, finding: Finding, fact: HostDrawn) -> Made:
 
 
 def _in_keras(call: ast.AST | None) -> str:
-    """A call of Python's or NumPy's generators as one of ``keras.random``; ``""`` where it is none."""
+    """A call of Python's or NumPy's generators as one of ``keras.random``."""
     if isinstance(call, ast.Call) and called(call) == "permutation" and len(call.args) == 1 and "jax" not in ast.unparse(call.func):
         return f"{_RANDOM}.shuffle({MODULE}.arange({ast.unparse(call.args[0])}), seed={_SEED})"
     name, order = _DRAWS.get(called(call), ("", ())) if isinstance(call, ast.Call) else ("", ())

@@ -260,7 +260,7 @@ def _off_shape(line: Line, name: str) -> bool:
 
 @of(WrongCount)
 def length_of_own(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
-    """The length of the tensor that is reshaped, where the length of another one was read: keys with as many steps as the queries have."""
+    """The length of the tensor that is reshaped, where the length of another one was read."""
     for line, call in calls_of(evidence, "reshape"):
         given, sizes = reshaped(line)
         names = [name.id for name in nodes(given, ast.Name) if name.id in line.specs] if given is not None else []

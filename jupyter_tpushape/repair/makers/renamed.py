@@ -44,7 +44,7 @@ _OLDER = "These names are from an older version of Keras."
 
 @of(UnknownArguments)
 def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
-    """The arguments of a call by their names of today, without those that are gone; of every layer around it, too."""
+    """The arguments of a call by their names of today, without those that are gone."""
     for line in lines_of(evidence):
         if isinstance(line.node, ast.Call):
             kind = getattr(_layers(evidence), called(line.node), None)
@@ -72,7 +72,7 @@ def _known(call: ast.Call) -> list[str]:
 
 
 def _old(kind: Any, call: ast.Call) -> list[str]:
-    """Those that a class does not take; what takes their place, it takes."""
+    """Those that a class does not take."""
     if not isinstance(kind, type):
         return []
     taken = _taken(kind)
@@ -270,7 +270,7 @@ _GONE = frozenset({"value", "as_list", "get_shape", "_keras_shape"})
 
 
 def _today(node: ast.expr) -> ast.expr | None:
-    """What a size or a shape is written as today; ``None`` where that is no question."""
+    """What a size or a shape is written as today."""
     if isinstance(node, ast.Attribute) and node.attr == "value" and isinstance(node.value, ast.Subscript):
         shape = node.value.value
         return ast.Subscript(_today(shape) or shape, node.value.slice, ast.Load()) if "shape" in ast.unparse(shape) else None

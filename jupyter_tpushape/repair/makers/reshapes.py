@@ -62,7 +62,7 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
 
 @of(WrongCount)
 def larger_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
-    """A map that is folded to more positions than it has: upsampled first, by as much in each direction."""
+    """A map that is folded to more positions than it has."""
     node, shape = failing(evidence)
     target = node.config.get("target_shape")
     if not target or not shape or len(shape) not in (3, 4) or not known(shape[1:]) or target[-1] != shape[-1] or -1 in target:
@@ -120,7 +120,7 @@ def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:
 
 
 def divided(evidence: Evidence, finding: Finding) -> Made:
-    """As many channels as an operation that deals them out needs: those of the labels, times its blocks; as many units for each part of a split."""
+    """As many channels as an operation that deals them out needs."""
     node = evidence.failed
     said = hear(node.failure, HeardDivisor) if node is not None else None
     reason = getattr(finding.fact, "reason", None)
@@ -301,7 +301,7 @@ def merged_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def uneven_reshape(finding: Finding) -> tuple[Shape, Shape]:
-    """What is reshaped and what it is to become, where their numbers of values differ; empty ones otherwise."""
+    """What is reshaped and what it is to become, where their numbers of values differ."""
     fact = finding.fact
     if isinstance(fact, WrongCount):
         return fact.given, fact.target
@@ -310,7 +310,7 @@ def uneven_reshape(finding: Finding) -> tuple[Shape, Shape]:
 
 
 def even_heads(evidence: Evidence, finding: Finding) -> Made:
-    """As many heads as divide the width of a layer of the user's own, which was created with another number of them."""
+    """As many heads as divide the width of a layer of the user's own."""
     owner, (shape, target) = own_layer(evidence), uneven_reshape(finding)
     if owner is None or len(target) < 2 or not shape:
         return
@@ -367,7 +367,7 @@ def _folded(evidence: Evidence) -> bool:
 
 
 def _to_rank(name: str, row: list[int], wanted: int, image: bool) -> Made:
-    """A sample in as many axes as a layer wants, the batch axis counted; ``image``: its values may be those of an image."""
+    """A sample in as many axes as a layer wants, the batch axis counted."""
     if wanted == 3 and len(row) == 3:
         if 1 in row[:-1]:
             # One step alone is no sequence.

@@ -27,7 +27,7 @@ def _arrays(evidence: Evidence) -> tuple[Array, ...]:
 
 
 def line_in(evidence: Evidence, file: str, node: ast.expr | ast.stmt) -> Iterator[Line]:
-    """The place of an expression of the data code; none where its text is gone."""
+    """The place of an expression of the data code."""
     try:
         yield Line(evidence, Raised(file, node.lineno, None, "the data code"), Source.read(file), node)
     except NoPlace:
@@ -101,7 +101,7 @@ def without_index(evidence: Evidence, finding: Finding) -> Made:
 
 
 def same_loop(evidence: Evidence, finding: Finding) -> Made:
-    """The range of one loop for the other, where each fills one of two lists; the longer one's first."""
+    """The range of one loop for the other, where each fills one of two lists."""
     lists = sorted(((one, one.listed) for one in _arrays(evidence) if one.listed is not None), key=lambda pair: -pair[0].rows)
     for (one, at), (other, same) in itertools.permutations(lists, 2):
         if one.rows == other.rows or at.scope is not same.scope:
@@ -119,7 +119,7 @@ def same_loop(evidence: Evidence, finding: Finding) -> Made:
 
 
 def same_index(evidence: Evidence, finding: Finding) -> Made:
-    """The index that selects the rows of one array, in place of another one that selects those of the other; the larger array's first."""
+    """The index that selects the rows of one array, in place of another one that selects those of the other."""
     arrays = sorted(_arrays(evidence), key=lambda one: -one.rows)
     for one, other in itertools.permutations(arrays, 2):
         mine, theirs = ([step for step in array.steps if step.kind == "cut"][:1] for array in (one, other))
@@ -165,7 +165,7 @@ def filtered_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def joined_alike(evidence: Evidence, finding: Finding) -> Made:
-    """The call that puts more rows behind one array, for the others too: the same rows again, or the parts of the same names."""
+    """The call that puts more rows behind one array, for the others too."""
     for one, step, rest in _shorter(evidence, ("joined",)):
         call = step.node
         if not isinstance(call, ast.Call) or not rest or not all(isinstance(other.node, ast.Name) for other in rest):
@@ -193,7 +193,7 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
-    """The labels of each part by the names: ya and yb for xa and xb, where the label's is ya; empty where there are none of these names."""
+    """The labels of each part by the names: ya and yb for xa and xb, where the label's is ya."""
     first = ast.unparse(parts[0]) if parts else ""
     same = next((i for i, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name)))
     tail = next(
@@ -240,7 +240,7 @@ def _width(cut: ast.Slice) -> str | None:
 
 
 def appended_together(evidence: Evidence, finding: Finding) -> Made:
-    """Two lists that a loop fills, each at another place in it: the longer one where the shorter one is."""
+    """Two lists that a loop fills, each at another place in it."""
     lists = [(one, one.listed) for one in _arrays(evidence) if one.listed is not None]
     for (one, at), (other, same) in itertools.permutations(lists, 2):
         if one.rows >= other.rows or at.scope is not same.scope:
@@ -268,7 +268,7 @@ def _appends(loop: ast.For, name: str) -> list[ast.Expr]:
 
 
 def of_one_set(evidence: Evidence, finding: Finding) -> Made:
-    """The array of the same set, by the names: y_train for y_test beside x_train."""
+    """The array of the same set, by the names."""
     arrays = _arrays(evidence)
     for one, other in itertools.permutations(arrays, 2):
         if one.rows == other.rows or not (isinstance(one.node, ast.Name) and isinstance(other.node, ast.Name)):
@@ -288,7 +288,7 @@ _SETS = _TRAIN | {"test", "testing", "te", "val", "valid", "validation", "dev", 
 
 
 def _same_set(one: str, other: str, new: str) -> bool:
-    """Whether a name differs from ``other`` by its set alone, which is that of ``one``; the training set's name stays."""
+    """Whether a name differs from ``other`` by its set alone, which is that of ``one``."""
     first, second, third = _words(one), _words(other), _words(new)
     lost, got = second - third, third - second
     return len(lost) == len(got) == 1 and got <= first & _SETS and lost <= _SETS and not lost & _TRAIN
@@ -300,7 +300,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
-    """Two names in each other's place where a call's results are unpacked, as train_test_split and load_data return them."""
+    """Two names in each other's place where a call's results are unpacked."""
     taken = [(one, *one.unpacked) for one in _arrays(evidence) if one.unpacked is not None]
     for (one, _, statement, kept), (other, here, same, name) in itertools.permutations(taken, 2):
         if same is not statement or one.rows == other.rows:

@@ -27,7 +27,7 @@ _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 
 @of(ValueAsked)
 def looked_up(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """An array of NumPy's, or a list of numbers, as a tensor where a tensor is its index: a tensor asks no index for its value."""
+    """An array of NumPy's, or a list of numbers."""
     for line in lines_of(evidence)[:1] if fact.asked in ("array", "index") else []:
         item = line.node
         if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and isinstance(item.value, (ast.Name, ast.Attribute)):
@@ -210,13 +210,13 @@ class _Selection:
         return any(one is not node and any(item is node for item in ast.walk(one)) for one in self._selects)
 
     def _apart(self) -> int | None:
-        """By how many axes what is selected from has more than the mask; ``None`` where the number of axes of either is unknown."""
+        """By how many axes what is selected from has more than the mask."""
         mask = self._rank(syntax.parse(self.mask, mode="eval").body)
         base = next((rank for one in self._selects if (rank := self._rank(self._picked(one) or one)) is not None), None)
         return max(0, base - mask) if base is not None and mask is not None else None
 
     def _rank(self, node: ast.expr) -> int | None:
-        """The number of axes of a tensor, of one row of it as well; of a comparison, as many as the operand with the most."""
+        """The number of axes of a tensor, of one row of it as well."""
         spec = self._line.specs.get(ast.unparse(node))
         if spec is not None:
             return len(spec.shape) if spec.shape is not None else None
@@ -247,7 +247,7 @@ def over_samples(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
 
 
 def _rows(line: Line, loop: ast.For | ast.comprehension, body: list[ast.AST]) -> dict[str, str]:
-    """Of each tensor of which the loop takes the row of its turn, a name for that row; nothing if it counts for something else."""
+    """Of each tensor of which the loop takes the row of its turn, a name for that row."""
     i, turns = loop.target, loop.iter
     if not isinstance(i, ast.Name) or not isinstance(turns, ast.Call) or called(turns) != "range" or len(turns.args) != 1:
         return {}

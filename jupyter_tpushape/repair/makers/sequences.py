@@ -59,7 +59,7 @@ def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, list[Node], tuple[int, int]]:
-    """Where the labels have other steps than the predictions: the last node, the layers above it that return sequences, and a label's shape."""
+    """Where the labels have other steps than the predictions."""
     fact = finding.fact
     _, predictions = ends_of(evidence, finding)
     if (
@@ -153,7 +153,7 @@ def _repeated(node: Node, steps: int, why: str) -> Made:
 
 
 def each_frame(evidence: Evidence, finding: Finding) -> Made:
-    """What reads one frame, shared over a sequence of frames: the layer, or the model of frames that it is in."""
+    """What reads one frame, shared over a sequence of frames."""
     node, shape = failing(evidence)
     wanted = len(axes_of(node.op))
     if wanted < 4 or not shape or len(shape) != wanted + 1 or shape[1] == 1:
@@ -197,7 +197,7 @@ def whole_sequence(evidence: Evidence, finding: Finding, fact: StepRank) -> Made
 
 @of(WrongRank)
 def loop_condition(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
-    """The number in the condition by which a loop creates recurrent layers: all of them but the last one return their steps."""
+    """The number in the condition by which a loop creates recurrent layers."""
     node, _ = failing(evidence)
     above = next((item for item in upstream(evidence, node) if recurs(item)), None)
     if above is None or not recurs(node) or above.config.get("return_sequences"):
@@ -280,7 +280,7 @@ def _mixes_steps(evidence: Evidence, edge: Edge, maker: Node) -> bool:
 
 
 def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None:
-    """How a sequence is cropped of the one step that a node has concatenated with it; ``None`` where it did not."""
+    """How a sequence is cropped of the one step that a node has concatenated with it."""
     parts = [one.spec.shape[1] for one in evidence.flow.into(maker.id) if one.spec.shape and len(one.spec.shape) == 3]
     if maker.op.lower().startswith("concat"):  # a token that is a weight comes from no node
         return [1, 0] if parts in ([steps - 1], [1, steps - 1]) else [0, 1] if parts == [steps - 1, 1] else None
@@ -297,7 +297,7 @@ def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None
 
 @of(StepsSeen)
 def past_alone(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
-    """Every layer that reads later steps as one that reads none: one alone would show the labels."""
+    """Every layer that reads later steps as one that reads none."""
     edits: dict[object, Edit | None] = {}
     for node in (evidence.flow.node(one) for one in finding.nodes[:-1]):
         if "kernel_size" in node.config:

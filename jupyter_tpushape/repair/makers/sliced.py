@@ -67,7 +67,7 @@ def without_gap(evidence: Evidence, finding: Finding) -> Made:
 
 
 def cut_short(evidence: Evidence, finding: Finding) -> Made:
-    """The number at which a layer of the user's own cuts an axis, where the axis is shorter: frequencies of a short sequence."""
+    """The number at which a layer of the user's own cuts an axis, where the axis is shorter."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         for node in line.operands():
@@ -84,7 +84,7 @@ def cut_short(evidence: Evidence, finding: Finding) -> Made:
 
 
 def other_axis(evidence: Evidence, finding: Finding) -> Made:
-    """One place of another axis, where the other operand has every axis but that: one quantile of each step, and not one step of each quantile."""
+    """One place of another axis, where the other operand has every axis but that."""
     for line in lines_of(evidence)[:1]:
         for node, other in itertools.permutations(line.operands(), 2):
             index = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []

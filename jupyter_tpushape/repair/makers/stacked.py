@@ -95,7 +95,7 @@ def _column(node: ast.Subscript) -> bool:
 
 @of(OperationRaised)
 def axis_that_differs(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The one axis on which the tensors differ: a concatenation needs all others to be equal."""
+    """The one axis on which the tensors differ."""
     shapes = [shape for shape in fact.shapes if shape]
     if len(shapes) < 2 or len({len(shape) for shape in shapes}) > 1:
         return
@@ -120,7 +120,7 @@ _WIDTHS = ("units", "filters", "output_dim")
 
 @of(UnlikeBranches)
 def as_wide_as_the_other(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
-    """The layer that gives a branch its features with as many as the other has: the narrower one first."""
+    """The layer that gives a branch its features with as many as the other has."""
     node, edges = evidence.failed, evidence.operands()
     shapes = [edge.spec.shape or () for edge in edges]
     if node is None or len(shapes) != 2:
@@ -170,7 +170,7 @@ def _maker(evidence: Evidence, node: Node, width: int | None) -> tuple[Node | No
 
 @of(OperationRaised)
 def as_many_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """An axis in front of the tensor for each multiple too many; a multiple of 1 for each axis that has none."""
+    """An axis in front of the tensor for each multiple too many."""
     reason = fact.reason
     for line in lines_of(evidence)[:1] if isinstance(reason, Multiples) else ():
         assert isinstance(reason, Multiples)
@@ -284,7 +284,7 @@ def repeated_along(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 @of(OperationRaised)
 def repeated_alike(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The step that a tensor's sibling went through, where it made several of each of its heads: values beside keys that were repeated."""
+    """The step that a tensor's sibling went through, where it made several of each of its heads."""
     for line in lines_of(evidence)[:1]:
         for item in nodes(line.scope, ast.Assign):
             call, target = item.value, item.targets[0]

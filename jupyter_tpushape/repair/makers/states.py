@@ -23,7 +23,7 @@ from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_
 
 @of(States)
 def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
-    """The states of both directions of an encoder joined, for a layer that runs in one: h with h, c with c."""
+    """The states of both directions of an encoder joined, for a layer that runs in one."""
     node = evidence.failed
     half = len(fact.keeps)
     if not fact.joined or fact.both or node is None or len(fact.given) not in (half, 2 * half):
@@ -58,7 +58,7 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 @of(StatesExchanged)
 def in_their_order(evidence: Evidence, finding: Finding, fact: StatesExchanged) -> Made:
-    """The two states in the other order; of both directions, the names of the second and third state in each other's place."""
+    """The two states in the other order."""
     if fact.two_ways and fact.places == ((1, 2), (3, 4)):
         for line in lines_at(evidence, fact.giver.called)[:1]:
             for item in line.around(ast.Assign):
@@ -93,7 +93,7 @@ def output_and_states(evidence: Evidence, finding: Finding, fact: CellReturns) -
 
 @of(StatesInList)
 def out_of_list(evidence: Evidence, finding: Finding, fact: StatesInList) -> Made:
-    """The one state taken out of the list that the cell returns; else the list as it is."""
+    """The one state taken out of the list that the cell returns."""
     for line in lines_at(evidence, fact.place)[:1]:
         for call in line.around(ast.Call):
             given = next((one for one in words_of(call) if [ast.unparse(part) for part in listed(one)] == [fact.name]), None)
@@ -124,7 +124,7 @@ def one_step(evidence: Evidence, finding: Finding, fact: CellOfSteps) -> Made:
 
 @of(States)
 def unused_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
-    """As many other states, by a name that nothing uses: those of the encoder's other level."""
+    """As many other states, by a name that nothing uses."""
     node = evidence.failed
     for line in lines_at(evidence, node.called or node.location) if node is not None and not fact.cell else ():
         states = line.keyword("initial_state")
@@ -167,7 +167,7 @@ def states_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 @of(States)
 def states_for_sequence(evidence: Evidence, finding: Finding, fact: States) -> Made:
-    """The states of an encoder in place of its sequence of outputs; those of both directions are joined."""
+    """The states of an encoder in place of its sequence of outputs."""
     node, rows = evidence.failed, [len(shape or ()) for shape in fact.given]
     encoder = next((one for one in evidence.flow.nodes if fact.encoders == (one.name,)), None)
     widths = {shape[-1] for shape in fact.given if shape}
@@ -205,7 +205,7 @@ def states_for_sequence(evidence: Evidence, finding: Finding, fact: States) -> M
 
 @of(Unpacked)
 def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
-    """What a layer returns beside its output where it is asked to; or one name for the one tensor."""
+    """What a layer returns beside its output where it is asked to."""
     if len(fact.outputs) != 1:
         return
     for line in lines_of(evidence)[:1]:
@@ -239,7 +239,7 @@ def _unpacking(line: Line) -> list[ast.Assign]:
 
 @of(Unpacked)
 def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
-    """A name for each state that a recurrent layer returns; those of two directions are joined where they are used."""
+    """A name for each state that a recurrent layer returns."""
     if fact.wanted < 2 or fact.wanted >= len(fact.outputs):
         return
     for line in lines_of(evidence)[:1]:
@@ -263,7 +263,7 @@ def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
 
 @of(CellStates)
 def as_many_states(evidence: Evidence, finding: Finding, fact: CellStates) -> Made:
-    """All the states of a cell by the names that it unpacks them to; or the output alone, where it has one state."""
+    """All the states of a cell by the names that it unpacks them to."""
     for line in lines_at(evidence, finding.location)[:1]:
         for cls in nodes(line.source.tree, ast.ClassDef):
             sized = any(item.attr == "state_size" for item in nodes(cls, ast.Attribute))
@@ -410,7 +410,7 @@ def _of_zeros(evidence: Evidence) -> bool:
 
 @of(States)
 def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
-    """A cell as wide as its state, in the terms of the class that makes it: an argument of its constructor that has this value; else as a number."""
+    """A cell as wide as its state, in the terms of the class that makes it."""
     widths, node, owner = {shape[-1] for shape in fact.given if shape}, evidence.failed, own_layer(evidence)
     if not fact.cell or node is None or len(widths) != 1 or not isinstance(node.config.get("units"), int) or _of_zeros(evidence):
         return

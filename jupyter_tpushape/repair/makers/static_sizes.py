@@ -23,7 +23,7 @@ from .read_sizes import index_of
 
 @of(NoneAsSize)
 def measured(evidence: Evidence, finding: Finding, fact: NoneAsSize) -> Made:
-    """The size as it is when the model runs, for the static one that is None; for its rows, -1 in a reshape."""
+    """The size as it is when the model runs, for the static one that is None."""
     raised = evidence.raised
     edits = list(_as_they_run(evidence, raised, {fact.axis} if fact.axis is not None else set())) if raised is not None else []
     if edits:
@@ -90,7 +90,7 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _as_they_run(evidence: Evidence, raised: Raised, axes: set[int]) -> Iterator[Edit]:
-    """The edits of every function in which the sizes are read that the line needs; of its own where none is known."""
+    """The edits of every function in which the sizes are read that the line needs."""
     unknown = {(one.file, one.function): one for one in raised.unknown}
     for line in [] if unknown else lines_of(evidence, raised)[:1]:
         yield from _in_function(line, axes)
@@ -104,7 +104,7 @@ def _as_they_run(evidence: Evidence, raised: Raised, axes: set[int]) -> Iterator
 
 
 def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
-    """Sizes of tensors along these axes; one that is compared may well be None."""
+    """Sizes of tensors along these axes."""
     compared = {id(inner) for item in nodes(line.scope, ast.Compare) for inner in ast.walk(item)}
     for node in nodes(line.scope, ast.Subscript):
         owner = _owner(line, node.value) if id(node) not in compared else None
@@ -228,7 +228,7 @@ def _assigned(statement: ast.Assign) -> list[tuple[str, ast.expr]]:
 
 
 def _python(node: ast.expr) -> str | None:
-    """An expression with Python in the places of functions for tensors; ``None`` where there is none of them."""
+    """An expression with Python in the places of functions for tensors."""
     changed = []
 
     class Plain(ast.NodeTransformer):

@@ -241,7 +241,7 @@ def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
 
 
 def state_to_super(evidence: Evidence, finding: Finding) -> Made:
-    """The state handed to the step of Keras, which a step of one's own calls, and given back."""
+    """The state handed to the step of Keras."""
     for line, step in _steps(evidence, finding, StepWithoutState, 2):
         calls = [item for item in nodes(step, ast.Call) if ast.unparse(item.func) == "super().train_step" and item.args]
         if len(calls) == 1:
@@ -268,7 +268,7 @@ def as_compute_loss(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
-    """``compute_loss`` made of a step that unpacks its data, computes a loss under one tape, and updates weights and metrics; ``""`` if it does more."""
+    """``compute_loss`` made of a step that unpacks its data, computes a loss under one tape, and updates weights and metrics."""
     me, data = (item.arg for item in step.args.args)
     weights = [f"{me}.trainable_{what}" for what in ("variables", "weights")]
     weights += [ast.unparse(item.targets[0]) for item in nodes(step, ast.Assign) if ast.unparse(item.value) in weights]
@@ -359,7 +359,7 @@ def passed_on(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OverrideLacks)
 def accepted(evidence: Evidence, finding: Finding, fact: OverrideLacks) -> Made:
-    """What the framework passes to a method that overrides one of its own, as parameters."""
+    """What the framework passes to a method that overrides one of its own."""
     owner, _, name = fact.function.rpartition(".")
     for line in lines_at(evidence, evidence.facts["overridden"][2])[:1]:
         cls = class_of(line.source.tree, owner.rpartition(".")[2])

@@ -48,7 +48,7 @@ def _columns(part: ast.Subscript) -> bool:
 
 
 def table_start(evidence: Evidence, finding: Finding) -> Made:
-    """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
+    """The first rows of a table that the program holds for the longest sequence."""
     # A mask goes with the steps of what it is given beside, which are on another axis there.
     for line in [] if isinstance(finding.fact, WrongMask) else lines_of(evidence):
         operands = line.shaped()
@@ -102,7 +102,7 @@ def joined_below(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
 
 
 def joined_along(evidence: Evidence, finding: Finding) -> Made:
-    """Parts joined along the axis that gives them the shape of the tensor that they meet: real and fake samples one below the other."""
+    """Parts joined along the axis that gives them the shape of the tensor that they meet."""
     for line in lines_of(evidence):
         operands = line.shaped()
         for (node, shape), (other, wanted) in itertools.permutations(operands, 2):
@@ -148,7 +148,7 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
 
 @of(WeightApart)
 def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> Made:
-    """An array with its axes in the order of a layer's weight, where other libraries have them the other way: outputs, inputs, then the window."""
+    """An array with its axes in the order of a layer's weight, where other libraries have them the other way."""
     order = (*range(2, len(fact.given)), 1, 0)
     if len(fact.given) < 2 or tuple(fact.given[axis] for axis in order) != fact.wanted:
         return
@@ -165,7 +165,7 @@ def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> M
 
 
 def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
-    """A variable for each value, as those are that the same method assigns; by the name that ``__init__`` has for their number."""
+    """A variable for each value, as those are that the same method assigns."""
     for line in lines_of(evidence)[:1]:
         names = [_assigned(call) for call in nodes(line.scope, ast.Call)]
         made = [

@@ -23,7 +23,7 @@ from .line import calls_at, factors, lines_at, listed, short, written_in
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
-    """A target that holds as many numbers as there are, as near to the written one as possible."""
+    """A target that holds as many numbers as there are."""
     node, shape = failing(evidence)
     target = node.config.get("target_shape")
     size = elements(shape[1:]) if shape else None
@@ -96,7 +96,7 @@ def grid_of_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
 
 
 def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix, list[int]]:
-    """The target with the size of one axis taken from the others; an empty one where that is no whole number."""
+    """The target with the size of one axis taken from the others."""
     rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
     made = [size // rest if i == axis else n for i, n in enumerate(wanted)] if rest and size % rest == 0 else []
     why = f"The size of axis {axis + 1} follows from the others."
@@ -120,7 +120,7 @@ def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) 
 
 @of(GridApart)
 def steps_of_labels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """A target that has as many steps as the labels, where another number of them was written; the rest follows from what arrives."""
+    """A target that has as many steps as the labels, where another number of them was written."""
     head, place, steps = named(evidence, fact.head.name), fact.axis - 1, fact.labels[fact.axis]
     for node in way_to(evidence, head) if head is not None and steps else ():
         target, shape = list(node.config.get("target_shape") or ()), given(evidence, node)
@@ -189,7 +189,7 @@ def divided(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
 
 @of(Interleaved)
 def positions_first(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
-    """The positions before the channels, without the Permute that exchanges them again; otherwise a transpose before the reshape."""
+    """The positions before the channels, without the Permute that exchanges them again."""
     node = evidence.flow.node(finding.nodes[0])
     after = swapped_after(evidence, node)
     if not channels_ahead(fact.before[1:], fact.after[1:], after is not None):

@@ -203,7 +203,7 @@ _ACROSS = ("pmean", "psum", "pmax", "pmin")
 
 @of(MetricOfOneBatch)
 def added_up(evidence: Evidence, finding: Finding, fact: MetricOfOneBatch) -> Made:
-    """Each state added to what it was, where they are sums and counts; a mean needs a count, too."""
+    """Each state added to what it was, where they are sums and counts."""
     for line in lines_at(evidence, finding.location)[:1]:
         text = ast.unparse(line.scope)
         result = ast.unparse(method_of(line.owner(), "result") or line.scope)

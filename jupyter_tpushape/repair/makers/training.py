@@ -26,7 +26,7 @@ _ZEROS = ("'zeros'", "'zero'", "'Zeros'")
 
 @of(ZeroProduct)
 def random_factor(evidence: Evidence, finding: Finding, fact: ZeroProduct) -> Made:
-    """Random values for the first of the factors that the class creates; the product is zero at first, as it was."""
+    """Random values for the first of the factors that the class creates."""
     for line in lines_at(evidence, finding.location)[:1]:
         for attribute, initializer in list(_made(line, fact.weights))[:1] if len(fact.weights) > 1 else ():
             yield (
@@ -116,7 +116,7 @@ def watched(evidence: Evidence, finding: Finding, fact: NoGradient) -> Made:
 
 @of(NoGradient)
 def watched_whole(evidence: Evidence, finding: Finding, fact: NoGradient) -> Made:
-    """The gradient by the tensor that a part was taken of, and that part of it: what is differentiated is computed from the whole."""
+    """The gradient by the tensor that a part was taken of, and that part of it."""
     for line in lines_of(evidence)[:1] if fact.watched else ():
         part = assigned_to(line, ast.Name(fact.source))
         watches = [call for call in nodes(line.scope, ast.Call) if ast.unparse(call) == f"{fact.tape}.watch({fact.source})"]
@@ -149,7 +149,7 @@ def _updates(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, ast.C
 
 
 def _two(call: ast.Call) -> list[ast.expr]:
-    """The gradients and the variables, as they are written; fewer where one of them is not."""
+    """The gradients and the variables, as they are written."""
     given = call.args[0]
     if called(call) == "apply":
         return [*call.args[:2], *(word.value for word in call.keywords if word.arg == "trainable_variables")]
@@ -218,7 +218,7 @@ def _sources(call: ast.Call) -> ast.expr | None:
 
 @of(UpdateRefused)
 def inside_tape(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Made:
-    """The statements that make the loss inside the block of its tape: those after it, or the call of the model before it."""
+    """The statements that make the loss inside the block of its tape."""
     for line in lines_at(evidence, finding.location)[:1] if fact.how in ("loss", "model") else ():
         asked = next((one for one in line.around(ast.Call) if called(one) == "gradient" and isinstance(one.func, ast.Attribute)), None)
         if asked is None or not asked.args or not isinstance(asked.func, ast.Attribute):
@@ -365,7 +365,7 @@ def held_as_well(evidence: Evidence, finding: Finding, fact: OutsideModel) -> Ma
 
 @of(OutsideModel)
 def function_itself(evidence: Evidence, finding: Finding, fact: OutsideModel) -> Made:
-    """The function that a layer wraps, called on what the layer is called on: its layers are then those of the model."""
+    """The function that a layer wraps, called on what the layer is called on."""
     caller = fact.caller
     if caller is None:
         return

@@ -116,7 +116,7 @@ def batch_first(evidence: Evidence, finding: Finding, fact: BatchElsewhere) -> M
 
 @of(WindowTooLarge)
 def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
-    """Pictures with their channels last, in the declaration and in the data; labels that are pictures too."""
+    """Pictures with their channels last, in the declaration and in the data."""
     if not fact.picture:
         return
     row, perm = (*fact.picture[1:], fact.picture[0]), [0, 2, 3, 1]
@@ -143,7 +143,7 @@ def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
 
 @of(GridApart)
 def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """The labels with their channels or classes last, as the predictions have them."""
+    """The labels with their channels or classes last."""
     if fact.channels_first:
         perm = [0, *range(2, len(fact.labels)), 1]
         yield (
@@ -155,7 +155,7 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
 
 @of(GridApart)
 def turned_at_end(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """The axes of the predictions in the order of the labels, which is the data's: by the transpose at the end of the model, or by one behind it."""
+    """The axes of the predictions in the order of the labels."""
     node = next((one for one in evidence.flow.nodes if fact.turned is not None and Who.of(one) == fact.turned), None)
     if node is None:
         return
@@ -232,7 +232,7 @@ def _exchanged(shape: Shape, other: Shape) -> list[int]:
 
 
 def _turned(evidence: Evidence, edges: list[Edge]) -> bool:
-    """Whether a node on the way to a tensor gives its one input with two axes exchanged; a reshape to such a shape moves no axis."""
+    """Whether a node on the way to a tensor gives its one input with two axes exchanged."""
     for node in way_to(evidence, evidence.flow.node(edges[0].source)) if edges else ():
         before, after = given(evidence, node), gives(evidence, node)
         if before and after and _exchanged(before, after) and node.op.lower() != "reshape":
@@ -260,7 +260,7 @@ def left_in_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:
-    """The same for a branch of a merge: a Permute at its input."""
+    """The same for a branch of a merge."""
     node, edges = evidence.failed, received(evidence)
     for mine, other in itertools.permutations(edges, 2) if node is not None and len(edges) == 2 else ():
         perm = _exchanged(mine.spec.shape or (), other.spec.shape or ())

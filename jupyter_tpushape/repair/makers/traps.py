@@ -200,7 +200,7 @@ def as_floats(evidence: Evidence, finding: Finding, fact: Wraps) -> Made:
 
 @of(Rounded)
 def whole_numbers(evidence: Evidence, finding: Finding, fact: Rounded) -> Made:
-    """The input declared as whole numbers, which no layer casts."""
+    """The input declared as whole numbers."""
     for door, spec in evidence.declared or ():
         if door in evidence.doors and spec.dtype.startswith(("float", "bfloat")) and spec.shape is not None:
             yield (

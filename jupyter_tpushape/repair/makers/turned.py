@@ -39,7 +39,7 @@ def last_two(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 
 @of(EveryPair)
 def last_two_of_pair(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """The same for one of two tensors that pair the samples, because the batch of one of them is its last axis."""
+    """The same for one of two tensors that pair the samples."""
     for edge in evidence.flow.into(finding.nodes[0]) if evidence.framework == "keras" else ():
         maker, before = evidence.flow.node(edge.source), given(evidence, evidence.flow.node(edge.source))
         if maker.op.lower() != "transpose" or not before or len(before) < 3 or edge.spec.shape != before[::-1]:
@@ -142,7 +142,7 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 
 @of(OperationRaised)
 def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads; in every name of its shape on the line, then in all lines."""
+    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads."""
     for line in lines_of(evidence)[:1]:
         for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
             index, node = between(few, many), operand
@@ -297,7 +297,7 @@ def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
 
 
 def heads_joined(evidence: Evidence, finding: Finding) -> Made:
-    """All heads of a step in one row, where a reshape keeps room for one of them; behind the steps again if they stand in front."""
+    """All heads of a step in one row, where a reshape keeps room for one of them."""
     shape, target = uneven_reshape(finding)
     if len(shape) != 4 or len(target) != 3 or None in shape[1:]:
         return
@@ -343,7 +343,7 @@ def in_grid(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
 
 @of(Interleaved)
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
-    """A transpose in front of a reshape that joins axes which are apart: rows with the rows of blocks or patches, and columns with their columns."""
+    """A transpose in front of a reshape that joins axes which are apart."""
     groups, side = groups_apart(fact.before[1:], fact.after[1:], split=True), patch_side(fact.before[1:], fact.after[1:])
     order: tuple[int, ...] = (0, *(axis + 1 for group in groups for axis in group))
     value, how, node = IT, f"Transpose to {order}", evidence.flow.node(finding.nodes[0])

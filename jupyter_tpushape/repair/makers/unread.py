@@ -26,7 +26,7 @@ from .line import Line, assigned_to, constants, lines_at, lines_of, listed, runn
 
 
 def other_result(evidence: Evidence, finding: Finding) -> Made:
-    """The one result of a call that nothing reads, in place of the other: pooled vectors instead of a sequence."""
+    """The one result of a call that nothing reads, in place of the other."""
     _, predictions = ends_of(evidence, finding)
     found = [evidence.flow.node(name) for name in (*finding.nodes, *([predictions.source] if predictions is not None else []))]
     places = {where: None for node in found for where in (node.location, node.called) if where is not None}
@@ -53,7 +53,7 @@ def _loads(scope: ast.AST, name: str) -> list[ast.Name]:
 
 
 def other_level(evidence: Evidence, finding: Finding) -> Made:
-    """A map of another level that no merge reads, where one is joined twice: a skip connection copied from the line above."""
+    """A map of another level that no merge reads, where one is joined twice."""
     node, edges = evidence.failed, received(evidence)
     if node is None or len(edges) != 2 or len(edges[0].spec.shape or ()) not in (3, 4, 5):
         return
@@ -274,7 +274,7 @@ def _passed(call: ast.Call, name: str) -> list[ast.Name]:
 
 
 def _taken(line: Line, statement: ast.stmt, name: str, by: int) -> list[ast.Name]:
-    """Where the one statement below takes a name: as arguments of a call, or as what it returns; as long as the name stays what it is."""
+    """Where the one statement below takes a name: as arguments of a call, or as what it returns."""
     last = statement.end_lineno or statement.lineno
     loads = [one for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load) and one.lineno > last]
     stores = [one.lineno for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Store) and one.lineno > last]
@@ -299,7 +299,7 @@ def _statement(held: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
 
 
 def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator[tuple[str, list[Edit], str]]:
-    """Each layer of a loop on the result of the one before; the first one on what all of them were given."""
+    """Each layer of a loop on the result of the one before."""
     held, loop = parents(line.source.tree), statement
     while not isinstance(loop, ast.For):
         if loop not in held or not isinstance(held[loop], ast.stmt):

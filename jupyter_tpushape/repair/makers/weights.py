@@ -22,7 +22,7 @@ from .operands import JOINS
 
 @of(OperationRaised)
 def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A weight that is made as long as the input, and added after something was joined to that: a class token. Or multiplied, with the length of one part of it."""
+    """A weight that is made as long as the input, and added after something was joined to that."""
     line = next(iter(lines_of(evidence)), None)
     if not isinstance(fact.reason, Lengths) or line is None:
         return
@@ -112,7 +112,7 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
 
 @of(OperationRaised)
 def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size: the gates of a cell."""
+    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         set_to = defaults(line) | (owner.config if owner is not None else {})
@@ -188,7 +188,7 @@ def _factors(node: ast.AST | None) -> tuple[ast.expr, ast.expr] | None:
 
 
 def turned_filter(evidence: Evidence, finding: Finding) -> Made:
-    """The last two sizes of a filter exchanged where it is created: the channels that it reads stand in front of those that it gives."""
+    """The last two sizes of a filter exchanged where it is created."""
     failed = evidence.failed
     said = hear(failed.failure, HeardWidths) if failed is not None else None
     for line in lines_of(evidence)[:1] if said is not None and said.of == "channels" else ():

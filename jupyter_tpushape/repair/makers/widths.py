@@ -59,7 +59,7 @@ def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def _other_side(argument: ast.expr) -> str:
-    """The other size of a matrix of weights, where an argument reads one; ``""`` where it reads none."""
+    """The other size of a matrix of weights, where an argument reads one."""
     other = {0: 1, 1: 0, -1: 0, -2: 1}
     at = index_of(argument) if isinstance(argument, ast.Subscript) else None
     read = shape_read(argument.value) if isinstance(argument, ast.Subscript) else None
@@ -151,7 +151,7 @@ def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised
 
 
 def projected_row(evidence: Evidence, finding: Finding) -> Made:
-    """The same where nothing is convolved: a Dense."""
+    """The same where nothing is convolved."""
     yield from _projected(evidence, finding, convolved=False)
 
 
@@ -209,7 +209,7 @@ def _overwritten(line: Line, node: ast.expr, origin: ast.Name) -> bool:
 
 
 def half_of_argument(evidence: Evidence, finding: Finding) -> Made:
-    """An argument of a layer of the user's own from which the layer computes a table half as wide, as sines beside cosines."""
+    """An argument of a layer of the user's own from which the layer computes a table half as wide."""
     owner = own_layer(evidence)
     reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
     if owner is None or not isinstance(reason, Lengths) or bool(reason.first) == bool(reason.second):
@@ -224,7 +224,7 @@ _HALVES = frozenset({"sin", "cos"})
 
 @of(OperationRaised)
 def odd_halves(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Sines and cosines side by side, which are one value too wide for an odd width."""
+    """Sines and cosines side by side."""
     for line in lines_of(evidence)[:1]:
         shaped = line.shaped()
         for (wide, its), (other, wanted) in (shaped, shaped[::-1]) if len(shaped) == 2 else ():
@@ -239,7 +239,7 @@ def odd_halves(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
-    """Another axis of the one reduction behind the predictions, which leaves as many values as a label has."""
+    """Another axis of the one reduction behind the predictions."""
     labels, predictions = ends_of(evidence, finding)
     wanted = labels.spec.shape if labels is not None and isinstance(finding.fact, WrongUnits) else None
     node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None
@@ -351,7 +351,7 @@ def units_of_target(evidence: Evidence, finding: Finding, fact: OperationRaised)
 
 
 def reshaped_end(evidence: Evidence, finding: Finding) -> Made:
-    """A Dense that a reshape at the end of the model folds: both for the shape of a label, where the labels have another one."""
+    """A Dense that a reshape at the end of the model folds."""
     for last, (_, *y), (_, *p) in compared(evidence, finding):
         target = last.config.get("target_shape")
         head = next((node for node in way_to(evidence, last) if node is not last and isinstance(node.config.get("units"), int)), None)

@@ -36,7 +36,7 @@ def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
 
 @of(WindowTooLarge)
 def reshaped_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
-    """The axis of size 1 that a Reshape in front of the window puts first, at the end: one channel, and not one position."""
+    """The axis of size 1 that a Reshape in front of the window puts first, at the end."""
     node, edges = evidence.failed, evidence.failed_inputs()
     giver = evidence.flow.node(edges[0].source) if node is not None and len(edges) == 1 else None
     target = giver.config.get("target_shape") if giver is not None and giver.op == "Reshape" else None
@@ -106,7 +106,7 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
 
 @of(WindowTooLarge)
 def whole_axis(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
-    """A window that spans one axis, such as all electrodes or all features, as long as that axis is."""
+    """A window that spans one axis, such as all electrodes or all features."""
     node, shape = failing(evidence)
     inner = (shape or ())[1:-1]
     key = next((key for key in ("kernel_size", "pool_size") if key in node.config), "")
@@ -162,7 +162,7 @@ def upsampled(evidence: Evidence, finding: Finding) -> Made:
 
 
 def even_blocks(evidence: Evidence, finding: Finding) -> Made:
-    """Blocks that do not fill an axis: a map with zeros up to a whole number of them, or blocks of a size that divides it."""
+    """Blocks that do not fill an axis."""
     owner, fact = own_layer(evidence), finding.fact
     shape: Shape = ()
     target: Shape = ()

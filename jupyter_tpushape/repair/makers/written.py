@@ -45,7 +45,7 @@ def odd_size(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made
 
 
 def written_features(evidence: Evidence, finding: Finding) -> Made:
-    """The same for the channels of convolutions, which are as often brought together by a projection."""
+    """The same for the channels of convolutions."""
     yield from _written(evidence, finding, features=True)
 
 
@@ -208,7 +208,7 @@ Change = tuple[str, str, int]
 
 
 def _changes(evidence: Evidence, node: Node, mine: Edge, other: Edge) -> Iterator[Change | None]:
-    """What to write for each axis on which two branches differ; ``None`` for one whose size no argument gives."""
+    """What to write for each axis on which two branches differ."""
     joined = node.config.get("axis", -1) if node.op == "Concatenate" else None
     sizes, wanted = evidence.origins.of(mine), evidence.origins.of(other)
     for axis, (one, two) in enumerate(zip(sizes, wanted, strict=True)):
@@ -233,7 +233,7 @@ def _place(evidence: Evidence, node: Node | None) -> int:
 
 @of(GridApart)
 def constant(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """A number that the program names: by how much it makes an axis of the data larger, where the labels' axis says otherwise."""
+    """A number that the program names."""
     if fact.factors is None or fact.factors[0] == fact.factors[1]:
         return
     old, new = fact.factors
@@ -249,7 +249,7 @@ def constant(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
 
 
 def written_map(evidence: Evidence, finding: Finding) -> Made:
-    """A row of numbers that is reshaped to a map of another size than the branch which it meets: the target, and as many units."""
+    """A row of numbers that is reshaped to a map of another size than the branch which it meets."""
     node = evidence.failed
     edges = received(evidence)
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
@@ -272,7 +272,7 @@ def written_map(evidence: Evidence, finding: Finding) -> Made:
 
 
 def other_start(evidence: Evidence, finding: Finding) -> Made:
-    """The map that a Dense layer and a Reshape make, as large as it takes for the images at the end to have the size of what they meet."""
+    """The map that a Dense layer and a Reshape make."""
     for edge, wanted in _met(evidence, finding):
         before = evidence.flow.node(edge.source)
         for node in upstream(evidence, before):
@@ -293,7 +293,7 @@ def other_start(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
-    """Images with the sizes that they should have: those of the other operand, or of the labels."""
+    """Images with the sizes that they should have."""
     if isinstance(finding.fact, GridApart):
         labels, predictions = ends_of(evidence, finding)
         if labels is not None and predictions is not None:
@@ -306,7 +306,7 @@ def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
 
 
 def _size(target: Shape, made: Shape, wanted: Shape) -> list[int]:
-    """The target that gives the wanted size, where the layers behind multiply each axis by a whole number; empty where none does."""
+    """The target that gives the wanted size, where the layers behind multiply each axis by a whole number."""
     if len(target) not in (2, 3) or len(made) != len(wanted) or len(made) != len(target) + 1 or made[-1] != wanted[-1]:
         return []
     size = []
@@ -323,7 +323,7 @@ def _said(shape: Shape) -> str:
 
 @of(WrongCount)
 def width_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
-    """The width of the layer whose vectors a reshape folds, as many values as the target has."""
+    """The width of the layer whose vectors a reshape folds."""
     node, edge = evidence.failed, next((one for one in evidence.failed_inputs() if one.spec.shape), None)
     if node is None or edge is None or len(edge.spec.shape or ()) != 2:
         return
@@ -338,7 +338,7 @@ def width_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -> M
 
 @of(GridApart)
 def larger_factor(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """The factor by which a layer of the program's own enlarges its maps at the end, as large as the labels need it."""
+    """The factor by which a layer of the program's own enlarges its maps at the end."""
     _, predictions = ends_of(evidence, finding)
     node = evidence.flow.node(predictions.source) if predictions is not None else None
     owner = owner_of(evidence, node) if node is not None and node.kind == "op" else None

@@ -16,7 +16,7 @@ Change = tuple[int, int, str]
 
 
 def argument(call: ast.Call, name: str, order: list[str]) -> ast.expr | None:
-    """What a call gives for a parameter; ``None`` where it says nothing of it in plain sight."""
+    """What a call gives for a parameter."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
@@ -138,7 +138,7 @@ def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any,
 
 
 def _recomputed(source: Source, names: Names, known: ast.expr, value: int, at: ast.AST) -> str:
-    """A product or sum of names and one number, with the number that gives a value; ``""`` if there is none."""
+    """A product or sum of names and one number, with the number that gives a value."""
     numbers = [node for node in ast.walk(known) if isinstance(node, ast.Constant)]
     if len(numbers) != 1 or type(old := numbers[0].value) is not int:
         return ""
@@ -153,7 +153,7 @@ def _recomputed(source: Source, names: Names, known: ast.expr, value: int, at: a
 
 
 def _computed(names: Names, node: ast.expr, changed: dict[ast.Constant, int], at: ast.AST) -> int | None:
-    """A whole number that is computed from names and numbers by adding, subtracting and multiplying; ``None`` for anything else."""
+    """A whole number that is computed from names and numbers by adding, subtracting and multiplying."""
     if isinstance(node, ast.Constant):
         number = changed.get(node, node.value)
         return number if type(number) is int else None
@@ -277,7 +277,7 @@ def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Cal
 
 
 def _at(text: Text, where: Where) -> Iterator[tuple[Source, Names, ast.Call]]:
-    """The call of ``compile`` at a place; where only its line is known, the one on the line."""
+    """The call of ``compile`` at a place."""
     if isinstance(where, Place) and where.span is not None:
         found = [text.call_of(where)]
     else:

@@ -88,7 +88,7 @@ def added(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def moved(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
-    """The stretch of statements that a changed source has in another order, and otherwise as they were."""
+    """The stretch of statements that a changed source has in another order."""
     before, after = ([ast.dump(item) for item in body] for body in (parsed(source.original).body, source.tree.body))
     if Counter(before) != Counter(after):
         return []

@@ -130,7 +130,7 @@ class Handed(Place):
             whole(value)
 
     def _spec(self, path: tuple[Any, ...]) -> Spec | None:
-        """The spec of a leaf; axes that differ from batch to batch are open."""
+        """The spec of a leaf."""
         leaf = getattr(self.sample, self.role, None)
         for key in path:
             try:
@@ -239,7 +239,7 @@ class Handed(Place):
         raise NoPlace
 
     def _behind(self, value: ast.expr, tail: str) -> None:
-        """One more stage behind a pipeline; a prefetch stays its last one."""
+        """One more stage behind a pipeline."""
         inside = self.resolved(value) if isinstance(value, ast.Name) else value
         if isinstance(inside, ast.Call) and called(inside) == "prefetch" and isinstance(inside.func, ast.Attribute):
             end = self.source.end(inside.func.value)
@@ -359,7 +359,7 @@ class Handed(Place):
 
 
 def mapped(role: str, made: str, parts: int = 2) -> str:
-    """A ``map`` that gives one part of an element another value; ``""`` for no value."""
+    """A ``map`` that gives one part of an element another value."""
     if not made:
         return ""
     names = _NAMES[:parts]

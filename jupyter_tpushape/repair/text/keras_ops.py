@@ -94,7 +94,7 @@ def origin(names: Names, func: ast.AST) -> tuple[str, str]:
 
 
 def name_of(names: Names, call: ast.Call) -> str:
-    """The function of ``keras.ops``, or of ``keras.random``, that stands for what is called, with its module; ``""`` where none does."""
+    """The function of ``keras.ops``, or of ``keras.random``, that stands for what is called, with its module."""
     whose, name = origin(names, call.func)
     table = _TENSORFLOW if whose == "tensorflow" else _BACKEND
     if not whose or name not in table:
@@ -130,7 +130,7 @@ _Written = Callable[[Source, str], list[Change]]
 
 
 def _rest(call: ast.Call, whose: str, name: str, made: str) -> list[_Written] | None:
-    """The changes besides the name; ``None`` where an argument has no counterpart."""
+    """The changes besides the name."""
     taken = list(inspect.signature(_function(made)).parameters)
     made = made.rpartition(".")[2]
     if any(word.arg is None for word in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args):
@@ -170,7 +170,7 @@ def _rest(call: ast.Call, whose: str, name: str, made: str) -> list[_Written] | 
 
 
 def _argument(word: str, taken: list[str]) -> str:
-    """The argument of ``keras.ops`` that one stands for; ``""`` for none."""
+    """The argument of ``keras.ops`` that one stands for."""
     if word in taken:
         return word
     if "x1" in taken and word in _PAIRS:

@@ -61,7 +61,7 @@ class Names:
         self.source, self.globals, self.closure = source, globals, closure or {}
 
     def value(self, node: ast.AST, at: ast.AST | None = None) -> Any:
-        """The object that a name, or a chain of attributes, leads to; ``None`` where that is not certain."""
+        """The object that a name, or a chain of attributes, leads to."""
         found = self._value(node, at or node)
         return None if found is _MISSING else found
 

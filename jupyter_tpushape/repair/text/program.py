@@ -120,7 +120,7 @@ class Text:
         return self._declared_by(declaring[place], declaring)
 
     def _declared_by(self, door: Any, declaring: list[Any]) -> Any:
-        """The layer whose shape an input has that Sequential made as that layer was added; any other input as it is."""
+        """The layer whose shape an input has that Sequential made as that layer was added."""
         if not isinstance(door, self.seen.adapter.InputLayer) or self._typed(door):
             return door
         own = [
@@ -238,7 +238,7 @@ class Text:
         return found
 
     def function(self, name: str) -> tuple[Source, ast.AST, Any]:
-        """The code that a layer of the user's own runs: its class's ``call``, or its Lambda's function; ``""`` is the model."""
+        """The code that a layer of the user's own runs: its class's ``call``, or its Lambda's function."""
         obj = self.seen.model if not name else self.object(name)
         if obj is None:
             raise NoPlace

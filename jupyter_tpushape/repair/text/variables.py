@@ -58,7 +58,7 @@ class InVariables(Handed):
             (pipeline if self.dataset else leaf)(value)
 
     def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
-        """A leaf under one name: ``x = f(x)``; of arrays in a list or dict that was typed out, the one with a name of its own."""
+        """A leaf under one name: ``x = f(x)``."""
         spec, done = self._spec(path), 0
         while not isinstance(value, ast.Name):
             inside = value.elts[path[done]] if isinstance(value, (ast.List, ast.Tuple)) and done < len(path) else None
