@@ -81,7 +81,7 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 def _one_of_one(before: Flow, after: Flow) -> Iterator[Question]:
     """A softmax that has one value left, which is 1 whatever the weights are."""
     alone = [
-        sum((edge.spec.shape or (0,))[-1] == 1 for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
+        sum((edge.spec.shape or ())[1:] == (1,) for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
         for flow in (before, after)
     ]
     if alone[1] > alone[0]:

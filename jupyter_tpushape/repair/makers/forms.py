@@ -43,7 +43,7 @@ def along_last(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Concatenate along the last axis at {line.at}: axis=-1",
                 [line.edit(call, f"{line.source.of(call.func)}({', '.join([*_given(line, call), 'axis=-1'])})")],
-                "Axis 0, where none is given, is the batch.",
+                "Without an axis, tensors are joined along the batch.",
             )
 
 

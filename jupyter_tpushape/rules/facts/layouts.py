@@ -109,7 +109,7 @@ class TooLong(Fact, frozen=True):
         return f"The layout {laid(self.axes)} has {count(len(self.axes), 'entry', 'entries')}, but {self.path} {show_shape(self.shape)} has {len(self.shape)}."
 
     def why(self) -> str:
-        return f"JAX raises ValueError when it shards the variable. The key is {self.key!r}."
+        return f"Sharding the variable raises an error. The key is {self.key!r}."
 
     def sides(self) -> Sides:
         return Side(f"{len(self.shape)} at most"), Side(laid(self.axes))
