@@ -89,7 +89,7 @@ def _compiler() -> Iterator[str]:
 
 
 def version_of(module: str) -> str | None:
-    """The version of its distribution; ``""`` if it has none, ``None`` if there is no such module."""
+    """The version of its distribution."""
     try:
         if importlib.util.find_spec(module) is None:
             return None

@@ -113,7 +113,7 @@ def unchanged(data: bytes) -> None:
 
 
 def hang_up() -> None:
-    """Closes stdout if nobody reads it: otherwise the interpreter would fail to flush it at exit."""
+    """Closes stdout if nobody reads it."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:

@@ -68,7 +68,7 @@ def versions() -> dict[str, str]:
 
 
 def check() -> str:
-    """One line that says what is missing or does not fit, or ``""``."""
+    """One line that says what is missing or does not fit."""
     found = versions()
     missing = [name for name in PINS if not found[name]]
     if missing:

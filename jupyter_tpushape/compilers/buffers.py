@@ -74,7 +74,7 @@ def of_dump(folder: Path) -> dict[str, Any] | None:
 
 
 def program_text(folder: Path) -> str:
-    """The optimized program as it was dumped, ``""`` where it was not."""
+    """The optimized program as it was dumped."""
     return _largest(folder, "*after_optimizations.txt")
 
 
@@ -163,7 +163,7 @@ class _Program:
                 self.roots[computation] = name
 
     def operation(self, name: str, index: str = "", depth: int = 0) -> str:
-        """The operation's name, ``parameter:N``, or ``""``."""
+        """The operation's name, ``parameter:N``."""
         if name in self.parameters:
             return f"parameter:{self.parameters[name]}"
         found = self.instructions.get(name)

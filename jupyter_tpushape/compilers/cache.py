@@ -77,7 +77,7 @@ def read(path: Path) -> dict[str, Any] | None:
 
 
 def load(path: Path) -> Any:
-    """What a file of the cache holds, unchecked; ``None`` where it cannot be read."""
+    """What a file of the cache holds, unchecked."""
     try:
         # A pipe would be waited for without an end.
         state = path.stat()

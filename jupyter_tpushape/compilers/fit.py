@@ -181,7 +181,7 @@ def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> T
 
 
 def safe_rows(tried: list[Tried], available: int) -> int:
-    """The most rows of those that compiled with which a run's own needs have room, by estimate; 0 where there are none."""
+    """The most rows of those that compiled with which a run's own needs have room, by estimate."""
     return max((one.rows for one in tried if one.fits and one.run <= available), default=0)
 
 

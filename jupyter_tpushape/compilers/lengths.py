@@ -29,11 +29,11 @@ class Lengths:
 
     @property
     def longest(self) -> int:
-        """The largest length at which at least one row per core compiles; 0 if there is none."""
+        """The largest length at which at least one row per core compiles."""
         return max((length for length, fit in self.tried if fit.rows), default=0)
 
     def batch(self, length: int) -> int:
-        """The largest global batch at a length, in rows; 0 if none compiles or the length was not tried."""
+        """The largest global batch at a length, in rows."""
         return dict(self.tried)[length].batch if length in dict(self.tried) else 0
 
     def __str__(self) -> str:

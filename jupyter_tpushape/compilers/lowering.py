@@ -146,7 +146,7 @@ def _lower_jax(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[
 
 
 def distribution_of(seen: Any) -> Any:
-    """How one program lies on the devices: as a distribution says, else by ``DataParallel`` over a planned slice; ``None`` on one device."""
+    """How one program lies on the devices: as a distribution says, else by ``DataParallel`` over a planned slice."""
     from ..replicas import is_distribution
     from ..replicas.layouts import over
 

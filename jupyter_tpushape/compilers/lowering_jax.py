@@ -39,7 +39,7 @@ class NamedScopes:
         self._nodes = {name: ids[0] for name, ids in found.items() if len(ids) == 1}
 
     def node(self, operation: str) -> str:
-        """The node that made an operation, or whose gradient it is; ``""`` where none did or several may have."""
+        """The node that made an operation, or whose gradient it is."""
         return next((self._nodes[part] for part in map(_plain, reversed(operation.split("/"))) if part in self._nodes), "")
 
 

@@ -33,7 +33,7 @@ class Took(msgspec.Struct, frozen=True):
 
 
 def expected(size: int, effort: str, topology: str) -> float:
-    """Seconds that a program of ``size`` instructions will take, by the median of those nearest in size; 0 where none is comparable."""
+    """Seconds that a program of ``size`` instructions will take, by the median of those nearest in size."""
     generation = topology.partition(":")[0]
     same = [one for one in _known() if one.effort == effort and one.topology.partition(":")[0] == generation]
     near = [one for one in same if 1 / _COMPARABLE <= size / one.size <= _COMPARABLE] if size > 0 else []

@@ -72,7 +72,7 @@ def _most_of_memory() -> int:
 
 
 def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> str:
-    """One line where this machine has TPU chips that something holds, or that it cannot be told; ``""`` otherwise."""
+    """One line where this machine has TPU chips that something holds, or that it cannot be told."""
     chips = [str(path) for path in (*devices.glob("accel*"), *devices.glob("vfio/[0-9]*"))]
     if not chips:
         return ""
@@ -134,7 +134,7 @@ class Asking:
         self._process = _started(Path(self._folder.name), *self._given)
 
     def close(self) -> None:
-        """Ends the worker, also when the user interrupts: nothing goes on behind their back."""
+        """Ends the worker, also when the user interrupts."""
         if _running.get((self._thread, self._place)) is self:
             del _running[self._thread, self._place]
         if self._process is not None and self._process.poll() is None:

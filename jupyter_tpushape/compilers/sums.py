@@ -54,7 +54,7 @@ class Sums:
         return found
 
     def of_variables(self, shapes: list[tuple[int, ...]]) -> list[str]:
-        """The sums of all gradients of variables of these shapes, in their order, where the optimizer asked for just them; else none."""
+        """The sums of all gradients of variables of these shapes, in their order, where the optimizer asked for just them."""
         # A function that makes variables is traced twice, and a branch is a graph of its own: the last one counts.
         made = [operation for operation in self.made if operation.graph is self.made[-1].graph]
         have = [tuple(operation.outputs[0].shape) for operation in made]

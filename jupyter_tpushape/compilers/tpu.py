@@ -110,7 +110,7 @@ def run_needs(program: Lowered, answer: dict[str, Any], available: int, code: in
 
 
 def tried_of(rows: int, answer: dict[str, Any], program: Lowered, target: Any) -> Tried | None:
-    """Whether these rows compile within the memory, or ``None`` where the answer does not say."""
+    """Whether these rows compile within the memory."""
     if answer["ok"]:
         taken = total(answer)
         more = run_needs(program, answer, slice_named(target.name).available_bytes)

@@ -342,7 +342,7 @@ _MOST = 5000
 
 
 def begun(values: Iterable[Any]) -> Any:
-    """A functional model of the symbolic tensors among ``values`` that lead to no other of them; ``None`` where no layer leads to one."""
+    """A functional model of the symbolic tensors among ``values`` that lead to no other of them."""
     from ..trace.frameworks import adapter_for
 
     tensors = {id(one): one for value in values for one in _tensors(value)}

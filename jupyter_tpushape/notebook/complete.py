@@ -69,7 +69,7 @@ def own_names(shell: Any) -> list[str]:
 
 
 def meant(line: str, error: Exception) -> str:
-    """The options that the user probably meant; ``""`` if the error names none."""
+    """The options that the user probably meant."""
     words = [word.partition("=")[0] for word in line.split() if word.startswith("--")]
     near = [
         close[0] for word in words if word not in OPTIONS and word in str(error) and (close := get_close_matches(word, OPTIONS, 1, 0.7))

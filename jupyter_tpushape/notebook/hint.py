@@ -75,7 +75,7 @@ def in_graph(error: BaseException) -> bool:
 
 
 def hint_for(error: BaseException) -> str:
-    """One sentence about an exception; ``""`` if it is not about shapes or dtypes."""
+    """One sentence about an exception."""
     ours = is_ours(error)
     if not ours and not has_part(error):
         return ""
@@ -190,7 +190,7 @@ _ELSE = frozenset({"pad_axis", "crop_axis"})
 
 
 def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
-    """The report of the model on ``validation_data``; ``None`` where there is none."""
+    """The report of the model on ``validation_data``."""
     if attempt.held is None:
         return None
     from ..diagnose import trace

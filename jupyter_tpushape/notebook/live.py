@@ -123,7 +123,7 @@ def _fingerprint(value: Any) -> Any:
 
 
 def changed(before: Any, now: Any) -> str:
-    """What changed between two reports, in one or two sentences; ``""`` if nothing changed."""
+    """What changed between two reports, in one or two sentences."""
     if before is None:
         return ""
     old = [finding for finding in before.findings if finding.serious]

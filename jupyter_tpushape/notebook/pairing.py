@@ -37,7 +37,7 @@ def leaves(value: Any, shape: Any) -> dict[str | int, _Shape] | None:
 
 
 def fits(wanted: dict[str | int, _Shape] | None, have: dict[str | int, _Shape] | None) -> bool | None:
-    """Whether data of these shapes can be fed to inputs of those; ``None`` where that is not known."""
+    """Whether data of these shapes can be fed to inputs of those."""
     if wanted is None or have is None:
         return None
     if len(wanted) != len(have):
@@ -132,7 +132,7 @@ def assigned_in(source: str) -> frozenset[str]:
 
 
 def parsed(source: str) -> ast.Module:
-    """A cell without the lines that are no Python; an empty one where the rest is none either."""
+    """A cell without the lines that are no Python."""
     try:
         return syntax.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

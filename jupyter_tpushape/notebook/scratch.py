@@ -33,7 +33,7 @@ def begin(frameworks: list[str]) -> None:
 
 
 def reached(names: list[str]) -> str:
-    """``training`` after a training call, ``names`` where all that were asked for are there, else nothing."""
+    """``training`` after a training call, ``names`` where all that were asked for are there."""
     from IPython import get_ipython
 
     if _held["caught"]:

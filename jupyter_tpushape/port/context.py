@@ -21,7 +21,7 @@ class Context:
         self._device = self._on_device()
 
     def dotted(self, node: ast.AST) -> str:
-        """``tf.keras.layers.Dense`` as ``tensorflow.keras.layers.Dense``; ``""`` for what is no chain from an imported name."""
+        """``tf.keras.layers.Dense`` as ``tensorflow.keras.layers.Dense``."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -31,7 +31,7 @@ class Context:
         return ".".join([self.names[node.id], *reversed(parts)])
 
     def keras(self, node: ast.AST) -> str:
-        """A chain that is one of Keras, as ``keras.layers.Dense``; ``""`` for another."""
+        """A chain that is one of Keras, as ``keras.layers.Dense``."""
         full = self.dotted(node)
         root = next((root for root in KERAS if full == root or full.startswith(f"{root}.")), None)
         return f"keras{full[len(root) :]}" if root else ""

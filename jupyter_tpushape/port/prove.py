@@ -28,7 +28,7 @@ class Proof:
 
 
 def python_with_jax() -> str:
-    """A Python whose Keras can run on JAX: this one, else the one that ``TPUSHAPE_JAX_PYTHON`` names, else ``""``."""
+    """A Python whose Keras can run on JAX: this one, else the one that ``TPUSHAPE_JAX_PYTHON`` names."""
     named = os.environ.get("TPUSHAPE_JAX_PYTHON", "")
     if named:
         return named

@@ -43,7 +43,7 @@ def _key(node: Node) -> tuple[str, ...]:
 
 
 def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
-    """For each node that existed before: its previous id."""
+    """For each node that existed before."""
     # In an incomplete flow, the output comes before the loss; in a complete one, after it.
     ends = {node.kind: node.id for node in before if node.kind in ("loss", "output")}
     single = all(sum(node.kind == kind for node in flow) <= 1 for kind in ("loss", "output") for flow in (before, now))
@@ -136,6 +136,6 @@ def _parameters(seen: Examined) -> int | None:
 
 
 def _built(model: object) -> bool:
-    """Whether all of its layers are built: one that failed half way says so of itself, whatever its parts say."""
+    """Whether all of its layers are built."""
     layers = getattr(model, "_flatten_layers", None)
     return all(getattr(part, "built", False) for part in (layers() if callable(layers) else [model]))

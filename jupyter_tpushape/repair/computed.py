@@ -188,7 +188,7 @@ class _Computed:
 
     @staticmethod
     def _of_class(labels: Any, unit: int, width: int) -> Any:
-        """Labels that are all of one class, where they name classes: one-hot vectors, or numbers below the width."""
+        """Labels that are all of one class, where they name classes."""
         if labels.ndim > 1 and labels.shape[-1] == width and np.isin(labels, (0, 1)).all() and (labels.sum(-1) == 1).all():
             return np.broadcast_to(np.arange(width) == unit, labels.shape).astype(labels.dtype)
         if labels.dtype.kind in "iu" and labels.max(initial=0) < width:
@@ -251,12 +251,12 @@ class _Computed:
         }
 
     def _named(self, key: int) -> str:
-        """The name of the call that a tensor is in, as far as the recorder knows."""
+        """The name of the call that a tensor is in."""
         call = self._call(key)
         return str(call.name) if call is not None else ""
 
     def _inside(self, key: int, moved: set[int]) -> bool:
-        """Whether a tensor is in a built-in layer whose output changes, as the product of a cell with its first state of zeros is."""
+        """Whether a tensor is in a built-in layer whose output changes."""
         call = self._call(key)
         ports = [port.key for port in call.outputs] if call is not None and call.kind == "layer" and call.opaque else []
         return bool(ports) and key not in ports and any(port in moved for port in ports)

@@ -226,7 +226,7 @@ def _better(before: Laid, after: Laid) -> bool:
 
 
 def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
-    """The axis of the batch by its name, in the one call that leaves it to Keras, which takes the first axis."""
+    """The axis of the batch by its name, in the one call that leaves it to Keras."""
     for file in _files(seen):
         try:
             source = Source.read(file)
@@ -295,7 +295,7 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str,
 
 
 def _files(seen: Examined) -> Iterator[str]:
-    """The texts that may contain the map: those of the given functions, and of the line that started the trace."""
+    """The texts that may contain the map."""
     found = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in (seen.program.model, seen.program.data)]
     found.append(seen.program.handed[0] if seen.program.handed is not None else "")
     yield from dict.fromkeys(file for file in found if file)

@@ -79,7 +79,7 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 
 
 def _one_of_one(before: Flow, after: Flow) -> Iterator[Question]:
-    """A softmax that has one value left, which is 1 whatever the weights are."""
+    """A softmax that has one value left."""
     alone = [
         sum((edge.spec.shape or ())[1:] == (1,) for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
         for flow in (before, after)
@@ -111,7 +111,7 @@ def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
 
 
 def _several(flow: Flow, edit: InsertLayer) -> bool:
-    """Whether what reaches a new layer has more than one position, as far as is known."""
+    """Whether what reaches a new layer has more than one position."""
     beside = flow.into if edit.position == "before" else flow.out_of
     shapes = [edge.spec.shape or () for node in flow.nodes if node.name == edit.target for edge in beside(node.id)]
     return not shapes or any(set(shape[1:-1]) != {1} for shape in shapes)
@@ -128,7 +128,7 @@ def _broadcasts(flow: Flow) -> int:
 
 
 def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """Inputs that nothing reads any more. A layer's own setting takes no reader away: what it leaves unread was so in a program that came no further, too."""
+    """Inputs that nothing reads any more. A layer's own setting takes no reader away."""
     if all(edit.kind == "layer-config" for edit in edits):
         return
     # The inputs of a custom training step do not end in an output or a loss of Keras, nor what leads to a loss that a layer adds.
@@ -164,7 +164,7 @@ def _unread(flow: Flow, own: bool) -> list[str]:
 
 
 def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """An output with fewer values than there are classes among its labels, which had enough before."""
+    """An output with fewer values than there are classes among its labels."""
     had = {node.name: node for node in before.flow.nodes if node.kind == "layer"}
     for loss in after.losses():
         edges = after.flow.into(loss.id)
@@ -301,7 +301,7 @@ def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 
 
 def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A branch padded or cropped by more than a border: it has another scale, and its positions are not those of the other."""
+    """A branch padded or cropped by more than a border."""
     if not isinstance(edit, InsertLayer) or edit.input is None or not edit.layer_class.startswith(("Cropping", "ZeroPadding")):
         return
     sizes = [edge.spec.shape or () for edge in before.operands()]

@@ -55,7 +55,7 @@ def difference(before: str, after: str, label: str) -> list[str]:
 
 
 def _without_magic(lines: list[str]) -> list[str]:
-    """A diff of a cell without the line of its cell magic, which stands there under another text than the user's."""
+    """A diff of a cell without the line of its cell magic."""
     hunk = _FIRST_HUNK.match(lines[2]) if len(lines) > 3 else None
     if hunk is None or lines[3].strip() != MAGIC:
         return lines
@@ -164,7 +164,7 @@ def _ended(line: str) -> str:
 
 
 def _end(lines: list[str], at: int) -> str:
-    """How a line ends that comes first in its place: like its neighbors, in a file that mixes line ends."""
+    """How a line ends that comes first in its place."""
     near = [*lines[at : at + 1], *lines[max(0, at - 1) : at]]
     return next((end for end in map(_ended, near) if end), "\n")
 

@@ -231,7 +231,7 @@ class Rerun:
 
 
 def _unset(build: Callable[[], Any]) -> Callable[[], Any]:
-    """The builder in a process where no distribution is set; who runs it sets the user's again."""
+    """The builder in a process where no distribution is set."""
 
     def begun() -> Any:
         unset_distribution()

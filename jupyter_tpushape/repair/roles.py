@@ -71,7 +71,7 @@ def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _compares(flow: Flow, node: Node) -> bool:
-    """Whether each position of one tensor meets each of another: (batch, t, f) and (batch, s, f), or what is (batch, f, s) of it, make (batch, t, s)."""
+    """Whether each position of one tensor meets each of another."""
     given, made = around(flow, node)
     if len(given) != 2 or not made or any(len(shape) < 3 or len(shape) != len(given[0]) for shape in (*given, made[0])):
         return False

@@ -47,7 +47,7 @@ _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, 
 
 
 def _reorders(trial: Trial) -> bool:
-    """Whether an edit only exchanges parts of a function: with what is there, it runs, so nothing else in the program is wrong."""
+    """Whether an edit only exchanges parts of a function."""
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
     return whole and all((edit.statement or edit.find[0] == "'") and _letters(edit.find) == _letters(edit.replace) for edit in changed)
@@ -142,7 +142,7 @@ class Search:
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
-        """Whether the edit may change the meaning of the program; then it becomes an idea with a question."""
+        """Whether the edit may change the meaning of the program."""
         assert trial.seen is not None
         # A layer that the finding names as the one to leave out is not asked about again.
         left_out = isinstance(finding.fact, StepsReduced)
@@ -180,7 +180,7 @@ class Search:
         return [*map(asked_of, sorted(found))]
 
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Removes alternatives that all work at one place: shapes do not tell which one is meant."""
+        """Removes alternatives that all work at one place."""
         chosen: dict[object, list[tuple[Candidate, Trial]]] = {}
         for pair in held:
             if pair[1].edits[-1].either:
@@ -395,7 +395,7 @@ def _same_line(before: Examined, after: Examined) -> bool:
 
 
 def _ran_before(before: Examined, after: Examined) -> bool:
-    """Whether an operation or a layer raises that ran before the edits: they broke it, and repairing that leads away from the program."""
+    """Whether an operation or a layer raises that ran before the edits."""
     failed = after.evidence.failed
     if failed is not None and failed.kind == "layer":
         return any((node.name, node.op, node.status) == (failed.name, failed.op, "ok") for node in before.evidence.flow.nodes)

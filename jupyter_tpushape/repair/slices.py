@@ -162,7 +162,7 @@ class Slice:
         return run
 
     def _fragile(self, value: Any, depth: int = 3) -> bool:
-        """Whether using an object again would change it: layers, models, symbolic tensors and optimizers remember their uses."""
+        """Whether using an object again would change it."""
         adapter = self.rerun.seen.adapter
         if value is None or inspect.ismodule(value) or inspect.isclass(value):
             return False

@@ -117,12 +117,12 @@ def _cuts_data(seen: Examined, trial: Trial) -> bool:
 
 
 def _whole(fact: Fact | None) -> bool:
-    """Whether all rows are wanted at once: with no more rows than a batch has, any number would fit."""
+    """Whether all rows are wanted at once."""
     return isinstance(fact, OperationRaised) and isinstance(fact.reason, WholeOnly)
 
 
 def _of_samples(seen: Examined, fact: Fact | None) -> bool:
-    """Whether one of two sizes is the number of rows in a batch, on the axis of the samples: no number of the program is that."""
+    """Whether one of two sizes is the number of rows in a batch, on the axis of the samples."""
     # A product sums over an inner axis of one operand and an axis that may well be the first of the other.
     if not isinstance(fact, OperationRaised) or fact.operation in _PRODUCTS or not fact.shapes:
         return False
@@ -167,7 +167,7 @@ def _inner(shapes: list[Shape | None]) -> int:
 
 
 def _differ(shapes: list[Shape | None], joined: int | None) -> int:
-    """The difference on the one axis on which shapes of one rank are not the same: of the odd one from the others."""
+    """The difference on the one axis on which shapes of one rank are not the same."""
     known = [shape for shape in shapes if shape is not None]
     if joined is None and min(map(len, known), default=0) > 1:
         known = [(1,) * (max(map(len, known)) - len(shape)) + tuple(shape) for shape in known]

@@ -114,7 +114,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
-    """Runs a trial's text and looks at the program that comes of it; a text that raises as it runs is the trial's failure."""
+    """Runs a trial's text and looks at the program that comes of it."""
     text = changed_text(root, made.texts)
     with entries_kept(text):
         try:
@@ -133,7 +133,7 @@ def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
-    """Several layers behind one are written from the last to the first: each is put next to the one that is there."""
+    """Several layers behind one are written from the last to the first."""
     behind = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.position == "after"]
     last = {edit.target: [one for one in behind if one.target == edit.target] for edit in behind}
     return [last[edit.target].pop() if isinstance(edit, InsertLayer) and edit in behind else edit for edit in edits]
@@ -144,7 +144,7 @@ def _lines(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _is_left(made: Trial, finding: Finding) -> bool:
-    """Whether a finding speaks against a fix: a line that works only for this number of rows is none that a fix may write."""
+    """Whether a finding speaks against a fix."""
     line = finding.location.text.strip() if finding.location is not None else ""
     if finding.serious or finding.rule in _LEARNS_NOTHING:
         return True
@@ -253,7 +253,7 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> t
 
 
 def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
-    """On top of edits that did not reach what these change, a model beside changed data for one: all of it runs from the text first."""
+    """On top of edits that did not reach what these change, a model beside changed data for one."""
     try:
         if start.whole is None:
             assert start.root is not None

@@ -129,7 +129,7 @@ def _reductions(model: Any) -> tuple[str, ...]:
 
 
 def strategy_of(model: Any, strategy: Any = None) -> Any:
-    """The strategy that a model is trained with: the one given, its own, its optimizer's, or the current one; else ``None``."""
+    """The strategy that a model is trained with: the one given, its own, its optimizer's, or the current one."""
     for candidate in (strategy, _model_strategy(model), optimizer_strategy(getattr(model, "optimizer", None)), _current()):
         if strategy_name(candidate):
             return candidate

@@ -104,7 +104,7 @@ class Split:
         return not self.one_program or batch % max(1, self.parts) == 0
 
     def rows(self, batch: int) -> tuple[int, ...]:
-        """Rows of each replica for a global batch of this size; empty if it cannot be split."""
+        """Rows of each replica for a global batch of this size."""
         if self.one_program:
             return (batch // max(1, self.parts),) * self.replicas if self.divides(batch) else ()
         if batch in self.asked:
@@ -130,12 +130,12 @@ class Split:
 
     @property
     def full(self) -> tuple[int, ...]:
-        """Rows of each replica for a full batch; empty where its size is unknown."""
+        """Rows of each replica for a full batch."""
         return () if self.batch is None else self.rows(self.batch)
 
     @property
     def last(self) -> tuple[int, ...]:
-        """Rows of each replica for the partial last batch; empty without one."""
+        """Rows of each replica for the partial last batch."""
         return () if self.partial is None else self.rows(self.partial)
 
     @property

@@ -90,7 +90,7 @@ def _spaces(framework: ModuleType, names: tuple[str, ...]) -> list[ModuleType]:
 
 
 def named(package: str, module: object, name: str) -> Any:
-    """What Keras would find under this name, looked up and never imported; ``None`` where it is none of its own."""
+    """What Keras would find under this name, looked up and never imported."""
     if not module or module == "builtins":
         found = {one.__name__: one for one in (*classes(package), *functions(package))}
         return found.get(name) or _short(package, name)

@@ -62,7 +62,7 @@ def _with_concrete(specs: Any, values: Any) -> Any:
 
 
 def unpack(element: Any) -> tuple[Any, Any, Any] | None:
-    """One element of a dataset as ``(x, y, weight)``, or ``None`` where it has more than three parts."""
+    """One element of a dataset as ``(x, y, weight)``."""
     if isinstance(element, list):
         element = tuple(element)
     if not isinstance(element, tuple) or hasattr(element, "_fields"):
@@ -123,7 +123,7 @@ def too_many_parts(sample: Sample, element: Any) -> None:
 
 
 def rows_of(dataset: Any) -> int | None:
-    """Rows that go into the last ``batch()`` of one pass; ``None`` where they are endless or unknown, or some are dropped."""
+    """Rows that go into the last ``batch()`` of one pass."""
     current = dataset
     while op_name(current) in KEEPS_BATCHES and len(inputs_of(current)) == 1:
         current = inputs_of(current)[0]

@@ -40,7 +40,7 @@ ALIASES = {
 
 
 def plain(value: Any) -> Any:
-    """A plain Python value of a scalar or small tensor, or ``None`` where it is symbolic."""
+    """A plain Python value of a scalar or small tensor."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     try:
@@ -309,7 +309,7 @@ _BLENDS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea", "ScaleAndTranslate")
 
 
 def interpolated(wrapper: Any, file: str, function: str) -> dict[int, int]:
-    """The outputs of a traced function, by their places, that come from a resize which interpolates, with its line in ``file``; 0 if unknown."""
+    """The outputs of a traced function, by their places, that come from a resize which interpolates, with its line in ``file``."""
     found = {}
     for place, tensor in enumerate(wrapper.function.graph.outputs):
         made = tensor.op

@@ -225,7 +225,7 @@ def _text_columns(value: np.ndarray) -> list[int]:
 
 
 def numeric(value: np.ndarray) -> str:
-    """The dtype of numbers that an array of objects or texts can be read as, judged by its first values; ``""`` if it cannot."""
+    """The dtype of numbers that an array of objects or texts can be read as, judged by its first values."""
     for dtype in ("int32", "float32"):
         some = value.reshape(-1)[:1000]
         with suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):

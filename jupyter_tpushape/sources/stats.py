@@ -33,7 +33,7 @@ def _flat(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
-    """Statistics of one leaf over several batches; ``None`` for text and empty data."""
+    """Statistics of one leaf over several batches."""
     # As the frameworks take it: without a mask, or what else a class of arrays adds.
     parts = [np.asarray(array) for array in arrays if array.dtype.kind in "buif" and array.size]
     if not parts:

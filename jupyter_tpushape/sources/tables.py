@@ -13,7 +13,7 @@ _ROWS = 64
 
 
 def head(value: Any) -> np.ndarray[Any, Any] | None:
-    """The first rows of a pandas object as the array that ``fit`` makes of them; ``None`` of anything else."""
+    """The first rows of a pandas object as the array that ``fit`` makes of them."""
     return np.asarray(value.iloc[:_ROWS]) if is_pandas(value) else None
 
 

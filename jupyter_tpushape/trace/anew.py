@@ -69,7 +69,7 @@ def note(recorder: Recorder, obj: Any) -> None:
 
 
 def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = False) -> Anew | None:
-    """What a second call creates again, on the same line; ``None`` if it keeps what the first one created."""
+    """What a second call creates again, on the same line."""
     first = {place for obj, place in recorder.inside if _holds(obj)}
     if not first:
         return None

@@ -39,7 +39,7 @@ class Updates:
     def refused(
         self, optimizer: Any, function: str, given: Sequence[Any], args: tuple[Any, ...], named: dict[str, Any]
     ) -> Misapplied | None:
-        """Why the framework's own optimizer raises for this update; ``None`` where it does not, or where the class is the user's own."""
+        """Why the framework's own optimizer raises for this update."""
         if not of_the_framework(optimizer) or not given:
             return None
         name = type(optimizer).__name__

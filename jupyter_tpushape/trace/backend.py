@@ -99,11 +99,11 @@ class Backend(ABC):
         return id(tensor)
 
     def mask(self, tensor: Any) -> Any:
-        """The Keras mask of a tensor, or ``None``."""
+        """The Keras mask of a tensor."""
         return getattr(tensor, "_keras_mask", None)
 
     def known(self, tensor: Any) -> Any:
-        """The values of a tensor that the program computes only from constants and sizes, as an array; ``None`` for others."""
+        """The values of a tensor that the program computes only from constants and sizes, as an array."""
         return None
 
     def dtype(self, name: str) -> str:

@@ -44,7 +44,7 @@ class Check:
 
 
 def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | None:
-    """The call that must be tried; ``None`` where the declaration cannot be wrong."""
+    """The call that must be tried."""
     layer = node.operation
     own = _runs_own(layer)
     plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"

@@ -222,7 +222,7 @@ def _flat(sizes: Any) -> Iterator[Any]:
 
 
 def state_sizes(obj: Any) -> tuple[int, ...]:
-    """The sizes of the states of a recurrent layer or cell, for both directions in turn; ``()`` for other layers."""
+    """The sizes of the states of a recurrent layer or cell, for both directions in turn."""
     both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
     if all(one is not None for one in both):
         return tuple(n for one in both for n in state_sizes(one))

@@ -76,7 +76,7 @@ class Framework(ABC):
         return isinstance(obj, self.Model)
 
     def declared_by(self, layer: Any) -> str:
-        """The argument or method of the user's own from which a symbolic call takes the output's shape; ``""``: it runs the layer."""
+        """The argument or method of the user's own from which a symbolic call takes the output's shape."""
         return ""
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Framework(ABC):
         return self.backend.key(tensor)
 
     def mask(self, tensor: Any) -> Any:
-        """The mask that a tensor carries, or ``None``."""
+        """The mask that a tensor carries."""
         return self.backend.mask(tensor)
 
     def builtin(self, obj: Any) -> bool:
@@ -196,11 +196,11 @@ class Framework(ABC):
         return False
 
     def variables(self, model: Any, *, frozen: bool = False) -> list[Any]:
-        """The model's variables, or those that are not trained; none where it is not built, which tf_keras says by raising."""
+        """The model's variables, or those that are not trained."""
         return self._held(model, "non_trainable_variables" if frozen else "variables")
 
     def trained(self, model: Any) -> list[Any]:
-        """The variables that the model trains; none where it is not built."""
+        """The variables that the model trains."""
         return self._held(model, "trainable_variables")
 
     def starts_at_zero(self, variable: Any) -> bool:
@@ -208,7 +208,7 @@ class Framework(ABC):
         return False
 
     def stepped(self, model: Any) -> list[Any] | None:
-        """The variables whose values a compiled training step takes and gives back; ``None`` where a step changes any variable in its place."""
+        """The variables whose values a compiled training step takes and gives back."""
         return None
 
     def renewing(self, variables: Sequence[Any]) -> AbstractContextManager[dict[int, int]]:
@@ -277,7 +277,7 @@ class Framework(ABC):
 
     @abstractmethod
     def graph_network(self, model: Any) -> Any:
-        """The functional graph inside a model, or ``None``."""
+        """The functional graph inside a model."""
 
     @abstractmethod
     def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
@@ -376,15 +376,15 @@ class Framework(ABC):
         """Whether ``compile`` was given a loss."""
 
     def listed_losses(self, model: Any) -> int | None:
-        """How many losses ``compile`` was given in a list; ``None`` for other forms, or where a list of another length is refused."""
+        """How many losses ``compile`` was given in a list."""
         return None
 
     def loss_weights(self, model: Any) -> Any:
-        """The loss weights of ``compile``, where they may meet other losses than the program means; ``None`` where names decide."""
+        """The loss weights of ``compile``, where they may meet other losses than the program means."""
         return None
 
     def loss_tracker(self, model: Any) -> Any:
-        """The metric of the mean loss, where it is one of the model's own ``metrics``; else ``None``."""
+        """The metric of the mean loss, where it is one of the model's own ``metrics``."""
         return None
 
     @abstractmethod

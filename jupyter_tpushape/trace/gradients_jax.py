@@ -30,7 +30,7 @@ _COUNTS: dict[str, Callable[..., Any]] = {
 
 
 def differentiates(program: Any, trained: Sequence[bool]) -> bool:
-    """Whether JAX derives the results of a program by its arguments that are ``trained``; nothing is computed."""
+    """Whether JAX derives the results of a program by its arguments that are ``trained``."""
     error = gradient_error(program, trained)
     return not isinstance(error, ValueError) or "differentiation does not work" not in str(error)
 
@@ -65,7 +65,7 @@ def gradient_error(program: Any, trained: Sequence[bool]) -> Exception | None:
 
 
 def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:
-    """What an equation gives, where its operands are numbers of the program; ``None`` where that is not known."""
+    """What an equation gives, where its operands are numbers of the program."""
     try:
         if name == "iota" and not operands:
             shape, axis = params["shape"], params["dimension"]
@@ -87,7 +87,7 @@ def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:
 
 
 def beyond(name: str, tensor: Any, starts: Sequence[Any], params: dict[str, Any]) -> tuple[int, int] | None:
-    """The axis and the first place that a slice of known starts takes, where it reaches beyond the tensor; ``None`` where it does not."""
+    """The axis and the first place that a slice of known starts takes, where it reaches beyond the tensor."""
     sizes = params.get("slice_sizes") if name == "dynamic_slice" else None
     for axis, (start, taken, size) in enumerate(zip(starts, sizes or (), tensor.shape, strict=False)):
         if start is not None and np.ndim(start) == 0 and not 0 <= int(start) <= size - taken:

@@ -336,7 +336,7 @@ _LISTENERS: dict[str, Callable[..., None]] = {}
 
 
 def listen(who: str, keep: Callable[..., None] | None) -> None:
-    """``keep`` is told of every call that fails, for somebody who may ask (the notebook extension); ``None`` ends that."""
+    """``keep`` is told of every call that fails, for somebody who may ask (the notebook extension)."""
     if keep is None:
         _LISTENERS.pop(who, None)
     else:

@@ -29,7 +29,7 @@ class FunctionalGraph:
         return operation, inputs
 
     def graph_network(self, model: Any) -> Any:
-        """The functional graph inside a model, or ``None``."""
+        """The functional graph inside a model."""
         if isinstance(model, keras.Sequential):
             return getattr(model, "_functional", None)
         return model if isinstance(model, Functional) else None

@@ -129,7 +129,7 @@ def along(operation: Any, kind: str, ranks: list[int | None]) -> Iterator[tuple[
 
 
 def turned(rank: int | None) -> list[int] | None:
-    """The order of the axes that ``tf.nn.softmax`` gives a tensor so that its axis is the last one; ``None`` outside of it."""
+    """The order of the axes that ``tf.nn.softmax`` gives a tensor so that its axis is the last one."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(_FRAMES):
         if frame is None or frame.f_code.co_name in ("softmax_v2", "log_softmax_v2"):

@@ -223,7 +223,7 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
 
 
 def file_of(where: Location) -> str:
-    """The file of a location, or the name under which its cell was compiled; ``""`` where that is not known."""
+    """The file of a location, or the name under which its cell was compiled."""
     if where.file or not where.execution:
         moved = (MOVED.get() or {}).get(where.file)
         return moved[0] if moved is not None else where.file
@@ -283,7 +283,7 @@ def written_by_the_user(made: Any) -> bool:
 
 
 def attribute(obj: Any, name: str) -> Any:
-    """An attribute of an object of the user's own; ``None`` where it has none, or where reading it raises."""
+    """An attribute of an object of the user's own."""
     try:
         return getattr(obj, name, None)
     except Exception:

@@ -91,7 +91,7 @@ def _operations(framework: Any, recorder: Keeping) -> Iterator[None]:
 
 
 def _followed(module: Any) -> list[tuple[str, ...] | None]:
-    """The layouts of a program's results, ``None`` where it is not known."""
+    """The layouts of a program's results."""
     from jaxlib.mlir import ir, passmanager
 
     try:

@@ -246,7 +246,7 @@ def scope_of(place: Place) -> ast.AST | None:
 
 
 def innermost_function(error: BaseException) -> tuple[FrameType, Place, str, ast.AST] | None:
-    """:func:`innermost`, and the function that its line stands in; ``None`` where its text is not known."""
+    """:func:`innermost`, and the function that its line stands in."""
     found = innermost(error)
     scope = scope_of(found[1]) if found is not None else None
     return (*found, scope) if found is not None and scope is not None else None
@@ -290,7 +290,7 @@ class _Values:
         return _MISSING
 
     def function(self, node: ast.AST) -> Any:
-        """The function or class that a name, or a name in a module, leads to; ``None`` for others."""
+        """The function or class that a name, or a name in a module, leads to."""
         if isinstance(node, ast.Attribute):
             owner = self.function(node.value)
             return vars(owner).get(node.attr) if isinstance(owner, ModuleType) else None

@@ -347,13 +347,13 @@ def caused(error: BaseException, earlier: BaseException | None) -> bool:
 
 
 def active() -> Recorder | None:
-    """The recorder of this thread, or ``None``."""
+    """The recorder of this thread."""
     return getattr(_ACTIVE, "recorder", None)
 
 
 @contextlib.contextmanager
 def recording(recorder: Recorder | None) -> Iterator[Recorder | None]:
-    """Makes ``recorder`` the active one of this thread; ``None`` records nothing inside."""
+    """Makes ``recorder`` the active one of this thread."""
     before = active()
     _ACTIVE.recorder = recorder
     try:

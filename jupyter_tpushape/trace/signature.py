@@ -45,7 +45,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
-    """Why the call at the user's own line that raised does not fit; ``None`` where it does, or where that is not to be seen."""
+    """Why the call at the user's own line that raised does not fit."""
     found = innermost(error)
     if found is None:
         return None
@@ -193,7 +193,7 @@ _UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 
 def overridden(error: BaseException) -> Overridden | None:
-    """The method that the framework called in vain; ``None`` where the user's own line did, or where no parameter is missing."""
+    """The method that the framework called in vain."""
     trace = last_entry(error) if isinstance(error, TypeError) else None
     said = re.match(r"([\w.]+)\.(\w+)\(\) ", words(error))
     if trace is None or said is None or said[2] in _NODES or is_user_file(trace.tb_frame.f_code.co_filename):

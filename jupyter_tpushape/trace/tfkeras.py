@@ -182,7 +182,7 @@ class TfKeras(Framework):
         return node.layer, list(node.keras_inputs)
 
     def graph_network(self, model: Any) -> Any:
-        """The functional graph inside a model, or ``None``."""
+        """The functional graph inside a model."""
         return model if getattr(model, "_is_graph_network", False) else None
 
     def graph_nodes(self, network: Any) -> Iterator[GraphNode]:

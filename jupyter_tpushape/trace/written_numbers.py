@@ -250,7 +250,7 @@ class _Quotients(_Reader[Quotient]):
         return Quotient(*self.where(node), ast.unparse(node), value) if type(value) is float and value.is_integer() else None
 
     def number(self, node: ast.expr) -> float | None:
-        """What an expression of numbers comes to; ``None`` where it holds anything else."""
+        """What an expression of numbers comes to."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:

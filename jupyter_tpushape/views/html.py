@@ -32,7 +32,7 @@ START = (
 
 
 def for_script(json: str) -> str:
-    """JSON that is safe inside a script element: nothing in it can end the element or a line."""
+    """JSON that is safe inside a script element."""
     for character in "<>&\u2028\u2029":
         json = json.replace(character, f"\\u{ord(character):04x}")
     return json

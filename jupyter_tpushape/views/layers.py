@@ -32,7 +32,7 @@ _BITS = {"bool": 8, "string": 0, "float8_e4m3fn": 8, "float8_e5m2": 8, "int4": 4
 
 
 def bytes_of(shape: Any, dtype: str) -> int | None:
-    """The size of a tensor without padding; ``None`` if its shape or dtype is unknown."""
+    """The size of a tensor without padding."""
     count = elements(shape)
     digits = "".join(c for c in dtype.split("_", 1)[0] if c.isdigit())
     bits = _BITS.get(dtype, int(digits) if digits else 0)

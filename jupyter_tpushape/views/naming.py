@@ -63,7 +63,7 @@ def named_here(report: Report) -> Report:
 
 
 def made_at(source: str, line: int) -> tuple[str, str]:
-    """What the statement at a line of a cell, as it ran, makes or trains: the model's name, and the data's as it is written; ``""`` where it says none."""
+    """What the statement at a line of a cell, as it ran, makes or trains: the model's name, and the data's as it is written."""
     try:
         tree = syntax.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -85,7 +85,7 @@ def _name(node: ast.expr) -> str:
 
 
 def line_of_cell(error: BaseException | None, namespace: dict[str, Any]) -> int:
-    """The line of the cell itself that an exception passed through; 0 where there is none."""
+    """The line of the cell itself that an exception passed through."""
     trace = error.__traceback__ if error is not None else None
     while trace is not None:
         if trace.tb_frame.f_globals is namespace and trace.tb_frame.f_code.co_name == "<module>":

@@ -250,7 +250,7 @@ class Room:
         self.taken.append(_area(place, characters))
 
     def beside(self, x: float, y: float, characters: int) -> tuple[float, float] | None:
-        """Where so many characters stand beside a line: to its right or left; ``None`` if both are taken."""
+        """Where so many characters stand beside a line: to its right or left."""
         places = [(x + BESIDE, y), (x - BESIDE - WIDE * characters, y)]
         free = [place for place in places if not any(_meet(_area(place, characters), one) for one in self.taken)]
         if not free:

@@ -16,7 +16,7 @@ def short_dtype(dtype: str) -> str:
 
 
 def laid(edge: Edge, target: Target | None) -> str:
-    """The layout of a tensor on a mesh: ``(batch/2, 64, model/4)``; ``""`` if it is unknown."""
+    """The layout of a tensor on a mesh: ``(batch/2, 64, model/4)``."""
     if target is None or not target.mesh or not edge.layout or edge.spec.shape is None:
         return ""
     sizes = {axis.name: axis.size for axis in target.mesh}

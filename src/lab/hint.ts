@@ -18,7 +18,7 @@ interface Hint {
 
 interface Deeds {
   explain: (execution: number) => void;
-  /** Applies the first fix, with its question; false where there is none. */
+  /** Applies the first fix, with its question. */
   apply: (execution: number) => Promise<boolean>;
   /** Takes the hint out of the cell's output. */
   dismiss: (node: HTMLElement) => void;

@@ -109,7 +109,7 @@ export interface ITracer {
   trace(): Promise<void>;
   /** Traces what failed last in the kernel or, given its number, what a cell of that number failed over; the report, where there is one. */
   explain(execution?: number): Promise<WireReport | null>;
-  /** Ports a Python file of the kernel's folder from TPUStrategy to Keras on JAX; null where it cannot be, and the message says why. */
+  /** Ports a Python file of the kernel's folder from TPUStrategy to Keras on JAX. */
   port(path: string): Promise<{ text: string; left: string[]; said: string } | null>;
   /** Runs a cell that a fix went into and traces what it made, and says what is other than in the report before. */
   again(before: WireReport, mended: Mended): Promise<void>;

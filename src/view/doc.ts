@@ -200,7 +200,7 @@ export class FlowDoc {
     return this.report.flow.locations?.[this.nodes[i]?.called ?? -1];
   }
 
-  /** What every replica holds of an edge's tensor; empty without a target. */
+  /** What every replica holds of an edge's tensor. */
   replicas(edge: WireEdge): Held[] {
     const placement = this.report.flow.placements?.[edge.placement ?? -1];
     if (!placement) {
@@ -227,7 +227,7 @@ export class FlowDoc {
     return [];
   }
 
-  /** The mesh's axes, and whether the tensor of a node's strip is cut along them; none where its layout is not known. */
+  /** The mesh's axes, and whether the tensor of a node's strip is cut along them. */
   meshAt(i: number): { name: string; size: number; cut: boolean }[] {
     const { flow, target } = this.report;
     const layouts = this.outOf[i]!.concat(this.into[i]!).map((e) => flow.placements?.[this.edges[e]!.placement ?? -1]?.layout ?? []);

@@ -166,7 +166,7 @@ function nearest(sign: Int32Array): number {
   return least;
 }
 
-/** What makes two blocks identical; empty where a problem makes a block worth its own place. */
+/** What makes two blocks identical. */
 function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string {
   if (one.node >= 0) {
     const node = doc.node(one.node);

@@ -20,7 +20,7 @@ export function alongAxis(doc: FlowDoc, edge: number, axis: string): Set<number>
   return found;
 }
 
-/** The size that an edge's axis of this name has; empty where it has none. */
+/** The size that an edge's axis of this name has. */
 function sizeOf(doc: FlowDoc, e: number, axis: string): string {
   const spec = doc.spec(doc.edges[e]!);
   const at = spec.axes?.indexOf(axis) ?? -1;

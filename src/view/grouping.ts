@@ -207,7 +207,7 @@ function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly numbe
   return result.concat(list.slice(from));
 }
 
-/** The size of the picture, or volume, that a part gives: `56×56`; empty for other tensors. */
+/** The size of the picture, or volume, that a part gives: `56×56`. */
 function sizeOf(doc: FlowDoc, one: Item): string {
   let at = one;
   while (at.members.length && !at.wraps) {

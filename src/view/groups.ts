@@ -218,7 +218,7 @@ export function readers(before: readonly (readonly number[])[]): number[][] {
   return after;
 }
 
-/** Children in a topological order that keeps the document's where it can; null on a cycle. */
+/** Children in a topological order that keeps the document's where it can. */
 export function topological(children: readonly Item[], pairs: readonly Pair[]): Item[] | null {
   const before = wired(children, pairs);
   if (before.every((sources, j) => sources.every((i) => i < j))) {

@@ -11,7 +11,7 @@ export type * from "./wire";
 export interface Callbacks {
   /** Puts a fix, by the indices of its finding and of itself, into the user's source. */
   apply?: (finding: number, fix: number) => void;
-  /** Told of each node that is selected; null when none is. */
+  /** Told of each node that is selected. */
   select?: (node: string | null) => void;
   /** Goes to a line of the user's source. */
   locate?: (location: Location) => void;
@@ -19,7 +19,7 @@ export interface Callbacks {
   page?: () => string | Promise<string>;
   /** Opens plotly's charts of the compiler's verdicts. */
   charts?: () => void;
-  /** The host's translator for the view's own words; English otherwise. */
+  /** The host's translator for the view's own words. */
   trans?: Translator;
   /** Traces the same again; offered where a report is old. */
   again?: () => void;
@@ -39,7 +39,7 @@ export interface Mounted {
   select(node: string): void;
   /** Shows a finding by its index. */
   show(finding: number): void;
-  /** Says why the report is old, and offers no fix of it any more; `""`: it is not. */
+  /** Says why the report is old, and offers no fix of it any more. */
   age(reason: string): void;
 }
 

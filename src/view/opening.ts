@@ -117,7 +117,7 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
   return { nodes, edges };
 }
 
-/** What of the picture belongs to a finding's way; null where it has no place in the graph. */
+/** What of the picture belongs to a finding's way. */
 export function litOf(
   doc: FlowDoc,
   index: number,

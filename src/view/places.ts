@@ -21,7 +21,7 @@ export function written(place: Place): string {
   return `view=${encodeURIComponent(JSON.stringify(place))}`;
 }
 
-/** The place that an address holds; null where it holds none, or one that is broken. */
+/** The place that an address holds. */
 export function read(text: string): Place | null {
   const found = /(?:^|[#&])view=([^&]+)/.exec(text)?.[1];
   try {

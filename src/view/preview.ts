@@ -138,7 +138,7 @@ export class Compare {
     this.shown = base;
   }
 
-  /** Whether the flow after a fix is what is shown; null where it cannot be. */
+  /** Whether the flow after a fix is what is shown. */
   stands(finding: number, fix: number): boolean | null {
     const one = this.base.findings[finding]?.fixes?.[fix];
     if (!one?.verified || !one.edits?.length || !(one.after ?? one.edits.every((edit) => nodeOf(this.base, edit)))) {

@@ -13,7 +13,7 @@ export interface ProblemActions {
   say(words: string): void;
   /** Shows the flow after a fix, or the one before again. */
   preview(finding: number, fix: number): void;
-  /** Whether the flow after a fix is shown; null where it cannot be. */
+  /** Whether the flow after a fix is shown. */
   previewed(finding: number, fix: number): boolean | null;
   apply?: ((finding: number, fix: number) => void) | undefined;
   locate?: ((location: Location) => void) | undefined;

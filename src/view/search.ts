@@ -21,7 +21,7 @@ export function shapeMatches(shape: Shape, typed: string): boolean {
 
 const SHAPE = /^\(?\s*(\?|\*|\d+)(\s*[x×,]\s*(\?|\*|\d+))+\s*,?\)?$/;
 
-/** What is typed between slashes; null where it is none, or not yet a whole one. */
+/** What is typed between slashes. */
 function expression(typed: string): RegExp | null {
   const inner = /^\/(.+)\/$/.exec(typed)?.[1];
   try {

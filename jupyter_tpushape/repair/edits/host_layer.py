@@ -67,7 +67,7 @@ class HostLayer(Edit):
             self._taken_out(text, source, obj, name)
 
     def _name(self, source: Source, assign: ast.AST) -> str:
-        """A name for a layer that has none, or is an attribute, which nothing in the file bears."""
+        """A name for a layer that has none, or is an attribute."""
         held = assign.targets[0].attr if isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Attribute) else ""
         taken = {item.id for item in nodes(source.tree, ast.Name)} | {one for item in source.tree.body for one in bound(item)}
         for name in (held, self.target.rstrip("0123456789").rstrip("_")):
@@ -76,7 +76,7 @@ class HostLayer(Edit):
         raise NoPlace
 
     def _held(self, text: Text, source: Source, obj: Any, name: str) -> None:
-        """A layer that an attribute of a class holds: made in front of the class, and read from there."""
+        """A layer that an attribute of a class holds."""
         above = parents(source.tree)
         assign = above[text.made(obj)[2]]
         assert isinstance(assign, ast.Assign)
@@ -96,7 +96,7 @@ class HostLayer(Edit):
         source.splice([*changes, (put, put, f"{name} = {source.of(assign.value)}\n\n\n"), whole_line(source, assign)])
 
     def _taken_out(self, text: Text, source: Source, obj: Any, name: str) -> None:
-        """A layer that is called, or listed, where it is made: made in front of the function, and not there."""
+        """A layer that is called, or listed, where it is made."""
         _, _, call = text.made(obj)
         above = parents(source.tree)
         changes = _unwrapped(source, above[call], call)

@@ -65,7 +65,7 @@ class InsertLayer(Edit):
         return (made if prefix or name == self.layer_class else name + made[len(self.layer_class) :]), changes
 
     def _beside_written(self, text: Text, source: Source, call: ast.Call) -> ast.AST:
-        """How the layer's own class is written: there, or where it is made."""
+        """How the layer's own class is written."""
         func: ast.AST = getattr(call, "func", call)
         while isinstance(func, ast.Call):
             func = func.func
@@ -126,7 +126,7 @@ class InsertLayer(Edit):
         return False
 
     def _before_loop(self, text: Text, source: Source, names: Names, call: ast.Call, shared: list[Any]) -> bool:
-        """Writes the new layer once, before the loop whose first round calls this one: later rounds get what the first returns."""
+        """Writes the new layer once, before the loop whose first round calls this one."""
         loop, around = outermost_loop(source, call), self._given(call)
         first = all(text.is_first(one, [other for other in shared if other is not one]) for one in shared if one.name == self.target)
         if loop is None or not first or self.position == "after" or self.input is not None or not isinstance(around, ast.Name):
@@ -203,7 +203,7 @@ class InsertLayer(Edit):
         return parts[self.input]
 
     def _outside(self, text: Text, source: Source, call: ast.Call, place: Place) -> tuple[Source, Names, ast.Call, ast.expr] | None:
-        """Where a function of the user's hands its own argument to the layer: the call of that function, and the argument there."""
+        """Where a function of the user's hands its own argument to the layer."""
         if self.position == "after" or self.input is not None or not place.outer:
             return None
         found = parameter(source, self._argument(call))
@@ -215,7 +215,7 @@ class InsertLayer(Edit):
         return outside, names, outer, outer.args[found[1]]
 
     def _at_construction(self, text: Text, obj: Any) -> None:
-        """A layer of a list, or one that a model calls inside the framework: where it is made or named."""
+        """A layer of a list, or one that a model calls inside the framework."""
         try:
             source, names, call = text.made(obj)
         except NoPlace:
@@ -354,7 +354,7 @@ def _called_with(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) 
 
 
 def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.AST | None:
-    """Where a layer that is given a name stands in a list or is added: the one place of that name."""
+    """Where a layer that is given a name stands in a list or is added."""
     parent = above[call]
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return None

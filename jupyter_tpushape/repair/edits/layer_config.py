@@ -46,7 +46,7 @@ class LayerConfig(LayerEdit):
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
     def _named(self, text: Text, given: ast.expr | None, key: str, function: Any, outer: Place) -> str:
-        """The argument that has the value, where the one that is given is read by other layers, too: they keep their size."""
+        """The argument that has the value, where the one that is given is read by other layers, too."""
         reads = [item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
         if not isinstance(given, ast.Name) or reads.count(given.id) < 2:
             return ""
@@ -79,7 +79,7 @@ class LayerConfig(LayerEdit):
         return True
 
     def _of_one(self, text: Text, obj: Any, key: str) -> bool:
-        """Of several layers that one line makes: the value where this one's was given, in a loop's list or a function's call."""
+        """Of several layers that one line makes."""
         source, names, call = text.made(obj)
         where = text.where(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))

@@ -75,7 +75,7 @@ class Handed(Place):
         self.finish()
 
     def _once(self, item: ast.expr) -> str:
-        """An expression that may stand in two places: a new name for it, given in the line above, where it calls something."""
+        """An expression that may stand in two places."""
         if calls_nothing(item):
             return self.source.of(item)
         statement: ast.AST = item
@@ -141,7 +141,7 @@ class Handed(Place):
         return Spec(tuple(shape), str(dtype)) if isinstance(shape, tuple) else None
 
     def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
-        """A leaf inside one part of the data, as far down as the text shows it."""
+        """A leaf inside one part of the data."""
         spec, rest = self._spec(path), path
         node = value
         while rest:

@@ -179,7 +179,7 @@ def _argument(word: str, taken: list[str]) -> str:
 
 
 def _counted(call: ast.Call) -> bool:
-    """Whether a split is told its number of parts: sizes are something else than the places between them."""
+    """Whether a split is told its number of parts."""
     parts = call.args[1] if len(call.args) > 1 else None
     return isinstance(parts, ast.Constant) and isinstance(parts.value, int)
 

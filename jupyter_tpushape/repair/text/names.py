@@ -129,7 +129,7 @@ class Names:
         return {key: value for key, value in {**known, **found}.items() if value is not _MISSING}
 
     def _import(self, wanted: Any, name: str, sibling: ast.AST | None) -> tuple[str, list[tuple[int, int, str]]]:
-        """The name added to the import that brings its sibling; a module by a line of its own."""
+        """The name added to the import that brings its sibling."""
         if inspect.ismodule(wanted):
             short = {"numpy": "np", "tensorflow": "tf"}.get(wanted.__name__, name)
             if short in self.globals:
@@ -180,7 +180,7 @@ def _bound(scope: ast.AST, name: str) -> ast.AST | None:
 
 
 def _imported(statement: ast.AST, name: str) -> Any:
-    """The object that an import statement binds; what binds a name in another way is not followed."""
+    """The object that an import statement binds."""
     if isinstance(statement, ast.ImportFrom) and statement.module:
         for alias in statement.names:
             if (alias.asname or alias.name) == name:

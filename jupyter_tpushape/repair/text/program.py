@@ -131,7 +131,7 @@ class Text:
         return own[0] if len(own) == 1 else door
 
     def _typed(self, door: Any) -> bool:
-        """Whether an input was made by a call of its own: a layer on the same line may have a shape that the user never gave."""
+        """Whether an input was made by a call of its own."""
         try:
             return called(self.made(door)[2]) in ("Input", "InputLayer")
         except NoPlace:
@@ -306,7 +306,7 @@ def definition(source: Source, code: Any) -> ast.AST:
 
 
 def _makes(names: Names, call: ast.Call, obj: Any) -> bool:
-    """Whether a call can have made an object: it names its class, and says nothing else than what the object has."""
+    """Whether a call can have made an object."""
     callee = names.value(call.func)
     same = callee is type(obj) or called(call) in (type(obj).__name__, {"InputLayer": "Input"}.get(type(obj).__name__, ""))
     if not same:

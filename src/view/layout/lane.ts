@@ -12,7 +12,7 @@ export interface Lane {
   x: number;
   width: number;
   height: number;
-  /** The corners of a line between two stages; null for any other line. */
+  /** The corners of a line between two stages. */
   corners(source: Item, target: Item, scene: Scene): [number, number][] | null;
 }
 
