@@ -128,7 +128,9 @@ def _of_samples(seen: Examined, fact: Fact | None) -> bool:
         return False
     rows, least = {spec.shape[0] for _, spec in seen.evidence.x if spec.shape}, min((shape or () for shape in fact.shapes), key=len)
     if len({len(shape or ()) for shape in fact.shapes}) != 1:
-        return bool({None, *rows} & {*least})  # a table that is the same for every sample has no axis of samples
+        inner = {size for _, spec in seen.evidence.x for size in (spec.shape or ())[1:]}
+        # A table that is the same for every sample has no axis of samples, nor a size of the data.
+        return bool({None, *rows, *inner} & {*least})
     firsts = {shape[0] for shape in fact.shapes if shape} - {1}
     return len(firsts) > 1 and bool(firsts & rows)
 

@@ -968,7 +968,6 @@ AT_THE_LINE: tuple[Maker, ...] = (
     read_sizes.read_axis,
     read_sizes.read_off_other,
     numbers.row_size,
-    numbers.constant_of_function,
     widths.projected_row,
     tables.joined_along,
     tables.joined_below,
@@ -977,4 +976,5 @@ AT_THE_LINE: tuple[Maker, ...] = (
     stacked.joined_vectors,
     places.cell_states,
     places.exchanged_weights,
+    numbers.constant_of_function,
 )

@@ -81,7 +81,7 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
 def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
     """The second layer of a feed-forward block that has only its first, wider one with an activation, before the two are added.
 
-    Where one line makes layers of several widths, none of which is wrong, the shortcut is projected.
+    Where a line that merges again and again gets layers of several widths, the shortcut is projected.
     """
     edges = received(evidence)
     for i, (mine, other) in enumerate((edges, edges[::-1])) if len(edges) == 2 else ():
@@ -92,8 +92,10 @@ def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) ->
         if maker is None or not width:
             continue
         size = maker.config[width_of(maker)]
-        if any(one.location == maker.location and one.config.get(width_of(maker), size) != size for one in evidence.flow.nodes):
-            yield from _shortcut_first(evidence, failing(evidence)[0], edges)
+        node = failing(evidence)[0]
+        again = any(one.id != node.id and one.op == node.op and one.called == node.called for one in evidence.flow.nodes)
+        if again and any(one.location == maker.location and one.config.get(width_of(maker), size) != size for one in evidence.flow.nodes):
+            yield from _shortcut_first(evidence, node, edges)
         if (
             inside == [maker]
             and maker.op == "Dense"
@@ -102,7 +104,7 @@ def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) ->
         ):
             yield (
                 f"Project {way[0].name} back to {width}: Dense({width})",
-                [at(failing(evidence)[0], 1 - i, "Dense", units=width)],
+                [at(node, 1 - i, "Dense", units=width)],
                 f"{maker.name} is the wider first layer of a block that has no second one.",
             )
 

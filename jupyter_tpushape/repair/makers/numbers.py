@@ -269,9 +269,9 @@ def constant_of_function(evidence: Evidence, finding: Finding, fact: OperationRa
     """A constant of the module that the function works with, and that is one of two sizes which must be equal."""
     apart = fact.reason if isinstance(fact.reason, Lengths) else None
     for line in lines_of(evidence)[:1] if apart is not None and fact.cause is None else ():
-        read = {item.id for item in nodes(line.scope, ast.Name)}
+        read, data = {item.id for item in nodes(line.scope, ast.Name)}, {size for _, spec in evidence.x for size in (spec.shape or ())[1:]}
         for name, made in constants(line.source.tree):
-            if apart is not None and name in read and made.value in (apart.left, apart.right):
+            if apart is not None and name in read and made.value in {apart.left, apart.right} - data:
                 new = apart.right if made.value == apart.left else apart.left
                 yield f"Set {name} = {new} at line {made.lineno}", [line.edit(made, str(new))], f"The other operand has the size {new}."
 
