@@ -231,3 +231,60 @@ def test_branches_that_agree_are_not_told_to_differ():
         if one.serious
     ]
     assert rules == ["layer-raises"]
+
+
+def test_a_step_that_asks_for_its_parts_is_not_told_to_unpack_others(tmp_path):
+    """The form that Keras's guide has: only the branch that ran unpacks, and what raises comes later."""
+    path = tmp_path / "asks_for_parts.py"
+    path.write_text("""\
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+class Net(keras.Model):
+    def train_step(self, data):
+        if len(data) == 3:
+            x, y, weights = data
+        else:
+            x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(y - self(x, training=True)))
+        grads = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+        return {"loss": loss}
+
+
+def build():
+    i = keras.Input((6,))
+    model = Net(i, keras.layers.Dense(2)(i))
+    model.compile("sgd")
+    return model
+""")
+    data = np.zeros((8, 6), "float32"), np.zeros((8, 3), "float32")
+    found = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
+    assert [one.rule for one in found] == ["op-shapes"]
+
+
+def test_outputs_of_both_directions_are_no_states():
+    def build():
+        i = keras.Input((6, 4))
+        return keras.Model(i, L.Dense(1)(L.Bidirectional(L.LSTM(4), merge_mode=None)(i)))
+
+    data = np.zeros((8, 6, 4), "float32"), np.zeros((8, 1), "float32")
+    (found,) = [one for one in tpushape.trace(build, data, tpu=None).findings if one.serious]
+    assert type(found.fact).__name__ != "StatesToo"
+
+
+def test_a_computed_axis_is_no_tensor():
+    class Wider(L.Layer):
+        def call(self, x):
+            return tf.expand_dims(x, len(x.shape) + 1)
+
+    def build():
+        i = keras.Input((4,))
+        return keras.Model(i, L.Dense(1)(Wider()(i)))
+
+    data = np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+    (found,) = [one for one in tpushape.trace(build, data, tpu=None).findings if one.serious]
+    assert type(found.fact).__name__ != "Apart"

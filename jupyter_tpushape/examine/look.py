@@ -107,7 +107,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
-            seen.evidence.facts["apart"] = step_parts(adapter, error)
+            seen.evidence.facts["step_takes"] = step_parts(adapter, error)
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)
             lacking = overridden(error)
             seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None

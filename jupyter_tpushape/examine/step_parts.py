@@ -10,8 +10,8 @@ from traceback import walk_tb
 from typing import Any
 
 from ..trace.framework import Framework
-from ..trace.locations import Place, is_user_file
-from ..trace.raised import scope_of
+from ..trace.locations import Place
+from ..trace.raised import converted_lines, scope_of
 
 _PARTS = ("x", "y", "sample_weight")
 
@@ -32,28 +32,27 @@ def step_parts(adapter: Framework, error: BaseException) -> StepParts | None:
     # TensorFlow's converter raises the error anew, without the frames of the step.
     before = error.__cause__ or error.__context__
     traces = (error.__traceback__, before.__traceback__ if before is not None else None)
-    for frame, _ in itertools.chain(*map(walk_tb, traces)):
+    for frame, line in itertools.chain(*map(walk_tb, traces)):
         name, model = frame.f_code.co_name.removeprefix("tf__"), frame.f_locals.get("self")
         code = getattr(inspect.unwrap(getattr(type(model), name, len)), "__code__", None)
-        if (
-            name not in ("train_step", "test_step")
-            or not isinstance(model, adapter.Model)
-            or code is None
-            or code.co_argcount not in (2, 3)
-        ):
+        if name not in ("train_step", "test_step") or not isinstance(model, adapter.Model) or getattr(code, "co_argcount", 0) not in (2, 3):
             continue
+        assert code is not None
+        lines = {line} if frame.f_code is code else converted_lines(error, name) | converted_lines(before, name)
         data, scope = code.co_varnames[code.co_argcount - 1], scope_of(Place(code.co_filename, code.co_firstlineno + 1))
         value = frame.f_locals.get(data)
-        if not is_user_file(code.co_filename) or scope is None or not (isinstance(value, tuple) or adapter.is_tensor(value)):
+        if scope is None or not (isinstance(value, tuple) or adapter.is_tensor(value)):
             return None
         given = _PARTS[: len(value)] if isinstance(value, tuple) else ()
+        # Only the line that was running: a step may ask what it got, and unpack the one or the other.
         for node in ast.walk(scope):
-            taken = node.targets[0] if isinstance(node, ast.Assign) and ast.unparse(node.value) == data else None
-            if isinstance(node, ast.Assign) and isinstance(taken, (ast.Tuple, ast.List)) and not _fits(taken, value):
-                return StepParts(name, data, ast.unparse(taken), given, Place(code.co_filename, node.lineno))
-            key = node.slice if isinstance(node, ast.Subscript) and ast.unparse(node.value) == data else None
-            if isinstance(node, ast.Subscript) and isinstance(key, ast.Constant) and isinstance(key.value, str):
-                return StepParts(name, data, ast.unparse(node), given, Place(code.co_filename, node.lineno))
+            taken: ast.AST | None = None
+            if isinstance(node, ast.Assign) and ast.unparse(node.value) == data and not _fits(node.targets[0], value):
+                taken = node.targets[0]
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == data and isinstance(node.slice, ast.Constant):
+                taken = node if isinstance(node.slice.value, str) else None
+            if taken is not None and getattr(node, "lineno", 0) in lines:
+                return StepParts(name, data, ast.unparse(taken), given, Place(code.co_filename, min(lines)))
         return None
     return None
 

@@ -339,7 +339,7 @@ def _shapes_in_build(at: Break) -> Explained:
 
 def _several(at: Break) -> Explained:
     giver = at.evidence.flow.node(at.edges[0].source) if len(at.edges) > 1 and len({edge.source for edge in at.edges}) == 1 else None
-    states = giver is not None and (giver.config.get("return_state") or giver.op == "Bidirectional")
+    states = giver is not None and (giver.config.get("return_state") or (giver.op == "Bidirectional" and len(at.edges) > 2))
     if giver is None or at.node.kind != "layer" or at.node.op in RECURRENT or not states:
         return None
     return "layer-raises", StatesToo(Who.of(at.node), Who.of(giver), len(at.edges))

@@ -35,7 +35,7 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
     that is called on one sample, by a mapped function or because nothing batches the data."""
     lacking, initial = evidence.facts.get("overridden"), evidence.facts.get("initial")
     nodes = (evidence.failed.id,) if evidence.failed is not None else ()
-    parts: StepParts | None = evidence.facts.get("apart")
+    parts: StepParts | None = evidence.facts.get("step_takes")
     if parts is not None and evidence.failure is not None:
         fact = PartsApart(parts.function, parts.data, parts.target, parts.given)
         return Finding.of("code-raises", "error", fact, nodes, location=location(parts.place))

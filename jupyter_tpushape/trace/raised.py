@@ -214,6 +214,11 @@ def frames_of(error: BaseException) -> list[tuple[FrameType, Place]]:
     return found[::-1]
 
 
+def converted_lines(error: BaseException | None, function: str) -> set[int]:
+    """The lines of a function that the message of a converted program names."""
+    return {int(line) for _, line, name in _CONVERTED.findall(words(error)) if name == function} if error is not None else set()
+
+
 def unwritten(error: BaseException) -> tuple[str, str] | None:
     """The class and the name of the method that raised because nobody wrote it, as an abstract class leaves it to those that inherit from it."""
     # Frameworks raise it again with what the layer was called with.

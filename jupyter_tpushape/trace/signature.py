@@ -77,6 +77,10 @@ def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
     return ()
 
 
+def _layer_called(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
+
+
 def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: bool) -> Refused | None:
     """Tensors, sizes or layers that came one by one, where the second meets no parameter, or one that takes something else."""
     values = values_of(frame)
@@ -96,6 +100,7 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
     first, second = (*taken[:2], None, None)[:2]
     if first is None or first.kind is not first.POSITIONAL_OR_KEYWORD:
         return None
+    more = second is None or second.kind in (second.KEYWORD_ONLY, second.VAR_KEYWORD)
     sizes = [one for one in call.args if type(values.of(one) if not isinstance(one, ast.Constant) else one.value) is int]
     many = isinstance(first.default, tuple) or "shape" in first.name or first.name == "dims"
     if sizes and sizes[0] is call.args[0] and many:
@@ -103,9 +108,10 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
     elif makes and issubclass(kind, adapter.Model):
         what, given = "layers", [one for one in call.args if isinstance(one, ast.Call)]
     else:
-        tensor = lambda one: isinstance(one, _COMPUTED) or _of_tensors(values.of(one), adapter)  # noqa: E731
-        what, given = "tensors", [] if makes else list(itertools.takewhile(tensor, call.args))
-    more = second is None or second.kind in (second.KEYWORD_ONLY, second.VAR_KEYWORD)
+        tensors = itertools.takewhile(
+            lambda one: _layer_called(one) or (more and isinstance(one, _COMPUTED)) or _of_tensors(values.of(one), adapter), call.args
+        )
+        what, given = "tensors", [] if makes else list(tensors)
     # A tensor may be what has None or nothing as its default, but for a few names.
     setting = second is not None and (isinstance(second.default, (int, str)) or (second.name, second.default) in _SETTINGS or wants_list)
     if len(given) < 2 or not (more or setting):

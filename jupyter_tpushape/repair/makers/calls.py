@@ -64,7 +64,7 @@ def _among_ends(line: Line, fact: NotCalled) -> Made:
 
 
 def _unwrapped(line: Line, call: ast.Call, fact: NotCalled) -> Made:
-    """A wrapper around a layer instead of around its output: what the layer was called on is for the wrapper."""
+    """A wrapper around a layer instead of around its output."""
     inner = call.args[0] if call.args else None
     if (
         not isinstance(inner, ast.Call)
@@ -105,7 +105,7 @@ def without_wrapper(evidence: Evidence, finding: Finding, fact: NotRecurrent) ->
 
 
 def _called_on_last(line: Line, fact: NotCalled) -> Made:
-    """A layer that is assigned where its output was meant: called on what the name stood for, or else on the last tensor that nothing reads."""
+    """A layer that is assigned where its output was meant."""
     above = [item for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1 and isinstance(item.targets[0], ast.Name)]
     parameters = [item.arg for item in line.scope.args.args if item.arg != "self"] if isinstance(line.scope, ast.FunctionDef) else []
     for made in above:

@@ -224,7 +224,7 @@ def _source(evidence: Evidence, node: Node) -> str:
 
 
 def _shortcut(evidence: Evidence) -> bool:
-    """Whether a branch with a stride and other channels meets one that has neither: then the short one is to follow."""
+    """Whether a branch with a stride and other channels meets one that has neither."""
     shapes = [edge.spec.shape for edge in evidence.operands()]
     node = evidence.failed
     return node is not None and node.op == "Add" and all(shapes) and len({shape[-1] for shape in shapes if shape}) > 1

@@ -205,7 +205,7 @@ def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _compared(line: Line) -> bool:
-    """Whether both operands are comparisons: whether each value is of one class."""
+    """Whether both operands are comparisons."""
     made = [assigned_to(line, operand) for operand in line.operands()]
     return len(made) == 2 and all(
         any(isinstance(item, ast.Compare) or called(item) == "equal" for item in nodes(one, (ast.Compare, ast.Call))) for one in made
@@ -272,7 +272,7 @@ def _calculates(evidence: Evidence) -> bool:
 
 
 def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.expr, ast.Call]]:
-    """One-hot labels that meet predicted classes: the line, the labels' name and number of classes, the other operand, and its argmax."""
+    """One-hot labels that meet predicted classes."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:

@@ -188,7 +188,7 @@ def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate)
 
 
 def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
-    """What a function gives for these arguments: the body of a lambda with them in it, or a call."""
+    """What a function gives for these arguments."""
     if not isinstance(function, ast.Lambda):
         return f"{ast.unparse(function)}({', '.join(map(ast.unparse, given))})"
     names = [item.arg for item in function.args.args]

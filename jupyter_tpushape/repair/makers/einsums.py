@@ -103,7 +103,7 @@ def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: s
 
 
 def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters without that of the batch, which a table of the program's does not have."""
+    """An operand's letters without that of the batch."""
     term, shape = terms[i], shapes[i]
     if shape is None or len(shape) != len(term) - 1 or not any(term[0] == one[0] for j, one in enumerate(terms) if j != i):
         return

@@ -298,7 +298,7 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _ids_below(stats: Stats | None, depth: int) -> bool:
-    """Whether values are the numbers of so many classes: whole ones, up to more than half of them."""
+    """Whether values are the numbers of so many classes."""
     if stats is None or not stats.whole or stats.minimum is None or stats.maximum is None:
         return False
     return stats.minimum >= 0 and depth > 2 and depth / 2 < stats.maximum + 1 <= depth

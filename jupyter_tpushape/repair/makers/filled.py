@@ -75,7 +75,7 @@ def as_many_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
-    """The call that makes a tensor of one value: the expression, what its name was given, or that with a number added or multiplied."""
+    """The call that makes a tensor of one value."""
     if isinstance(node, ast.Name):
         made = given_before(line.scope, node)
         return _fill(line, made[-1]) if made else None

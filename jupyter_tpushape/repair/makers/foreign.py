@@ -66,7 +66,7 @@ def _calls(line: Line) -> list[ast.Call]:
 
 
 def _first(line: Line) -> int:
-    """The first line at the top that can hold a symbolic tensor: before it, arrays are made."""
+    """The first line at the top that can hold a symbolic tensor."""
     made: list[int] = [
         call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")
     ]
@@ -202,7 +202,7 @@ def _reads(call: ast.Call, names: set[str]) -> bool:
 
 
 def _from_start(line: Line) -> int:
-    """The first line that can hold a symbolic tensor: before it, arrays are made."""
+    """The first line that can hold a symbolic tensor."""
     made = [
         call.lineno
         for call in nodes(line.scope, ast.Call)

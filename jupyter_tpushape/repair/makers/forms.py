@@ -42,7 +42,7 @@ def along_last(evidence: Evidence, finding: Finding) -> Made:
         if len(call.args) == 1 and not any(word.arg == "axis" for word in call.keywords):
             yield (
                 f"Concatenate along the last axis at {line.at}: axis=-1",
-                [line.edit(call, f"{line.source.of(call.func)}({', '.join([*_given(line, call), 'axis=-1'])})")],
+                [line.more(call, "axis=-1")],
                 "Without an axis, tensors are joined along the batch.",
             )
 
@@ -51,10 +51,15 @@ def _given(line: Line, call: ast.Call) -> list[str]:
     return [*map(line.source.of, call.args), *(f"{word.arg}={line.source.of(word.value)}" for word in call.keywords)]
 
 
+def words_said(evidence: Evidence) -> frozenset[str]:
+    """The words of the failure."""
+    heard = hear(evidence.failed.failure, HeardWords) if evidence.failed is not None else None
+    return heard.words if heard is not None else frozenset()
+
+
 def in_other_form(evidence: Evidence, finding: Finding) -> Made:
     """The argument that the error names, in another form."""
-    heard = hear(evidence.failed.failure, HeardWords) if evidence.failed is not None else None
-    said = heard.words if heard is not None else frozenset()
+    said = words_said(evidence)
     for line in lines_of(evidence)[:1]:
         for call in nodes(line.node, ast.Call) if line.node is not None else ():
             yield from _settings(line, call, said)
@@ -83,12 +88,8 @@ def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Mad
                 for call in nodes(line.scope, ast.Call)
                 if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)
             ]
-            edits, given = [], [*names, *fact.given[len(names) :]][: max(len(names), len(fact.given))]
-            if lacks == 1:
-                edits = [
-                    line.edit(call, f"{line.source.of(call.func)}({', '.join([*_given(line, call), 'sample_weight=sample_weight'])})")
-                    for call in losses
-                ]
+            edits = [line.more(call, "sample_weight=sample_weight") for call in losses] if lacks == 1 else []
+            given = [*names, *fact.given[len(names) :]]
             new = f"{', '.join(given)} = {fact.data}" if lacks >= 0 else f"{', '.join(names)} = *{fact.data}, None"
             more = "; pass the weights to the loss" if edits else f"; {names[-1]} is None" if lacks < 0 else ""
             if lacks != 1 or edits:

@@ -44,7 +44,7 @@ from .line import lines_at, own_layer, short
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
-    """The first Dense below the cause on the way to the loss: in front of it the axes should go."""
+    """The first Dense below the cause on the way to the loss."""
     way = [evidence.flow.node(predictions.source), *upstream(evidence, evidence.flow.node(predictions.source))]
     reached = _below(evidence, cause)
     below = [node for node in way if node.id in reached] if reached else way

@@ -149,7 +149,7 @@ _FILLED = frozenset({"zeros", "ones", "zeros_like", "ones_like", "full_like", "f
 
 
 def _by_default(line: Line, node: ast.expr) -> bool:
-    """Whether a first state has whole numbers only because nothing else was said: it is made here, and no such dtype is written."""
+    """Whether a first state has whole numbers only because nothing else was said."""
     made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) == ast.unparse(node)]
     value = made[-1] if made else node
     if not isinstance(value, ast.Call) or called(value) not in _FILLED:
@@ -159,7 +159,7 @@ def _by_default(line: Line, node: ast.expr) -> bool:
 
 
 def _computed(line: Line, name: str) -> bool:
-    """Whether the loop's function computes with a part of its state, as with a sum or a count."""
+    """Whether the loop's function computes with a part of its state."""
     place = name.rpartition("[")[2].rstrip("]")
     names = {ast.unparse(one) for one in line.node.args} if isinstance(line.node, ast.Call) else set()
     bodies: list[ast.FunctionDef | ast.Lambda] = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
@@ -270,7 +270,7 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
 
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
-    """The written axis of the argument that differs: the one of its axes that has the size of the others, else None."""
+    """The written axis of the argument that differs."""
     for line, (outer, _, axes, names) in ((at, one) for at in lines_of(evidence) for one in mapped_calls(at)):
         if (
             not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)

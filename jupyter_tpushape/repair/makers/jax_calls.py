@@ -47,7 +47,7 @@ def swapped_step(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    """The functions of two parameters that a loop of JAX runs step by step: the one around a line, and those that the line hands over."""
+    """The functions of two parameters that a loop of JAX runs step by step."""
     own = line.scope
     names = {ast.unparse(item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)}
     defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item is own or getattr(item, "name", "") in names]
@@ -57,7 +57,7 @@ def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
 
 
 def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
-    """Whether the text says that the parameters are where the loop passes them: what the step returns as its state is made of the one, and not of the other."""
+    """Whether the text says that the parameters are where the loop passes them."""
     first, second = (_held(body, item.arg) for item in body.args.args)
     state, other = (first, second) if loop == "scan" else (second, first)
     ends = [item.value for item in nodes(body, ast.Return) if item.value is not None]

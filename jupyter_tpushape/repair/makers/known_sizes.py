@@ -197,7 +197,7 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
 
 
 def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -> str:
-    """A tensor that the function has a name for at a call and that has a size on an axis: this one, else a parameter."""
+    """A tensor that the function has a name for at a call and that has a size on an axis."""
     scope, shapes = line.scope, line.shape_of_names()
     inputs = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
     before = {one.id for one in nodes(scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < call.lineno}

@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...examine.heard import hear
-from ...examine.heard_lines import HeardWords
 from ...flow import Finding
 from ...rules.facts.layers import LayerRaised
 from ..text.source import nodes
 from .edits import Fix, Made, of
+from .forms import words_said
 from .line import Line, lines_of
 
 
 @of(LayerRaised)
 def own_names(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
     """``self.name`` where a method has ``name``, and the class has the other."""
-    heard = hear(evidence.failed.failure, HeardWords) if evidence.failed is not None else None
-    said = heard.words if heard is not None else frozenset()
+    said = words_said(evidence)
     for line in lines_of(evidence)[:1] if {"attribute", "name"} & said else ():
         owner = line.owner()
         kept = {node.attr for node in nodes(owner, ast.Attribute) if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"}
