@@ -50,11 +50,13 @@ def _reorders(trial: Trial) -> bool:
     """Whether an edit only exchanges parts of a function."""
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
-    return whole and all((edit.statement or edit.find[0] == "'") and _letters(edit.find) == _letters(edit.replace) for edit in changed)
+    return whole and all(map(_exchanges, changed))
 
 
-def _letters(text: str) -> list[str]:
-    return sorted(re.findall(r"\w", text))
+def _exchanges(edit: Expression) -> bool:
+    # Of a text, such as the letters of an einsum, each letter is a part.
+    part = r"\w" if edit.find[:1] == "'" else r"\w+"
+    return (edit.statement or part == r"\w") and sorted(re.findall(part, edit.find)) == sorted(re.findall(part, edit.replace))
 
 
 def propose(seen: Examined, findings: list[Finding]) -> None:
