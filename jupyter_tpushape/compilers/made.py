@@ -199,7 +199,7 @@ _STATE = frozenset({"built", "_built", "_lock", "_is_built", "_called"})
 
 
 def _plain(held: Any) -> Any:
-    """Numbers and words that an object holds, by name: a configuration may leave some out (Keras 3's Huber its delta, a loss its dtype)."""
+    """Numbers and words that an object holds, by name: a configuration may leave some out."""
     if isinstance(held, dict):
         found = {str(name): _plain(value) for name, value in held.items() if name not in _STATE}
         return {name: value for name, value in found.items() if value is not None}

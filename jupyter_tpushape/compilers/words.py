@@ -112,7 +112,7 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
 
 
 def _table(program: Lowered) -> Any:
-    """The first operation that reads what is no variable, such as a table of words: of that XLA only says that a check of its own failed."""
+    """The first operation that reads what is no variable."""
     from ..graph.program import kernels
     from ..graph.walk import walk
 
@@ -172,7 +172,7 @@ def _crash(seen: Any, program: Lowered, message: str) -> Finding:
 
 
 def _suspect(program: Lowered, message: str) -> str:
-    """The one convolution over sizes that are known at run time only, where the compiler's last words are of convolutions."""
+    """The one convolution over sizes that are known at run time only."""
     if "convolution" not in message:
         return ""
     found = set(program.read.dynamic)

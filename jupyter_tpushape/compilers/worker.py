@@ -57,7 +57,7 @@ def _compile(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _buffers(dump: Path) -> dict[str, Any] | None:
-    """A file that reads otherwise than expected costs the layers' temporaries, not the verdict."""
+    """A file that reads otherwise than expected costs the layers' temporaries."""
     from .buffers import of_dump
 
     try:
@@ -81,7 +81,7 @@ def _limit_memory(limit: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """On Linux the process ends when the one that started it does, however that ends."""
+    """On Linux the process ends when the one that started it does."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             import ctypes

@@ -231,7 +231,7 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
-    """Notes the inputs that were declared before the break, where nothing was called on any of them yet."""
+    """Notes the inputs that were declared before the break."""
     made = [obj for obj in recorder.alive if isinstance(obj, adapter.InputLayer)] if not recorder.inputs and not recorder.calls else []
     # One whose constructor raised has no nodes to ask for.
     made = [layer for layer in made if getattr(layer, "_inbound_nodes", None)]

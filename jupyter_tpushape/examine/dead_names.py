@@ -115,7 +115,7 @@ class _Text:
 
 
 def _keeps(statement: ast.stmt, name: str) -> bool:
-    """Whether an object is made of what a name holds, such as a model, which keeps it."""
+    """Whether an object is made of what a name holds."""
     return any(
         makes_object(call) and name in loaded(call) - loaded(call.func) for call in ast.walk(statement) if isinstance(call, ast.Call)
     )

@@ -118,7 +118,7 @@ def examine(program: Program) -> Examined:
 
 
 def on_own_mesh(seen: Examined) -> Examined:
-    """The look again, on the mesh that the program itself sets up, unless another number of devices was asked for."""
+    """The look again, on the mesh that the program itself sets up."""
     program, own = seen.program, getattr(seen.recorder, "distribution", None)
     if own is None or program.edits is not None or not (program.strategy is None or is_distribution(program.strategy)):
         return seen

@@ -159,7 +159,7 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
 
 
 def sliced_together(error: BaseException) -> tuple[Array, ...]:
-    """The two parts that ``from_tensor_slices`` refused to slice together, where the text shows both."""
+    """The two parts that ``from_tensor_slices`` refused to slice together."""
     said, found = hear(words(error), HeardSlices), next(iter(frames_of(error)), None)
     if said is None or found is None:
         return ()

@@ -62,7 +62,7 @@ def take_sample(seen: Examined, framework: str) -> None:
 
 
 def stage_error(seen: Examined) -> BaseException | None:
-    """What a function of the pipeline raises once its sizes are known, where drawing from it failed with no line of the program."""
+    """What a function of the pipeline raises once its sizes are known."""
     from ..sources.retraced import of_a_kernel, raised_by_stage
 
     error = getattr(seen.sample, "error", None)

@@ -14,7 +14,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
 def exchanged(error: BaseException) -> tuple[str, int] | None:
-    """The function whose two results have each other's names, or more names than two, where the user's innermost line raised; how many."""
+    """The function whose two results have each other's names, or more names than two."""
     found = innermost_function(error)
     if found is None:
         return None

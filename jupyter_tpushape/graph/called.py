@@ -14,7 +14,7 @@ Static = Callable[[Any, dict[int, bool]], bool]
 
 
 def called_graphs(operation: Any) -> Iterator[tuple[str, Any]]:
-    """The graphs that an operation calls, by the attribute that names them (``f``, ``body``, ``then_branch``, ...)."""
+    """The graphs that an operation calls, by the attribute that names them."""
     for name, value in operation.node_def.attr.items():
         for function in ([value.func] if value.HasField("func") else []) + list(value.list.func):
             try:

@@ -80,7 +80,7 @@ def _squeezed(again: Run) -> Opened | None:
 
 
 def _inner(seen: Any, rerun: Rerun | None) -> Opened | None:
-    """The look with every size unknown that a pipeline leaves unknown, where one is behind the batch axis."""
+    """The look with every size unknown that a pipeline leaves unknown."""
     axes = tuple(
         (path, leaf.shape, leaf.concrete)
         for role in ("x", "y", "weight")

@@ -271,6 +271,6 @@ def _from_size(operation: Any) -> bool:
 
 
 def _soft_placement() -> bool:
-    """Whether the user asked for soft placement; TensorFlow's own default counts as not asked (catalogue O2)."""
+    """Whether the user asked for soft placement; TensorFlow's own default counts as not asked."""
     module = sys.modules.get("tensorflow.python.eager.context")
     return bool(getattr(module.context(), "_soft_device_placement", None)) if module is not None else False

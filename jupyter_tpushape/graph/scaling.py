@@ -147,7 +147,7 @@ def terms(tensor: Any, batch: int, whole: dict[int, int] | None = None) -> list[
 
 
 def counted(tensor: Any, batch: int, whole: dict[int, int]) -> int:
-    """Of how many replicas a divisor adds up something of the rows, such as a mask, with or without a guard against zero."""
+    """Of how many replicas a divisor adds up something of the rows."""
     replicas = 1
     for _ in range(20):
         operation = tensor.op

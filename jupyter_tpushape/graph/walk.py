@@ -15,7 +15,7 @@ OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPURep
 
 
 def static(tensor: Any, known: dict[int, bool]) -> bool:
-    """Whether a value follows from constants and static shapes alone, so that XLA has it when it compiles."""
+    """Whether a value follows from constants and static shapes alone."""
     pending, path = [tensor.op], []
     while pending:
         operation = pending.pop()
@@ -50,7 +50,7 @@ def _called(node: Any) -> Iterator[str]:
 
 
 def nodes(definition: Any, functions: dict[str, Any]) -> Iterator[Any]:
-    """Every node of the functions that a graph calls; not of those it merely holds (the GPU's version of an LSTM)."""
+    """Every node of the functions that a graph calls; not of those it merely holds."""
     pending = [name for node in definition.node for name in _called(node)]
     seen: set[str] = set()
     while pending:

@@ -31,7 +31,7 @@ def made_by_user(operation: Any) -> bool:
 
 
 def never_fed(operation: Any) -> bool:
-    """Whether the user's code itself made this placeholder (``tf.compat.v1.placeholder``): no trace of ours stands between."""
+    """Whether the user's code itself made this placeholder."""
     try:
         frames = list(operation.traceback)
     except Exception:

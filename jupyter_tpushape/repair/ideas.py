@@ -87,7 +87,7 @@ def _own_loss(evidence: Evidence) -> Ideas:
 
 
 def _joined_rows(evidence: Evidence) -> Ideas:
-    """Labels for each part of samples that are joined, such as those of a generator and those of the data."""
+    """Labels for each part of samples that are joined."""
     for line in lines_of(evidence)[:1] if evidence.failed is not None else ():
         shaped = line.shaped() if line.call() is not None else []
         for (_, shape), (other, its) in itertools.permutations(shaped, 2):

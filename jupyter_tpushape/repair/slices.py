@@ -90,7 +90,7 @@ class Slice:
         ]
 
     def _replaced(self, name: str, place: int) -> bool:
-        """Whether a name held a part of the model where a statement read it, and was given to something else after that, such as the data."""
+        """Whether a name held a part of the model where a statement read it, and was given to something else after that."""
         if not any(name in bound(item) for item in self.statements[place + 1 :]):
             return False
         return any(

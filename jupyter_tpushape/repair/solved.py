@@ -110,7 +110,7 @@ def _arguments(seen: Examined, key: str) -> Counter[tuple[str, object]]:
 
 
 def _cuts_data(seen: Examined, trial: Trial) -> bool:
-    """Whether the number also says how long the program's sequences are, so that each has fewer steps with it."""
+    """Whether the number also says how long the program's sequences are."""
     after = {path: spec.shape or () for path, spec in (trial.seen.evidence.x if trial.seen is not None else ())}
     pairs = ((spec.shape or (), after.get(path, ())) for path, spec in seen.evidence.x)
     return any(len(was) == len(now) in (2, 3) and (now[1] or 0) < (was[1] or 0) for was, now in pairs)
@@ -136,7 +136,7 @@ def _of_samples(seen: Examined, fact: Fact | None) -> bool:
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:
-    """A size of the predictions and that of the labels, where they differ on one axis alone."""
+    """A size of the predictions and that of the labels."""
     if isinstance(fact, GridApart) and not fact.channels_first:
         return fact.predictions[fact.axis] or 0, fact.labels[fact.axis] or 0
     if isinstance(fact, Crosswise) and len(fact.predictions) == len(fact.labels):

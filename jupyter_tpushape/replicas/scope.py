@@ -67,7 +67,7 @@ def _current() -> Any:
 
 
 def _accelerators() -> bool:
-    """Whether this machine has a device other than CPUs, where Keras 3 takes jit_compile="auto" for True."""
+    """Whether this machine has a device other than CPUs."""
     config = getattr(sys.modules.get("tensorflow"), "config", None)
     return config is not None and any(device.device_type != "CPU" for device in config.list_physical_devices())
 

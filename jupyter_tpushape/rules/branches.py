@@ -81,7 +81,7 @@ def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edg
 
 
 def _gate(evidence: Evidence, edges: list[Edge]) -> str:
-    """The vector that was pooled from the map which it is merged with, where it has another number of channels."""
+    """The vector that was pooled from the map which it is merged with."""
     for vector, whole in itertools.permutations(edges, 2) if len(edges) == 2 else ():
         small, large = vector.spec.shape or (), whole.spec.shape or ()
         pooled = [node for node in ancestors(evidence, vector.source) if node.op.startswith("Global")]

@@ -120,7 +120,7 @@ def seen_at(evidence: Evidence, path: KeyPath | None) -> list[Any]:
 
 
 def stats_at(evidence: Evidence, path: KeyPath | None, column: int | None = None) -> Stats | None:
-    """Statistics of one leaf, or of one column of it, even if its dtype is not an integer."""
+    """Statistics of one leaf, or of one column of it."""
     arrays = [value if column is None else value[:, column] for value in seen_at(evidence, path) if column is None or value.ndim == 2]
     return stats_of(arrays) if arrays else None
 

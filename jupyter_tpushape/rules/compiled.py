@@ -147,7 +147,7 @@ def fewer_losses(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=39)
 def surplus_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Other numbers of arrays of labels than of outputs, with which tf_keras trains; Keras 3 raises."""
+    """Other numbers of arrays of labels than of outputs."""
     shared = labels_in_one(evidence)
     if shared or unread_labels(evidence):
         names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
@@ -220,7 +220,7 @@ _OF_VECTORS = frozenset({"categoricalaccuracy", "topkcategoricalaccuracy", "cate
 
 @check(order=41)
 def metric_of_vectors(evidence: Evidence) -> Iterator[Finding]:
-    """A metric that takes the argmax of labels and predictions, and receives class indices, whose last axis is no axis of classes."""
+    """A metric that takes the argmax of labels and predictions, and receives class indices."""
     for node in evidence.flow.nodes if not evidence.where else ():
         name = node.op.lower().replace("_", "")
         labels, predictions = ends(evidence, node) if node.kind == "metric" and node.status == "ok" else (None, None)

@@ -17,7 +17,7 @@ _PRODUCTS = frozenset({"MatMul", "Einsum", "Tensordot", "Dot", "Vdot"})
 
 @check(order=41)
 def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
-    """Sums and matrix products over the samples, inside a model, with which each sample is then combined."""
+    """Sums and matrix products over the samples, inside a model."""
     if evidence.where or "step" in evidence.facts:
         return
     told: set[str] = set()
@@ -141,7 +141,7 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
-    """The axes of norms that are written in operations, where no backend says them."""
+    """The axes of norms that are written in operations."""
     found = []
     for node in evidence.flow.nodes:
         held = node.config.get("operand1")

@@ -171,7 +171,7 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
 
 
 def once_for_all(evidence: Evidence) -> tuple[KeyPath, ...]:
-    """Arrays that are one sample of their input each, where the others have one row for each of several samples: their rows are no samples."""
+    """Arrays that are one sample of their input each."""
     problems = getattr(evidence.sample, "problems", ())
     pairs = matched(evidence) if any(problem.code == "cardinality" for problem in problems) else []
     whole = {path: leaf.shape for path, leaf in evidence.sample.leaves("x", "y")} if pairs else {}
@@ -286,7 +286,7 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
-    """One tensor of several whose samples are on another axis than the first, where those of all others and of the labels are."""
+    """One tensor of several whose samples are on another axis than the first."""
     shape = dict(evidence.x)[path].shape
     rows = {spec.shape[0] for at, spec in (*evidence.x, *evidence.y) if at != path and spec.shape}
     labels = next((spec.shape for _, spec in evidence.y if spec.shape), None)
@@ -299,7 +299,7 @@ def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
 
 
 def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
-    """The inputs on the axis of the samples: stacked to one array, or in a list of samples, where there are labels for as many."""
+    """The inputs on the axis of the samples: stacked to one array, or in a list of samples."""
     leaves = [(path, leaf.concrete) for path, leaf in (evidence.sample.leaves() if evidence.sample is not None else ())]
     x, y = ([shape for path, shape in leaves if path[0] == part and shape] for part in ("x", "y"))
     declared, problems = evidence.declared or [], getattr(evidence.sample, "problems", ()) or ()

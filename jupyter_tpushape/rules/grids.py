@@ -85,7 +85,7 @@ TURNS = frozenset({"transpose", "permute", "permute_dims", "swapaxes"})
 
 
 def _turned(evidence: Evidence, predictions: Edge, y: Shape) -> tuple[Who | None, bool]:
-    """The transpose that put two axes in another order, where an axis of the labels is the data's in its place, and whether the model ends with it."""
+    """The transpose that put two axes in another order."""
     p = predictions.spec.shape or ()
     off = [axis for axis in range(min(len(p), len(y))) if p[axis] != y[axis]]
     if len(p) != len(y) or len(off) != 2 or 0 in off or [p[axis] for axis in off] != [y[axis] for axis in off[::-1]]:

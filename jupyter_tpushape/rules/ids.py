@@ -152,7 +152,7 @@ def looked_up_columns(evidence: Evidence) -> Iterator[tuple[Node, Node, KeyPath,
 
 
 def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highest: int) -> tuple[int | None, int]:
-    """Another column of a table whose ids fit a table of ``size`` rows, where the ids of ``column`` fit what looks up that one."""
+    """Another column of a table whose ids fit a table of ``size`` rows."""
     rows: dict[int, list[int]] = {}
     for node, _, at, other in looked_up_columns(evidence):
         if at == path and isinstance(node.config.get("input_dim"), int):

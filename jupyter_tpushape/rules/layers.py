@@ -88,7 +88,7 @@ def as_raised(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=20)
 def layer_failed(evidence: Evidence) -> Iterator[Finding]:
-    """The node that raised while the model was built or called, unless the inputs explain it."""
+    """The node that raised while the model was built or called."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
@@ -349,7 +349,7 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 
 
 def _shrunk(evidence: Evidence, node: Node, edges: list[Edge], target: tuple[int, ...], rows: Shape) -> Cause | None:
-    """Why the first axes are not as large as the target has them, where that alone is the difference."""
+    """Why the first axes are not as large as the target has them."""
     origins = evidence.origins.of(edges[0]) if len(edges) == 1 else ()
     first, found, rest = int(node.kind == "layer"), [], elements(rows) or 0
     for axis, (want, have) in enumerate(zip(target, rows[:-1], strict=False)):
@@ -441,7 +441,7 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
 
 
 def _masks(mask: Shape, wanted: Shape) -> bool:
-    """Whether a mask can be broadcast to the scores (batch, heads, target, source); a missing axis means all heads or samples."""
+    """Whether a mask can be broadcast to the scores."""
     if len(mask) > 4 or (len(mask) == 2 and mask[0] is None and wanted[1] is not None):
         return False  # (batch, source) would meet the query steps
     over = (wanted[0], None, *wanted[1:]) if len(mask) == 4 else wanted

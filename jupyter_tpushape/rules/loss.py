@@ -437,7 +437,7 @@ def _surplus(
 def _encoding(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """One value a label against a row of them. What the values are is looked at, not concluded from their shape."""
+    """One value a label against a row of them. What the values are is looked at."""
     none = classless(loss, p)
     if none is not None:
         return RANK.id, none, ()

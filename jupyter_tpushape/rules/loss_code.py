@@ -57,7 +57,7 @@ _DIFFERENCES = frozenset({"Sub", "Subtract", "SquaredDifference"})
 
 
 def rows_cut(evidence: Evidence, loss: Node, said: HeardCompared | None, p: Shape) -> tuple[RowsCut, str] | None:
-    """The reshape of a loss that makes rows of another length of the predictions, and its node, where the loss compares those rows."""
+    """The reshape of a loss that makes rows of another length of the predictions, and its node."""
     for node in evidence.flow.nodes if said is not None and said.predictions[-1:] != p[-1:] else ():
         edges = evidence.flow.into(node.id)
         before = edges[0].spec.shape if node.op.lower() == "reshape" and node.parent == loss.id and edges else None
@@ -68,7 +68,7 @@ def rows_cut(evidence: Evidence, loss: Node, said: HeardCompared | None, p: Shap
 
 @check(order=41)
 def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
-    """A margin of single numbers that are sums over everything, of which a mean is taken: it was to have one value for each sample."""
+    """A margin of single numbers that are sums over everything."""
     for node in evidence.flow.nodes if not evidence.where else ():
         made, given = next(iter(evidence.flow.out_of(node.id)), None), evidence.flow.into(node.id)
         if node.op not in _MARGINS or made is None or made.spec.shape != () or evidence.flow.node(made.target).op not in _MEANS:
@@ -83,7 +83,7 @@ def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, edge: Edge) -> Iterator[Edge]:
-    """What the sums over everything that a single number is computed from add up, where that has a row for each sample."""
+    """What the sums over everything that a single number is computed from add up."""
     pending, seen = [edge], set()
     while pending:
         one = pending.pop()
@@ -101,7 +101,7 @@ def _sums(evidence: Evidence, edge: Edge) -> Iterator[Edge]:
 
 @check(order=41)
 def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Roots of squared differences that are summed over the samples alone, in a loss: one distance for each value, not for each sample."""
+    """Roots of squared differences that are summed over the samples alone, in a loss: one distance for each value."""
     for node in evidence.flow.nodes if not evidence.where else ():
         if node.op != "Sqrt" or not of_a_loss(evidence, node):
             continue

@@ -26,7 +26,7 @@ def _fact(evidence: Evidence) -> LossTracked | None:
 
 
 def misled(evidence: Evidence) -> tuple[str, LossTracked] | None:
-    """Labels and predictions that the metric of the loss does not take, where its update is the line that raised."""
+    """Labels and predictions that the metric of the loss does not take."""
     fact, raised = _fact(evidence), evidence.raised
     if fact is None or raised is None or evidence.facts["tracked"][2] is None or raised.line != evidence.facts["tracked"][2].line:
         return None

@@ -185,7 +185,7 @@ def _readers(evidence: Evidence, node: Node) -> Iterator[Node]:
 
 
 def mask_apart(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """A mask whose axes are not the first ones of the tensor that carries it, where the layer that receives both raises an error."""
+    """A mask whose axes are not the first ones of the tensor that carries it."""
     fact = _apart(evidence, node) if node.kind == "layer" else None
     return None if fact is None else (MASKS.id, fact)
 

@@ -122,7 +122,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
-    """The shape of an operand that comes from no other node, such as noise, if it has the batch on an axis before those of the samples."""
+    """The shape of an operand that comes from no other node."""
     made = next(iter(evidence.flow.out_of(node.id)), None)
     given = edges[0].spec.shape or () if len(edges) == 1 else ()
     after = made.spec.shape or () if made is not None else ()
@@ -192,7 +192,7 @@ def looked_up(evidence: Evidence, node: Node) -> list[Edge]:
 
 
 def every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None:
-    """A lookup along the axis behind the samples; indices that come from no other node, such as random ones, have the shape that is left."""
+    """A lookup along the axis behind the samples; indices that come from no other node."""
     values = edges[0].spec.shape or ()
     indices = edges[1].spec.shape or () if len(edges) > 1 else made[1 : len(made) - len(values) + 2]
     alike = made[:1] == values[:1] and made[1 : 1 + len(indices)] == indices and made[1 + len(indices) :] == values[2:]
@@ -320,7 +320,7 @@ def _maker(evidence: Evidence, start: Node) -> Node:
 
 
 def _many_draws(evidence: Evidence, source: Node) -> bool:
-    """Whether several draws of noise for each sample were combined with the samples: (draws, batch, features)."""
+    """Whether several draws of noise for each sample were combined with the samples:."""
     maker = _maker(evidence, source)
     for node in [maker, *(evidence.flow.node(edge.source) for edge in evidence.flow.into(maker.id))]:
         edges, made = evidence.flow.into(node.id), next(iter(evidence.flow.out_of(node.id)), None)
@@ -413,7 +413,7 @@ def swapped_after(evidence: Evidence, node: Node) -> Node | None:
 
 
 def heads_apart(whole: Shape, parts: Shape) -> bool:
-    """Whether the features of (batch, steps, features) stand around the steps in the other shape: (batch, heads, steps, rest)."""
+    """Whether the features of (batch, steps, features) stand around the steps in the other shape:."""
     if len(whole) != 3 or len(parts) != 4 or None in (*whole[1:], *parts[1:]):
         return False
     heads, steps, rest = parts[1] or 0, parts[2] or 0, parts[3] or 0

@@ -61,7 +61,7 @@ def turned_around(node: ast.AST) -> ast.expr | None:
 
 
 def takes_block(before: Shape, after: Shape) -> bool:
-    """Whether the last size of a reshape is that of a block of positions, without the values that each of them has."""
+    """Whether the last size of a reshape is that of a block of positions."""
     blocks = [elements(before[axis:-1]) for axis in range(1, len(before) - 2) if None not in before[axis:]]
     return (before[-1] or 1) > 1 and len(after) < len(before) and after[-1] in blocks
 
@@ -91,7 +91,7 @@ def _whole(evidence: Evidence) -> bool:
 
 
 def _open_twice(evidence: Evidence) -> bool:
-    """Whether something that was refused has two axes of unknown size, where a model is built for a batch of any size."""
+    """Whether something that was refused has two axes of unknown size."""
     return any((one.spec.shape or ()).count(None) == 2 for one in evidence.given)
 
 

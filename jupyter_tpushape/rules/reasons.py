@@ -270,7 +270,7 @@ def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int)
 
 
 def _rows_wanted(evidence: Evidence) -> RowsWanted | None:
-    """A tensor that the line which raised hands over as the size of a batch, from which Keras 3 makes states."""
+    """A tensor that the line which raised hands over as the size of a batch."""
     raised = evidence.raised
     try:
         tree = syntax.parse(raised.text.strip()) if raised is not None and evidence.framework == "keras" else None
@@ -350,7 +350,7 @@ _JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")
 
 
 def halved(evidence: Evidence, node: Node) -> int | None:
-    """The odd size of an axis of which every second position was taken, from both of its first ones, where the parts are joined."""
+    """The odd size of an axis of which every second position was taken, from both of its first ones."""
     edges = evidence.flow.into(node.id)
     parts = [edge for edge in edges if evidence.flow.node(edge.source).op.lower() in SLICES]
     whole = [before for edge in parts for before in evidence.flow.into(edge.source)[:1]]

@@ -19,7 +19,7 @@ from .upstream import ancestors
 
 
 def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
-    """Why two operands of an operation are incompatible, where the program's text tells."""
+    """Why two operands of an operation are incompatible."""
     for mine, its in ((one, other), (other, one)):
         row, shape = mine.spec.shape or (), its.spec.shape or ()
         if len(row) == 1 < len(shape) and row[0] == elements(shape) != shape[0]:
@@ -36,7 +36,7 @@ _REDUCES = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Nor
 
 
 def dims_dropped(evidence: Evidence, mine: Given, its: Given) -> DimsDropped | None:
-    """A reduction over the last axis of the samples' rows, without that axis, where the other operand is one row for all of them: ``mine`` carries the batch."""
+    """A reduction over the last axis of the samples' rows."""
     made, row, giver = mine.spec.shape or (), its.spec.shape or (), mine.giver
     before = evidence.flow.into(giver.id)[:1] if giver is not None and giver.op in _REDUCES else []
     shape = before[0].spec.shape if before else None
@@ -91,7 +91,7 @@ def multiples(node: Node, operands: list[Given]) -> Multiples | None:
 
 
 def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
-    """A sequence of which a line around the failed one takes all steps but one, while another takes all, where that many meet."""
+    """A sequence of which a line around the failed one takes all steps but one, while another takes all."""
     aligned = [(n or 0, m or 0) for n, m in zip(one[::-1], other[::-1], strict=False)]
     most = {max(pair) for pair in aligned if abs(pair[0] - pair[1]) == 1 and min(pair) > 1}
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None and most else ():
@@ -118,7 +118,7 @@ def _unindexed(evidence: Evidence, mine: Given, other: Shape) -> Unindexed | Non
 
 
 def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None:
-    """What put an axis in front of the samples of an operand, where the other has them first."""
+    """What put an axis in front of the samples of an operand."""
     shape = mine.spec.shape or ()
     rows = (its.spec.shape or (None,))[0]
     behind = (1 in mine.grows and 0 not in mine.grows) if mine.grows or its.grows else shape[1:2] == (None,) == (rows,)
@@ -140,7 +140,7 @@ _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod", "all", "any", "arg
 
 
 def samples_reduced(evidence: Evidence, operands: list[Given], target: Shape = ()) -> SamplesReduced | None:
-    """What took the samples out of an operand that has none, where another one has them, or the shape to which it is reshaped."""
+    """What took the samples out of an operand that has none."""
     told = any(one.grows for one in operands)
     wanted = target[:1] == (None,) or any(_has_samples(one) for one in operands)
     for one in operands if wanted else ():

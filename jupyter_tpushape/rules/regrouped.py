@@ -56,7 +56,7 @@ def _gap(group: list[int]) -> bool:
 
 
 def patch_side(before: Sequence[int | None], after: Sequence[int | None]) -> int:
-    """The side of the square patches that a target has as many of as a map of (rows, columns, channels)."""
+    """The side of the square patches that a target has as many of as a map of."""
     rows, columns, channels = (n or 0 for n in before) if len(before) == 3 else (0, 0, 0)
     for side in range(2, rows):
         if not rows % side and not columns % side and side * side % (columns or 1):

@@ -204,7 +204,7 @@ def _cuts(evidence: Evidence, edge: Edge, *, plain: bool = False) -> Iterator[No
 
 
 def _cut(node: Node) -> str:
-    """The slice that the line of an operation takes, where it takes one of all steps but one."""
+    """The slice that the line of an operation takes."""
     text = node.called.text.replace(" ", "") if node.called is not None else ""
     found = [cut for cut in (":-1", "1:") if f"[:,{cut}]" in text]
     return found[0] if len(found) == 1 else ""

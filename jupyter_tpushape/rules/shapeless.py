@@ -72,7 +72,7 @@ def _squeezed(evidence: Evidence, node: Node) -> RankUnknown | None:
 
 
 def not_dense(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """A ragged or sparse tensor that comes from the data, where the layer that receives it raises an error."""
+    """A ragged or sparse tensor that comes from the data."""
     received = {edge.spec.kind for edge in evidence.failed_inputs()} - {"dense"}
     if node.kind != "layer" or not received:
         return None

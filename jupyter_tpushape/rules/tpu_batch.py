@@ -194,7 +194,7 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
 
 
 def never_batched(evidence: Evidence, maybe: bool = False) -> bool:
-    """Whether elements are single samples: a dataset without batch(), whose labels are single numbers or whose rank is one less than declared; or ``maybe``."""
+    """Whether elements are single samples: a dataset without batch()."""
     sample = evidence.sample
     if getattr(sample, "kind", "") != "dataset":
         return False

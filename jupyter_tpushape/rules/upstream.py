@@ -129,7 +129,7 @@ def takes_one(flow: Flow, node: Node) -> bool:
 
 
 def without_steps(flow: Flow, node: Node) -> list[Node]:
-    """The nodes that give an attention a vector per sample, where it expects a sequence of them."""
+    """The nodes that give an attention a vector per sample."""
     edges = [edge for edge in flow.into(node.id) if edge.label in ("", "query", "value", "key")] if node.op in ATTENTIONS else []
     return [flow.node(edge.source) for edge in edges if edge.spec.shape and len(edge.spec.shape) == 2]
 

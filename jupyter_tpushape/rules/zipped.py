@@ -36,7 +36,7 @@ _KEEPS = _WHOLE | {"take", "skip", "filter", "shard"}
 
 
 def zipped_apart(evidence: Evidence) -> ZippedApart | None:
-    """The fact for the last ``zip`` of the pipeline, where single elements of a part do not have the size of a batch by themselves."""
+    """The fact for the last ``zip`` of the pipeline."""
     stages, last = _last_zip(evidence, _KEEPS)
     if last is None:
         return None

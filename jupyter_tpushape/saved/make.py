@@ -140,7 +140,7 @@ def _legacy(framework: Any) -> Any:
 
 @contextlib.contextmanager
 def _hollow(package: str) -> Iterator[None]:
-    """Variables that are made inside have a shape and no memory, however large the file says they are."""
+    """Variables that are made inside have a shape and no memory."""
     if package == "keras":
         from keras.src.backend import Variable
 

@@ -207,7 +207,7 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
 
 
 def _between(dataset: Any, op: str) -> bool:
-    """Whether this is an adapter of TensorFlow's own, such as those below unbatch and rebatch."""
+    """Whether this is an adapter of TensorFlow's own."""
     if op == "restructured":
         return True
     modules = [str(getattr(user_function(wrapper), "__module__", "")) for wrapper in wrappers_of(dataset)[:1]]

@@ -198,7 +198,7 @@ def _function(code: Any) -> ast.FunctionDef | None:
 
 
 def _last(names: list[str], name: str) -> tuple[str, ast.Assign | ast.AnnAssign] | None:
-    """The cell or file that gave a variable its value last, where only one plain statement in it does."""
+    """The cell or file that gave a variable its value last."""
     for source in reversed(names):
         tree = _tree(source)
         if tree is None or not re.search(rf"\b{re.escape(name)}\b", "".join(linecache.getlines(source))):

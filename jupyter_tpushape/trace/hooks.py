@@ -355,7 +355,7 @@ def remember(*arguments: Any) -> None:
 
 
 def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The range of the ids that a table is asked for, where the program makes them by itself, as those of positions."""
+    """The range of the ids that a table is asked for."""
     values = framework.backend.known(tensors[0][1]) if len(tensors) == 1 else None
     if values is None or not getattr(values, "size", 0) or values.dtype.kind not in "iu":
         return {}
@@ -367,7 +367,7 @@ _MOST_OF_A_MASK = 1 << 22
 
 
 def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Which side of its diagonal a square attention mask shows, where the program makes it by itself."""
+    """Which side of its diagonal a square attention mask shows."""
     mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
     sizes = framework.spec(mask).shape if mask is not None else None
     if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:

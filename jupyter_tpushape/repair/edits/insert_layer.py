@@ -285,7 +285,7 @@ class InsertLayer(Edit):
 
 
 def _called_again(source: Source, call: ast.Call) -> bool:
-    """Whether a function of the file's that makes a layer is called at several places, of which not all have run where a builder breaks."""
+    """Whether a function of the file's that makes a layer is called at several places."""
     scope = enclosing(parents(source.tree), call)
     if not isinstance(scope, ast.FunctionDef) or scope not in source.tree.body:
         return False

@@ -153,7 +153,7 @@ def _several(text: Text, obj: Any, place: Place) -> bool:
 
 
 def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value: str) -> Change | None:
-    """The element of a loop's list that a layer got, where the loop makes one layer of its line in each turn."""
+    """The element of a loop's list that a layer got."""
     if not isinstance(given, ast.Name):
         return None
     above = parents(source.tree)
@@ -169,7 +169,7 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
 
 
 def _of_list(text: Text, source: Source, given: ast.expr | None, obj: Any, outer: Place, value: str) -> tuple[Source, Change] | None:
-    """The element of the list that a function was called with, where it makes one layer for each element in a loop."""
+    """The element of the list that a function was called with."""
     above: dict[ast.AST, ast.AST] = parents(source.tree)
     node: ast.AST | None = given if isinstance(given, ast.Name) else None
     while node is not None and not isinstance(node, ast.For):

@@ -67,7 +67,7 @@ class Regroup(Edit):
         source.splice([source.change(value, self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
 
     def _written(self, parts: list[str]) -> str:
-        """The new element as it stands behind yield or return, without brackets of its own."""
+        """The new element as it stands behind yield or return."""
         new = self._regrouped(parts)
         return new[1:-1] if new.startswith("(") else new
 

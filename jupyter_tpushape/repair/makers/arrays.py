@@ -51,7 +51,7 @@ def joined_along(evidence: Evidence, finding: Finding, fact: JoinedApart) -> Mad
 
 @of(PipelineShapes)
 def kept_axis(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Made:
-    """Statistics of each row that keep the axis they were computed over, so that they line up with the rows."""
+    """Statistics of each row that keep the axis they were computed over."""
     small, large = sorted((fact.first, fact.second), key=len)
     for line in lines_of(evidence)[:1] if len(small) == len(large) - 1 else ():
         calls = {}
@@ -278,7 +278,7 @@ def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Ma
 
 
 def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:
-    """The other array in the order: with one more index, or in place of the index that it has, where that of the first selects rows, too."""
+    """The other array in the order: with one more index, or in place of the index that it has."""
     cuts = [step for step in other.steps if step.kind == "cut"]
     if not cuts:
         return [line.edit(node, f"{IT}[{index}]") for _, line, node in places_behind(evidence, [other], draw.at.scope, draw.node.lineno)]

@@ -105,7 +105,7 @@ def _batch_declared(evidence: Evidence, rows: int) -> list[InputBatch]:
 
 
 def declared_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Batches of the number of rows that the model's input declares, where a layer keeps a state for each of them."""
+    """Batches of the number of rows that the model's input declares."""
     declared = {spec.shape[0] for _, spec in evidence.declared or [] if spec.shape}
     stateful = any(node.config.get("stateful") for node in evidence.flow.nodes)
     if len(declared) == 1 and (size := declared.pop()) and stateful:
@@ -205,7 +205,7 @@ def whole_batches(evidence: Evidence, finding: Finding) -> Made:
 
 
 def rounded_up(evidence: Evidence, finding: Finding) -> Made:
-    """As many batches as have rows: a division rounded up in ``__len__``, where one more than the rounded quotient is returned."""
+    """As many batches as have rows: a division rounded up in ``__len__``."""
     sample = evidence.sample
     stages = sample.stages if sample is not None and any(problem.code == "empty-batch" for problem in sample.problems) else ()
     for line in lines_at(evidence, stages[0].location) if stages and stages[0].op == "pydataset" else []:

@@ -200,7 +200,7 @@ def stride_beside(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _as_written(evidence: Evidence, beside: Node, strided: Node) -> Made:
-    """The stride as it is written at the other convolution, such as an argument of the function that makes both."""
+    """The stride as it is written at the other convolution."""
     for line, other in itertools.product(lines_at(evidence, beside.location)[:1], lines_at(evidence, strided.location)[:1]):
         mine, its = makers_of(line, beside), makers_of(other, strided)
         stride = argument(its[0], "strides", ["filters", "kernel_size", "strides"]) if len(mine) == len(its) == 1 else None

@@ -61,7 +61,7 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
 
 @of(RowsAsIndices)
 def index_of_class(evidence: Evidence, finding: Finding, fact: RowsAsIndices) -> Made:
-    """The index of the class in place of its one-hot vector, where a lookup wants it."""
+    """The index of the class in place of its one-hot vector."""
     for line, call in calls_at(evidence, fact.operation.called, "gather", "take", "embedding_lookup"):
         if len(call.args) > 1:
             yield (
@@ -114,7 +114,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
 
 @of(LabelScale)
 def one_unit_per_class(evidence: Evidence, finding: Finding, fact: LabelScale) -> Made:
-    """A softmax with a unit for each class in place of one sigmoid, where the labels are class indices."""
+    """A softmax with a unit for each class in place of one sigmoid."""
     loss = next((node for node in evidence.losses() if node.name == fact.loss), None)
     edge = next((edge for edge in evidence.flow.into(loss.id) if edge.label == "predictions"), None) if loss is not None else None
     head = head_of(evidence, evidence.flow.node(edge.source)) if edge is not None else None
@@ -160,7 +160,7 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_of_each(evidence: Evidence, finding: Finding) -> Made:
-    """The class of each label in place of its one-hot vector, where it meets the predicted class."""
+    """The class of each label in place of its one-hot vector."""
     for line, name, classes, other, _ in _beside_predicted(evidence):
         module, spec = line.module(), line.spec(other)
         if spec is None or (_calculates(evidence) and classes != 2):
@@ -213,7 +213,7 @@ def _compared(line: Line) -> bool:
 
 
 def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
-    """A one-hot vector in place of the predicted class, where it is calculated with one-hot labels."""
+    """A one-hot vector in place of the predicted class."""
     for line, name, classes, other, picked in _beside_predicted(evidence) if _calculates(evidence) else ():
         yield (
             f"Make the predicted classes one-hot at line {picked.lineno}: one_hot of {short(picked)}",
@@ -352,7 +352,7 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
 
 
 def _all_of(line: Line, depth: ast.expr) -> list[ast.expr]:
-    """A number of classes wherever a function reads it by that name, such as in its smoothing."""
+    """A number of classes wherever a function reads it by that name."""
     if not isinstance(depth, ast.Name):
         return [depth]
     return [one for one in nodes(line.scope, ast.Name) if one.id == depth.id and isinstance(one.ctx, ast.Load)]
@@ -420,7 +420,7 @@ def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> M
 
 @of(SeveralMarked)
 def sigmoid_for_marks(evidence: Evidence, finding: Finding, fact: SeveralMarked) -> Made:
-    """A sigmoid in place of the softmax, and the loss of one class at a time, where a label marks several classes."""
+    """A sigmoid in place of the softmax, and the loss of one class at a time."""
     head = next((node for node in evidence.flow.nodes if node.name == fact.head.name), None)
     if head is None or head.op == "Softmax":
         return

@@ -66,7 +66,7 @@ def unpacked_vectors(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 
 @of(EveryPair)
 def flattened_alike(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """Predictions flattened as a loss or metric flattens the labels, where both have one number for each sample."""
+    """Predictions flattened as a loss or metric flattens the labels."""
     for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
         arguments = [item.arg for item in line.scope.args.args if item.arg != "self"][:2] if isinstance(line.scope, ast.FunctionDef) else []
         for statement in (
@@ -89,7 +89,7 @@ _FLAT = frozenset({"[-1]", "(-1,)", "-1"})
 
 
 def _unpacked(line: Line) -> Iterator[tuple[list[str], ast.stmt]]:
-    """The columns among the names that a statement of the function unpacks, where there are several, and the statement behind it."""
+    """The columns among the names that a statement of the function unpacks."""
     fed = {
         item.id
         for call in nodes(line.scope, ast.Call)
@@ -167,7 +167,7 @@ def as_many_steps(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 @of(LossCalled)
 def next_step(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
-    """Labels that begin one step later, at the line that compares them, where the model leaves out the last step of what it is fed."""
+    """Labels that begin one step later, at the line that compares them."""
     y, p = fact.labels, fact.predictions
     if len(y) < 2 or len(p) < 2 or y[1] is None or y[1] - 1 != p[1] or y[2:] not in (p[2:], p[2:-1]):
         return

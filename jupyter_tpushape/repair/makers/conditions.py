@@ -332,7 +332,7 @@ def _file(evidence: Evidence, finding: Finding) -> str:
 
 @of(StateLost)
 def drawn_before(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
-    """Random numbers of a branch drawn in front of the line that chooses it, so that their seed changes in the step itself."""
+    """Random numbers of a branch drawn in front of the line that chooses it."""
     for line in lines_at(evidence, finding.location) if fact.inner else ():
         draw = line.node
         if not isinstance(draw, ast.Call) or line.keyword("seed") is None or not isinstance(line.scope, (ast.Lambda, ast.FunctionDef)):

@@ -253,7 +253,7 @@ def text_tensor(evidence: Evidence, finding: Finding, fact: TextArray) -> Made:
 
 
 def unsliced(evidence: Evidence, finding: Finding) -> Made:
-    """The data without a slice that takes off what its shape lacks, where the labels have the shape that the model declares."""
+    """The data without a slice that takes off what its shape lacks."""
     labels = {(spec.shape or ())[1:] for _, spec in evidence.y}
     for (_, want), (path, got) in matched(evidence):
         wanted, given = (want.shape or ())[1:], (got.shape or ())[1:]
@@ -356,7 +356,7 @@ def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
 
 @of(GridApart)
 def padded_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """Labels of each step padded as the sequences are, where the data code pads them to their own longest."""
+    """Labels of each step padded as the sequences are."""
     if fact.axis == 1 and (fact.labels[1] or 0) < (fact.predictions[1] or 0):
         yield (
             "Pad the labels to the same length as the sequences",

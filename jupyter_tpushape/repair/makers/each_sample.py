@@ -193,7 +193,7 @@ _SUMMARIES = frozenset({"sum", "mean", "max", "min", "std", "var", "norm", "logs
 
 @of(OperationRaised)
 def kept_dims(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """``keepdims=True`` for the sum of a tensor along one axis, where the tensor itself is then divided by it."""
+    """``keepdims=True`` for the sum of a tensor along one axis."""
     for line in lines_of(evidence)[:1]:
         node = line.node
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Div, ast.Sub)):

@@ -86,7 +86,7 @@ def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made
 
 
 def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters with one exchanged for that of the only axis of its size elsewhere, where all other letters agree."""
+    """An operand's letters with one exchanged for that of the only axis of its size elsewhere."""
     term, shape, known = terms[i], shapes[i], _known(terms, shapes, i)
     if shape is None or len(shape) != len(term):
         return
@@ -113,7 +113,7 @@ def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iter
 
 
 def _with_batch(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters with that of the batch in front, where it has one axis more than letters, and the others and the result begin with it."""
+    """An operand's letters with that of the batch in front."""
     term, shape, first = terms[i], shapes[i], gives[:1]
     others = [one for j, one in enumerate(terms) if j != i and one[:1] == first]
     if shape is None or len(shape) != len(term) + 1 or not first or first in term or not others:
@@ -187,7 +187,7 @@ def result_letters(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 @of(OperationRaised)
 def of_features(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A product of two matrices that sums over the samples, where it meets a square of the features."""
+    """A product of two matrices that sums over the samples."""
     crossed = [given.spec.shape for given in evidence.given if {*(given.grows or ())} == {0, 1}]
     for line in lines_of(evidence)[:1]:
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):

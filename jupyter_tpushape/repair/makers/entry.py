@@ -21,7 +21,7 @@ from .line import constants, lines_at
 
 
 def misfits(evidence: Evidence) -> Iterator[tuple[KeyPath, KeyPath, Any, Any]]:
-    """The declared input's path, the path of the data that feeds it, and both specs, where they do not fit."""
+    """The declared input's path, the path of the data that feeds it, and both specs."""
     for (door, want), (path, got) in matched(evidence):
         if not accepted(want, got) and want.shape is not None and got.shape is not None:
             yield door, path, want, got
@@ -49,7 +49,7 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def shared_constant(evidence: Evidence, finding: Finding) -> Made:
-    """The constant of the module that gives the declared size and others, where the labels have the size of the data, too."""
+    """The constant of the module that gives the declared size and others."""
     widths = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) > 1}
     for _, _, want, got in misfits(evidence):
         apart = {(a, b) for a, b in zip(want.shape[1:], got.shape[1:], strict=False) if a != b and len(want.shape) == len(got.shape)}

@@ -67,7 +67,7 @@ def own_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 @of(IndexInRow)
 def squeezed_indices(evidence: Evidence, finding: Finding, fact: IndexInRow) -> Made:
-    """Class indices without their last axis of size 1, where a function reads them."""
+    """Class indices without their last axis of size 1."""
     for line, call in calls_of(evidence, "sparse_softmax_cross_entropy_with_logits"):
         node = argument(call, "labels", ["labels", "logits"])
         if node is not None:
@@ -96,7 +96,7 @@ def unindexed(evidence: Evidence, finding: Finding) -> Made:
 
 @of(EveryPair)
 def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """One number a sample with as many axes as what it meets, where axes of size 1 too many made it meet every sample."""
+    """One number a sample with as many axes as what it meets."""
     raised = evidence.raised
     if raised is None:
         return

@@ -59,7 +59,7 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
 
 
 def as_many_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Ones or zeros for as many rows as a name counts, where a number divides or multiplies that count and the rows do not fit."""
+    """Ones or zeros for as many rows as a name counts."""
     for line in lines_of(evidence)[:1]:
         for node in line.operands() if line.call() is not None else []:
             for made in given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else [node]:
@@ -88,7 +88,7 @@ def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
 
 
 def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast.expr, ast.expr]) -> Edit | None:
-    """The edit at one of several calls of a function, where it is given such a tensor, of the same shape, in the same place."""
+    """The edit at one of several calls of a function."""
     places = [words_of(first[0]).index(one) for one in first[1:]]
     words = words_of(call)
     if len(words) != len(words_of(first[0])) or [item.arg for item in call.keywords] != [item.arg for item in first[0].keywords]:
@@ -139,7 +139,7 @@ def _parts_of(held: ast.AST) -> list[ast.expr]:
 
 
 def _joined(line: Line, node: ast.expr) -> bool:
-    """Whether a name holds several such tensors, one behind the other, such as the labels of real and of made samples."""
+    """Whether a name holds several such tensors, one behind the other."""
     made = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else []
     first = made[0] if made else None
     parts = listed(first.args[0]) if isinstance(first, ast.Call) and called(first) in _JOINS and first.args else []

@@ -77,7 +77,7 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
 
 
 def last_frame(evidence: Evidence, finding: Finding) -> Made:
-    """return_sequences=False at the layer that gives a frame for every step, where one is wanted."""
+    """return_sequences=False at the layer that gives a frame for every step."""
     for last, y, p in compared(evidence, finding):
         frames = [node for node in way_to(evidence, last) if "ConvLSTM" in node.op and node.config.get("return_sequences")]
         if len(p) == len(y) + 1 and frames:
@@ -85,7 +85,7 @@ def last_frame(evidence: Evidence, finding: Finding) -> Made:
 
 
 def pooled_head(evidence: Evidence, finding: Finding) -> Made:
-    """The positions of a convolution at the end averaged, where a label has one value for each of its channels."""
+    """The positions of a convolution at the end averaged."""
     for last, y, p in compared(evidence, finding):
         head = head_of(evidence, last)
         if head is not None and pooling(p) and len(y) == 2 and y[-1] == p[-1] and len(axes_of(head.op)) == len(p):

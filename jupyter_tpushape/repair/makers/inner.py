@@ -160,7 +160,7 @@ def _number(line: Line, node: ast.expr) -> int | None:
 
 @of(Disconnected)
 def through_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made:
-    """A model on the tensors of another one's own graph, where it has a tensor from inside of that and calls it on an Input of its own as well."""
+    """A model on the tensors of another one's own graph."""
     for line in lines_of(evidence)[:1]:
         call = line.node
         if not isinstance(call, ast.Call):

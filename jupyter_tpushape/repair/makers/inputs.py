@@ -238,7 +238,7 @@ def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
 
 @of(InputsBySample)
 def yielded_by_input(evidence: Evidence, finding: Finding, fact: InputsBySample) -> Made:
-    """The samples of a batch as one array for each input, where a generator yields them one by one."""
+    """The samples of a batch as one array for each input."""
     sample = evidence.sample
     function = sample.stages[0].function if sample is not None and sample.kind != "dataset" and sample.stages else ""
     if function and isinstance(sample.x, (list, tuple)):

@@ -215,7 +215,7 @@ def other_branch(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
 
 @of(WrongRank)
 def pooled_in_place(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
-    """A pooling over all positions that keeps their axes, where what reads it slides over positions."""
+    """A pooling over all positions that keeps their axes."""
     node, shape = failing(evidence)
     giver = next((one for one in way_to(evidence, node)[1:] if one.weights or "Pooling" in one.op), None)
     if (

@@ -255,7 +255,7 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
 
 
 def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
-    """None for the one argument of several that is not of their size, such as the data beside the stacked weights of an ensemble."""
+    """None for the one argument of several that is not of their size."""
     apart = {name.partition("[")[0] for _, _, name in fact.axes if name}
     for line in lines_of(evidence) if len(apart) == 1 and any(not name for *_, name in fact.axes) else []:
         for outer, call, _, names in mapped_calls(line):
@@ -438,7 +438,7 @@ def by_weights(evidence: Evidence, finding: Finding, fact: GradientOfOther) -> M
 
 
 def _paired(line: Line) -> Made:
-    """All that a differentiated function returns beside the loss in one tuple, where it returns and where it is called."""
+    """All that a differentiated function returns beside the loss in one tuple."""
     names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
     functions = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
     given = [one.value for function in functions for one in nodes(function, ast.Return)]

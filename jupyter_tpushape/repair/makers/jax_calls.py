@@ -191,7 +191,7 @@ def pair_of_each_axis(evidence: Evidence, finding: Finding, fact: OperationRaise
 
 @of(BranchesApart)
 def width_of_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
-    """The size that a layer of the program's own was made with, where one branch has it and the other returns what arrives."""
+    """The size that a layer of the program's own was made with."""
     owner, sides = own_layer(evidence), (fact.first, fact.second)
     if owner is None or len(fact.first) != len(fact.second) or fact.first[:-1] != fact.second[:-1]:
         return
@@ -326,7 +326,7 @@ def one_value(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
 
 @of(ValueAsked)
 def in_jax_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """The function of ``jax.numpy`` with the same name, where NumPy's is given a tensor."""
+    """The function of ``jax.numpy`` with the same name."""
     numpy = sys.modules.get("jax.numpy")
     for line in lines_of(evidence)[:1] if fact.asked == "array" and evidence.backend == "jax" and numpy is not None else ():
         for call in nodes(line.node, ast.Call) if line.node is not None else ():
@@ -348,7 +348,7 @@ def in_jax_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
 
 @of(UnknownAxis)
 def mapped_as_well(evidence: Evidence, finding: Finding, fact: UnknownAxis) -> Made:
-    """The axis of the batch for what a vmap does not map, where its result has the batch twice."""
+    """The axis of the batch for what a vmap does not map."""
     for line in lines_at(evidence, fact.doubled.called)[:1] if fact.doubled is not None else ():
         inside = list(ast.walk(line.owner()))
         for axis in (one for outer, _, axes, _ in mapped_calls(line) if outer in inside for one in axes if ast.unparse(one) == "None"):

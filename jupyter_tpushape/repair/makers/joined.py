@@ -120,7 +120,7 @@ def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
 
 
 def added_width(evidence: Evidence, finding: Finding) -> Made:
-    """The width of a label for each branch of a sum, where one of them has it already and was broadcast to the other."""
+    """The width of a label for each branch of a sum."""
     labels, predictions = ends_of(evidence, finding)
     wanted = (labels.spec.shape or (None,))[-1] if labels is not None else None
     node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None

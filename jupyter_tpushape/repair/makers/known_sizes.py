@@ -55,7 +55,7 @@ def taken(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sized(part: ast.Slice, line: Line) -> tuple[str, str] | None:
-    """Where a slice starts and how many elements it has, where its bounds differ by what is no tensor: ``start : start + size``."""
+    """Where a slice starts and how many elements it has."""
     if part.lower is None or part.upper is None or part.step is not None:
         return None
     size = difference(part.upper, part.lower)
@@ -126,7 +126,7 @@ def _terms(node: ast.expr) -> dict[tuple[str, ...], int]:
 
 @of(ValueAsked)
 def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """The size of an axis for ``arange`` up to a number that only the data has, such as the longest of several lengths."""
+    """The size of an axis for ``arange`` up to a number that only the data has."""
     for line in lines_of(evidence) if fact.asked == "size" else []:
         call = line.call("arange")
         if call is None or len(call.args) != 1:
@@ -177,7 +177,7 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 @of(OperationRaised)
 def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many segments as the tensor has rows with which the sums are combined, where a written number says otherwise."""
+    """As many segments as the tensor has rows with which the sums are combined."""
     for line in lines_of(evidence)[:1] if isinstance(fact.reason, Lengths) else ():
         for (_, shape), (other, wanted) in itertools.permutations(line.shaped(), 2):
             off = [i for i, (a, b) in enumerate(zip(shape, wanted, strict=False)) if a != b and i < len(shape) - 1]
@@ -217,7 +217,7 @@ def _table(data: ast.expr | None) -> str:
 
 @of(ValueAsked)
 def distinct(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """As many distinct values as there are elements, where each element is then looked up among them."""
+    """As many distinct values as there are elements."""
     for line in lines_of(evidence) if fact.asked == "size" else []:
         call = line.call("unique")
         inverse = line.keyword("return_inverse")

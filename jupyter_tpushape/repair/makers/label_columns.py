@@ -19,7 +19,7 @@ from .line import lines_of, short
 
 @of(WrongNumber)
 def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """One array that has the labels of several outputs on its axis 1, such as in its columns, taken apart."""
+    """One array that has the labels of several outputs on its axis 1."""
     if fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
         return
     shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
@@ -56,7 +56,7 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
 
 
 def _parts(order: list[tuple[str, str, int]], rows: list[np.ndarray], columns: int) -> list[tuple[str, int]]:
-    """How many columns each output has in this order, where the values of one show that it is a class."""
+    """How many columns each output has in this order."""
     parts, told, start = [], False, 0
     for name, kind, size in order:
         width = 1 if kind == "softmax" else size
@@ -110,7 +110,7 @@ def as_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def as_vectors(evidence: Evidence, finding: Finding) -> Made:
-    """Vectors in place of several arguments with one value for each sample in an axis of size 1, such as the lengths of sequences."""
+    """Vectors in place of several arguments with one value for each sample in an axis of size 1."""
     for line in lines_of(evidence)[:1]:
         operands = line.shaped() if line.call() is not None else []
         columns = [node for node, shape in operands if len(shape) == 2 and shape[1] == 1]

@@ -73,7 +73,7 @@ def listed_losses(evidence: Evidence, finding: Finding) -> Made:
 
 
 def class_numbers(evidence: Evidence, finding: Finding) -> Made:
-    """Labels that are text become the numbers that they write, or those of their classes, where as many were seen as the output has."""
+    """Labels that are text become the numbers that they write, or those of their classes."""
     outputs = evidence.outputs
     if len(evidence.y) != 1 or evidence.y[0][1].dtype not in ("string", "object", "str") or len(outputs) != 1 or not outputs[0][1].shape:
         return
@@ -95,7 +95,7 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
 
 @of(LabelOutOfRange)
 def numbered(evidence: Evidence, finding: Finding, fact: LabelOutOfRange) -> Made:
-    """Values such as 0 and 255 become class indices, where as many of them were seen as there are classes."""
+    """Values such as 0 and 255 become class indices."""
     seen = [array for array in seen_at(evidence, fact.path) if array.dtype.kind in "iuf"]
     values = {item for array in seen for item in np.unique(array[:64]).tolist()}
     classes = sorted(int(item) for item in values if item == int(item))
@@ -143,7 +143,7 @@ def one_hot_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) 
 
 @of(MetricReads)
 def classes_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
-    """A metric of class indices that takes the argmax of the predictions itself, where it has an argument for that."""
+    """A metric of class indices that takes the argmax of the predictions itself."""
     node = named(evidence, fact.metric)
     if node is None or not fact.classes:
         return

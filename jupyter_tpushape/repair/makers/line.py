@@ -177,7 +177,7 @@ class Line:
 
 
 def constants(module: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
-    """The whole numbers that the module gives to names, one by one or several at once, where they stand."""
+    """The whole numbers that the module gives to names, one by one or several at once."""
     for item in module.body:
         for name, made in assigned(item) if isinstance(item, ast.Assign) else ():
             if isinstance(made, ast.Constant) and type(made.value) is int:
@@ -185,7 +185,7 @@ def constants(module: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
 
 
 def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
-    """The line that raised, at the expression that did; at each that can have, where the interpreter tells the line alone."""
+    """The line that raised, at the expression that did; at each that can have."""
     raised = raised or evidence.raised
     if raised is None:
         return []
@@ -233,7 +233,7 @@ def calls_of(evidence: Evidence, *names: str) -> Iterator[tuple[Line, ast.Call]]
 
 
 def calls_at(evidence: Evidence, where: Location | None, *names: str) -> Iterator[tuple[Line, ast.Call]]:
-    """The calls of something of these names on a line that ran, where nothing raised."""
+    """The calls of something of these names on a line that ran."""
     yield from ((line, call) for line in lines_at(evidence, where) if (call := line.call(*names)) is not None)
 
 

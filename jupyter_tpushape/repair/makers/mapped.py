@@ -395,7 +395,7 @@ def _parameters(line: Line, function: ast.expr) -> list[str]:
 
 @of(PipelineShapes)
 def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Made:
-    """A size that a mapped function has written down, such as the bins of a spectrogram."""
+    """A size that a mapped function has written down."""
     first, second = fact.first, fact.second
     line = next(iter(lines_of(evidence)), None)
     if line is None or not first or not second:

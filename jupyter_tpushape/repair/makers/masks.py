@@ -19,7 +19,7 @@ from .line import Line, lines_at, listed, whole_number
 
 @of(MaskApart)
 def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
-    """The mask of the output of a layer of the program's own, where it passes on that of its input."""
+    """The mask of the output of a layer of the program's own."""
     node = next((one for one in evidence.flow.nodes if fact.passes is not None and one.name == fact.passes.name), None)
     for line in lines_at(evidence, node.location or node.called)[:1] if node is not None else ():
         cls = class_of(line.source.tree, node.op) if node is not None else None

@@ -143,7 +143,7 @@ def repeated_step(evidence: Evidence, finding: Finding) -> Made:
 
 @of(UnlikeBranches)
 def rows_of_maps(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
-    """Maps of several sizes as rows before they are joined, where the labels have just as many rows."""
+    """Maps of several sizes as rows before they are joined."""
     node, edges, labels = evidence.failed, evidence.operands(), [spec.shape or () for _, spec in evidence.y]
     counts = [elements((edge.spec.shape or ())[1:]) for edge in edges]
     if node is None or node.op != "Concatenate" or len(labels) != 1 or len(labels[0]) != 3 or not all(counts):
@@ -181,7 +181,7 @@ def joined(evidence: Evidence, finding: Finding) -> Made:
 
 
 def joined_directions(evidence: Evidence, finding: Finding) -> Made:
-    """The two directions of a recurrent layer as one tensor, where it gives them apart and a layer behind it reads one."""
+    """The two directions of a recurrent layer as one tensor."""
     node, edges = evidence.failed, evidence.failed_inputs()
     if node is None or len(edges) < 2 or len({edge.source for edge in edges}) != 1:
         return

@@ -22,7 +22,7 @@ from .line import Line, assigned_to, lines_at, listed, short
 
 @of(UnknownOutputs)
 def named_outputs(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
-    """The layers that make the outputs named as compile calls them, where variables of these names hold what they make."""
+    """The layers that make the outputs named as compile calls them."""
     pairs = {}
     for node in evidence.flow.nodes:
         if node.kind == "layer" and node.name in fact.outputs:
@@ -54,7 +54,7 @@ def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss
 
 @of(NamelessOutputs)
 def keyed_results(evidence: Evidence, finding: Finding, fact: NamelessOutputs) -> Made:
-    """The results of ``call`` in a dict, by the names of the losses, where each is made by the layer or held by the variable of such a name."""
+    """The results of ``call`` in a dict, by the names of the losses."""
     makers = [
         evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)
     ]
@@ -94,7 +94,7 @@ def _returned(evidence: Evidence, output: str) -> Iterator[tuple[Line, ast.expr]
 
 @of(WrongNumber)
 def all_outputs(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
-    """The tensors that the program makes and never reads as outputs, where as many of them lack as there are labels or losses more."""
+    """The tensors that the program makes and never reads as outputs."""
     for line, given in _returned(evidence, fact.outputs[0]):
         read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
         made = [
@@ -303,7 +303,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
 
 
 def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
-    """The losses of several outputs in the one order in which each can read its labels, where the labels fit their outputs."""
+    """The losses of several outputs in the one order in which each can read its labels."""
     stats, told = getattr(evidence.sample, "label_stats", None) or {}, evidence.facts.get("compile")
     found = [(node, *ends(evidence, node)) for node in evidence.losses()]
     if told is None or not 2 <= len(found) == len(evidence.y) == max(told.loss.count or 0, len(told.loss.names or ())) <= 4:
@@ -334,7 +334,7 @@ def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
 
 
 def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
-    """The labels of several outputs in the one order in which their shapes fit, where a loss of the order that there is raised."""
+    """The labels of several outputs in the one order in which their shapes fit."""
     stats = getattr(evidence.sample, "label_stats", None) or {}
     outputs = [spec.shape for _, spec in evidence.outputs]
     paths = [path for path, _ in evidence.y]

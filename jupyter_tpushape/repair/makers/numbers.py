@@ -80,7 +80,7 @@ def _summed(fact: OperationRaised) -> list[tuple[int, int]]:
 
 
 def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
-    """The sizes of two operands on the axes that they have in common, aligned from the right, without the batch axis."""
+    """The sizes of two operands on the axes that they have in common, aligned from the right."""
     one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
     shared = min(len(one or ()), len(other or ())) - (len(one or ()) == len(other or ()))
     return (one[-shared:], other[-shared:]) if one and other and shared else ((), ())
@@ -108,7 +108,7 @@ def _sized_by(line: Line) -> set[str]:
 
 @of(OperationRaised)
 def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A number that a layer of the user's own was created with, where a size is a product of it."""
+    """A number that a layer of the user's own was created with."""
     owner = own_layer(evidence)
     # Where the two sizes that must be equal are known, no other size, such as that of the batch, is one to make them equal to.
     pairs = [(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [*fact.apart]

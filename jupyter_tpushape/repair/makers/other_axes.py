@@ -34,7 +34,7 @@ from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, resha
 
 @of(SamplesInOrder)
 def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> Made:
-    """The first axis of a sample in place of the batch, where the line says along which axis."""
+    """The first axis of a sample in place of the batch."""
     if fact.loop or len(fact.shape) < 2:
         return
     for line in lines_at(evidence, finding.location):
@@ -95,7 +95,7 @@ def _first_state(line: Line, call: ast.Call, given: ast.expr, module: str) -> li
 
 
 def turned_back(line: Line, call: ast.Call, module: str) -> Iterator[Edit]:
-    """The results of a loop with the batch in front again, where they are given a name."""
+    """The results of a loop with the batch in front again."""
     for body in (getattr(item, "body", []) for item in ast.walk(line.source.tree)):
         for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
             held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
@@ -191,7 +191,7 @@ def in_their_order(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -
 
 @of(RowsTakenApart)
 def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> Made:
-    """What is joined along the batch joined along the features, where that is the shape that the rows get."""
+    """What is joined along the batch joined along the features."""
     wide = (*fact.before[1:-1], (fact.before[-1] or 0) * fact.outer)
     for line, call in calls_at(evidence, fact.merged.called, "concatenate", "concat") if fact.after[1:] == wide else ():
         yield *_along(line, call, -1), "Each row then has the values of one sample."
@@ -210,7 +210,7 @@ _REDUCTIONS = ("reduce_", "sum", "mean", "max", "min", "amax", "amin", "prod", "
 
 @of(OperationRaised)
 def last_axis_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The last axis of the samples' rows kept with size 1, where one row for all of them is added."""
+    """The last axis of the samples' rows kept with size 1."""
     if isinstance(fact.reason, DimsDropped):
         yield from _kept(evidence, fact.reason.maker)
 
@@ -282,7 +282,7 @@ def in_front(evidence: Evidence, finding: Finding) -> Made:
 
 
 def reshaped_first(evidence: Evidence, finding: Finding) -> Made:
-    """The batch moved to the front before a reshape that takes another axis for it, such as that of tensors stacked in front of it."""
+    """The batch moved to the front before a reshape that takes another axis for it."""
     node, probe = evidence.flow.node(finding.nodes[0]), evidence.facts.get("probe")
     grown = next((probe.axes.get(edge.id) or {} for edge in evidence.flow.into(node.id)), {}) if probe is not None else {}
     axis = next(iter(grown), 0)

@@ -25,7 +25,7 @@ from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, short
 
 @of(OperationRaised)
 def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The number that a metric or loss of the program's own is created with, where its variables are of that size and its tensors of another."""
+    """The number that a metric or loss of the program's own is created with."""
     for line in lines_of(evidence)[:1]:
         owner = line.owner()
         init = next((item for item in nodes(owner, ast.FunctionDef) if item.name == "__init__"), None)
@@ -94,7 +94,7 @@ def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
 
 @of(WrongRank)
 def without_top(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
-    """A whole model of keras.applications without its classifier, where what follows wants the maps in front of it."""
+    """A whole model of keras.applications without its classifier."""
     for line, call, maker in _applications(evidence, finding) if len(fact.shape or ()) == 2 and fact.wanted > 2 else ():
         top = argument(call, "include_top", [*maker.parameters])
         if top is None or top not in call.args:
@@ -167,7 +167,7 @@ def exchanged(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def results_exchanged(evidence: Evidence, finding: Finding) -> Made:
-    """The two results of a layer or function of the user's own in the other order, where each is used as the other."""
+    """The two results of a layer or function of the user's own in the other order."""
     node = evidence.failed
     if not isinstance(finding.fact, (OperationRaised, UnlikeBranches)):
         return

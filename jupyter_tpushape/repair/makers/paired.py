@@ -325,7 +325,7 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 
 @of(EveryPair)
 def axes_where_made(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """One number a sample with as many axes as what it meets, where the function makes it."""
+    """One number a sample with as many axes as what it meets."""
     few, long = sorted((fact.left, fact.right), key=len)
     if len(few) != 1 or len(long) < 3 or fact.chance:
         return
@@ -418,7 +418,7 @@ def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.ex
 
 @of(LossCalled, LossRaised)
 def both_views(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
-    """For each sample of two stacked views the place of its other view, where the labels count those of the first half alone, or in their own."""
+    """For each sample of two stacked views the place of its other view."""
     labels, predictions = (fact.labels, fact.predictions) if isinstance(fact, (LossCalled, LossRaised)) else (None, None)
     if not labels or not predictions or len(labels) != 1 or len(predictions) != 2 or None in (*labels, *predictions):
         return

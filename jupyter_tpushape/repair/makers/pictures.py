@@ -36,7 +36,7 @@ def resized_as_declared(evidence: Evidence, finding: Finding) -> Made:
 
 @of(GridApart)
 def masks_resized_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """The size of the predictions in the resize of masks, whose values are classes."""
+    """The size of the predictions in the resize of masks."""
     if len(fact.labels) == len(fact.predictions) == 4 and are_whole(evidence):
         yield from _resized(evidence, fact.labels, fact.predictions, "The masks then have the size of the predictions.")
 

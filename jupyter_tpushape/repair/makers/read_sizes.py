@@ -28,7 +28,7 @@ _TABLES = frozenset({"ones", "zeros", "full", "eye", "tri", "arange", "range", "
 
 @of(OperationRaised)
 def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
+    """Another axis of the shape that ``build`` reads."""
     reason, owner = fact.reason, own_layer(evidence)
     pairs = [*fact.apart, *([(reason.right, reason.left)] if isinstance(reason, Lengths) else [])]
     # What the operation was given, and what the layer was.
@@ -128,7 +128,7 @@ def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Ma
 
 
 def read_axis(evidence: Evidence, finding: Finding) -> Made:
-    """Another axis of a shape that the function reads, where the size of the one it reads does not fit and that of the other does."""
+    """Another axis of a shape that the function reads."""
     line = next(iter(lines_of(evidence)), None)
     fact = finding.fact
     pairs: list[tuple[int, int]] = []

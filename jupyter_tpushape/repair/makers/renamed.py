@@ -44,7 +44,7 @@ _OLDER = "These names are from an older version of Keras."
 
 @of(UnknownArguments)
 def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
-    """The arguments of a call by their names of today, without those that are gone."""
+    """The arguments of a call by their names of today."""
     for line in lines_of(evidence):
         if isinstance(line.node, ast.Call):
             kind = getattr(_layers(evidence), called(line.node), None)
@@ -216,7 +216,7 @@ _OF_A_WEIGHT = ("name", "shape", "dtype", "initializer", "regularizer", "trainab
 
 
 def weight_by_name(evidence: Evidence, finding: Finding) -> Made:
-    """``add_weight`` as Keras 3 has it, in all calls of a class at once: its arguments by name, where the name comes first, and the start of a metric's."""
+    """``add_weight`` as Keras 3 has it, in all calls of a class at once: its arguments by name."""
     for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
         owner = line.owner()
         calls = [call for call in nodes(owner, ast.Call) if called(call) == "add_weight" and len(call.args) <= len(_OF_A_WEIGHT)]

@@ -171,7 +171,7 @@ def _units_of(call: ast.Call) -> ast.expr | None:
 
 
 def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
-    """As many channels as a reshape to rows of a written size deals out, where a convolution in front of it has another number."""
+    """As many channels as a reshape to rows of a written size deals out."""
     node, shape = failing(evidence)
     target = [int(n) for n in node.config.get("target_shape") or ()]
     giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None)
@@ -222,7 +222,7 @@ def channels_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -
 
 @of(OperationRaised)
 def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A size that a layer of the user's own was created with, where a reshape of what arrives needs another one."""
+    """A size that a layer of the user's own was created with."""
     owner = own_layer(evidence)
     if owner is None or not isinstance(fact.reason, Uneven) or None in fact.reason.target[1:]:
         return

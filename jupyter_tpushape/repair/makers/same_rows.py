@@ -193,7 +193,7 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
-    """The labels of each part by the names: ya and yb for xa and xb, where the label's is ya."""
+    """The labels of each part by the names: ya and yb for xa and xb."""
     first = ast.unparse(parts[0]) if parts else ""
     same = next((i for i, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name)))
     tail = next(

@@ -29,7 +29,7 @@ from .line import Line, lines_at, listed, short
 
 
 def steps_inside(evidence: Evidence, finding: Finding) -> Made:
-    """The steps of a recurrent layer that returns only its last one, where a layer of the program's own works on more axes than it gets."""
+    """The steps of a recurrent layer that returns only its last one."""
     node = evidence.failed
     if node is None or hear(node.failure, HeardFewAxes) is None:
         return
@@ -99,7 +99,7 @@ def decoded(evidence: Evidence, finding: Finding) -> Made:
 
 
 def horizon(evidence: Evidence, finding: Finding) -> Made:
-    """All steps of the labels at once from the last output of the only recurrent layer, where the labels have other steps than the input."""
+    """All steps of the labels at once from the last output of the only recurrent layer."""
     head, recurrent, (steps, values) = _other_steps(evidence, finding)
     below = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(head.id)), None) if head is not None else None
     if (
@@ -167,7 +167,7 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
 
 
 def each_sequence(evidence: Evidence, finding: Finding) -> Made:
-    """What reads one sequence, over the sequences of a sample, where what comes next reads its vectors as steps."""
+    """What reads one sequence, over the sequences of a sample."""
     node, shape = failing(evidence)
     if (
         not recurs(node)
@@ -242,7 +242,7 @@ def flat_frames(evidence: Evidence, finding: Finding) -> Made:
 
 
 def without_token(evidence: Evidence, finding: Finding) -> Made:
-    """The steps without the one that was put in front of them, such as a class token, where what follows has room for the others alone."""
+    """The steps without the one that was put in front of them."""
     fact = finding.fact
     if isinstance(fact, WrongCount):
         node, edges = evidence.failed, evidence.failed_inputs()

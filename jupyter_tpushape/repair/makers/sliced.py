@@ -19,7 +19,7 @@ from .numbers import where_of
 
 
 def parts_of(evidence: Evidence, finding: Finding) -> Made:
-    """The bounds of slices that cut an axis into equal parts, where the parts were written for another size of it."""
+    """The bounds of slices that cut an axis into equal parts."""
     line = next(iter(lines_of(evidence)), None)
     sliced = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
     wholes = {one.spec.shape for node in sliced if node.op.lower() in SLICES for one in evidence.flow.into(node.id) if one.spec.shape}
@@ -67,7 +67,7 @@ def without_gap(evidence: Evidence, finding: Finding) -> Made:
 
 
 def cut_short(evidence: Evidence, finding: Finding) -> Made:
-    """The number at which a layer of the user's own cuts an axis, where the axis is shorter."""
+    """The number at which a layer of the user's own cuts an axis."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         for node in line.operands():
@@ -124,7 +124,7 @@ def _bound(node: ast.expr | None, without: int | None) -> int | None:
 
 @of(WrongRank)
 def feature_of_each(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
-    """One feature of every step, in place of all features of one step, where a recurrent layer reads what an index took out."""
+    """One feature of every step, in place of all features of one step."""
     node, edges = evidence.failed, evidence.failed_inputs()
     if node is None or not recurs(node) or fact.given != fact.wanted - 1 or len(edges) != 1:
         return

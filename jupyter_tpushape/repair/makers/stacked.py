@@ -263,7 +263,7 @@ def repeated_step(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def repeated_along(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Another axis for the repetitions of a function, such as that of the heads, wherever they are written alike."""
+    """Another axis for the repetitions of a function."""
     for line in lines_of(evidence)[:1]:
         axes: dict[tuple[str, str], list[tuple[ast.expr, int]]] = {}
         for call in nodes(line.scope, ast.Call):
@@ -284,7 +284,7 @@ def repeated_along(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 @of(OperationRaised)
 def repeated_alike(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The step that a tensor's sibling went through, where it made several of each of its heads."""
+    """The step that a tensor's sibling went through."""
     for line in lines_of(evidence)[:1]:
         for item in nodes(line.scope, ast.Assign):
             call, target = item.value, item.targets[0]

@@ -62,7 +62,7 @@ def _words(statement: ast.Assign) -> list[ast.keyword]:
 
 @of(VariableGiven)
 def weights_of_state(evidence: Evidence, finding: Finding, fact: VariableGiven) -> Made:
-    """The values of the weights in the state of a step, where it differentiates by the variables themselves."""
+    """The values of the weights in the state of a step."""
     for line, step in _steps(evidence, finding):
         state = groups(step)
         own = [
@@ -81,7 +81,7 @@ def weights_of_state(evidence: Evidence, finding: Finding, fact: VariableGiven) 
 
 @of(OptimizerBeside)
 def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) -> Made:
-    """The variables of a second optimizer as variables of the model, whose values the step takes from its state and puts back."""
+    """The variables of a second optimizer as variables of the model."""
     for line, step in _steps(evidence, finding):
         tree, of_ = line.source.tree, line.source.of
         applied = [one for one in line.around((ast.Assign,), step) if called(one.value) == "stateless_apply"]
@@ -140,7 +140,7 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
 
 @of(StateDropped)
 def out_of_gradient(evidence: Evidence, finding: Finding, fact: StateDropped) -> Made:
-    """The new values of the model's state beside the loss, where the function that is differentiated gives back the loss alone."""
+    """The new values of the model's state beside the loss."""
     for line, step in _steps(evidence, finding):
         held = groups(step)[1]
         functions = {one.name: one for one in nodes(line.owner(), ast.FunctionDef) if one is not step}

@@ -132,7 +132,7 @@ def updated_metrics(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OtherVariables)
 def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) -> Made:
-    """The last variables for the model that is given the first, where a list holds those of two models."""
+    """The last variables for the model that is given the first."""
     for line in lines_at(evidence, finding.location)[:1]:
         for item in nodes(line.owner(), ast.Assign):
             pair = item.value.elts if isinstance(item.value, ast.Tuple) else []

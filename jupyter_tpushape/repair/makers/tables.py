@@ -25,7 +25,7 @@ from .operands import JOINS
 
 @of(AdaptedApart)
 def adapted_to_inputs(evidence: Evidence, finding: Finding, fact: AdaptedApart) -> Made:
-    """The columns of a table that the text takes elsewhere, where a layer is adapted to all of them."""
+    """The columns of a table that the text takes elsewhere."""
     node = next((one for one in evidence.flow.nodes if one.name == fact.layer.name), None)
     for line in lines_at(evidence, node.location if node is not None else None)[:1]:
         for call in nodes(line.source.tree, ast.Call):
@@ -79,7 +79,7 @@ def _held(line: Line, name: str, shape: Shape) -> bool:
 
 @of(OperationRaised)
 def joined_below(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Parts joined one below the other in place of side by side, or the reverse, where all that is computed of them has as few rows as one part."""
+    """Parts joined one below the other in place of side by side, or the reverse."""
     for line in lines_of(evidence)[:1]:
         sizes = sorted((shape for shape in fact.shapes if shape), key=lambda shape: sum(size or 0 for size in shape))
         if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]):
@@ -148,7 +148,7 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
 
 @of(WeightApart)
 def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> Made:
-    """An array with its axes in the order of a layer's weight, where other libraries have them the other way."""
+    """An array with its axes in the order of a layer's weight."""
     order = (*range(2, len(fact.given)), 1, 0)
     if len(fact.given) < 2 or tuple(fact.given[axis] for axis in order) != fact.wanted:
         return

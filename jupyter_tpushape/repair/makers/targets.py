@@ -120,7 +120,7 @@ def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) 
 
 @of(GridApart)
 def steps_of_labels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
-    """A target that has as many steps as the labels, where another number of them was written."""
+    """A target that has as many steps as the labels."""
     head, place, steps = named(evidence, fact.head.name), fact.axis - 1, fact.labels[fact.axis]
     for node in way_to(evidence, head) if head is not None and steps else ():
         target, shape = list(node.config.get("target_shape") or ()), given(evidence, node)

@@ -45,7 +45,7 @@ def loss_for_its_metric(evidence: Evidence, finding: Finding, fact: LossTracked)
 
 @of(MetricState)
 def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made:
-    """The metrics that a step updates as those of the model, where it gives its whole state of metrics to the only one."""
+    """The metrics that a step updates as those of the model."""
     for line in lines_of(evidence)[:1]:
         owner, step = line.owner(), line.scope
         calls = [
@@ -68,7 +68,7 @@ def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made
 
 @of(MetricReads)
 def sparse_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
-    """The metric for class indices in place of that for vectors, where a training step of the program's own updates it."""
+    """The metric for class indices in place of that for vectors."""
     node = named(evidence, fact.metric)
     wanted = node.op.lower().replace("_", "") if node is not None and fact.silent else ""
     for line in lines_at(evidence, finding.location)[:1]:

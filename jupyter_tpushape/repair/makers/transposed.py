@@ -217,7 +217,7 @@ def turned_back(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def _exchanged(shape: Shape, other: Shape) -> list[int]:
-    """The order of axes that makes one shape the other, where they differ in two axes behind the batch."""
+    """The order of axes that makes one shape the other."""
     apart = [axis for axis, pair in enumerate(zip(shape, other, strict=False)) if pair[0] != pair[1]]
     if (
         len(shape) != len(other)

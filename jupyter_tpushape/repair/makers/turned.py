@@ -92,7 +92,7 @@ _SQUASHES = frozenset({"tanh", "relu", "gelu", "silu", "swish", "leaky_relu", "a
 
 @of(OperationRaised)
 def each_with_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Every position of one sequence with every position of another, where an attention adds them before it scores them."""
+    """Every position of one sequence with every position of another."""
     if not isinstance(fact.reason, Lengths) or fact.reason.summed or fact.reason.joined:
         return
     for line in lines_of(evidence)[:1]:
@@ -142,7 +142,7 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
 
 @of(OperationRaised)
 def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Axes of size 1 where a table without a batch lacks an axis between its own, such as that of the heads."""
+    """Axes of size 1 where a table without a batch lacks an axis between its own."""
     for line in lines_of(evidence)[:1]:
         for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
             index, node = between(few, many), operand
@@ -175,7 +175,7 @@ def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
 
 @of(OperationRaised)
 def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Keys and values repeated for the queries of their group, where an attention has fewer heads of them."""
+    """Keys and values repeated for the queries of their group."""
     for line in lines_of(evidence)[:1]:
         for (node, few), (_, many) in itertools.permutations(line.shaped(), 2):
             axis = _fewer_heads(few, many)
@@ -237,7 +237,7 @@ def _fewer_heads(few: Shape, many: Shape) -> int | None:
 
 
 def between(few: Shape, many: Shape) -> list[str]:
-    """The index that spreads a smaller tensor over the last axes of a larger one, where its sizes stand there in order and in one way only."""
+    """The index that spreads a smaller tensor over the last axes of a larger one."""
     if not 0 < len(few) < len(many) - 1 or None in few or min(size or 0 for size in few) < 2:
         return []
     ways = [way for way in itertools.combinations(range(1, len(many)), len(few)) if tuple(many[axis] for axis in way) == few]
@@ -279,7 +279,7 @@ def same_length(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def whole_blocks(evidence: Evidence, finding: Finding) -> Made:
-    """The values of each position in a reshape that takes a block of positions together, such as the channels of a patch."""
+    """The values of each position in a reshape that takes a block of positions together."""
     for node in evidence.flow.nodes:
         before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
         after = gives(evidence, node)

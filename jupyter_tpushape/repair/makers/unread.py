@@ -83,7 +83,7 @@ def _maker(line: Line, name: str) -> str:
 
 
 def steps_to_predict(evidence: Evidence, finding: Finding) -> Made:
-    """As many first steps of the output as a name says that nothing reads, where the labels have that many."""
+    """As many first steps of the output as a name says that nothing reads."""
     fact, (_, predictions) = finding.fact, ends_of(evidence, finding)
     if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != 3 or fact.axis != 1:
         return

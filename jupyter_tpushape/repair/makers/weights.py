@@ -79,7 +79,7 @@ def _units_of(evidence: Evidence, call: ast.expr, size: int | None) -> list[str]
 
 @of(OperationRaised)
 def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The rows of a weight as the name says that is the width of another weight of the class, where that is what the product brings."""
+    """The rows of a weight as the name says that is the width of another weight of the class."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         weights, product = shapes_of_weights(line), _factors(line.node)
@@ -112,7 +112,7 @@ def rows_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
 
 @of(OperationRaised)
 def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many times a size in the weights as a split makes parts of what they give, where each part is smaller than the size."""
+    """As many times a size in the weights as a split makes parts of what they give."""
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
         set_to = defaults(line) | (owner.config if owner is not None else {})

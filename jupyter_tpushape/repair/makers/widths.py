@@ -131,7 +131,7 @@ def projected_map(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The projection of a block's shortcut without its condition, such as a stride, where the channels differ as well."""
+    """The projection of a block's shortcut without its condition."""
     line = next(iter(lines_of(evidence)), None)
     shaped = line.shaped() if line is not None and _adds(line) else []
     if line is None or len(shaped) != 2 or any(len(shape) < 3 for _, shape in shaped) or shaped[0][1][:-1] != shaped[1][1][:-1]:
@@ -264,7 +264,7 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """Twice the width of a layer whose output is split in two, where one part takes all of it or more than half."""
+    """Twice the width of a layer whose output is split in two."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     cut = list(last_slices(line)) if line is not None else []
     if line is None or owner is None:
@@ -292,7 +292,7 @@ def width_of_both(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 @of(OperationRaised)
 def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many times the width of a layer as its output is split into, where each piece is to have that width."""
+    """As many times the width of a layer as its output is split into."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     if line is None or owner is None or len(fact.shapes) != 2:
         return
@@ -317,7 +317,7 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
 
 @of(OperationRaised)
 def width_of_rest(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """The width of what is left of an input behind a part of it, where a layer of the class was made as wide as that part."""
+    """The width of what is left of an input behind a part of it."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None) if line is not None else None
     if line is None or owner is None or init is None:
@@ -339,7 +339,7 @@ def width_of_rest(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 @of(OperationRaised)
 def units_of_target(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """A head as wide as the grid that a loss reshapes its output to, where the labels have that grid."""
+    """A head as wide as the grid that a loss reshapes its output to."""
     if not isinstance(fact.reason, Uneven) or fact.reason.target[:1] != (None,):
         return
     shape, want = fact.reason.shape, elements(fact.reason.target[1:])
@@ -369,7 +369,7 @@ def reshaped_end(evidence: Evidence, finding: Finding) -> Made:
 
 @of(OperationRaised)
 def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
-    """As many units as a table of the loss has values, such as one for each quantile."""
+    """As many units as a table of the loss has values."""
     _, predictions = ends_of(evidence, finding)
     tables = [
         shape[-1]

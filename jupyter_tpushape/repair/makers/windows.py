@@ -214,7 +214,7 @@ def strided(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
 
 
 def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:
-    """padding="same" in every window without it, and the output cut to the labels, where strides rounded it up as well."""
+    """padding="same" in every window without it, and the output cut to the labels."""
     _, predictions = ends_of(evidence, finding)
     fact = finding.fact
     if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != len(fact.predictions):

@@ -83,7 +83,7 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
 
 
 def _as_created(evidence: Evidence, mine: Edge) -> Made:
-    """The same where the other operand was created in the shape of a third tensor, such as random numbers."""
+    """The same where the other operand was created in the shape of a third tensor."""
     created = [one for one in evidence.given if one.giver is None and one.spec.shape]
     shape, its = mine.spec.shape or (), created[0].spec.shape or () if len(created) == 1 else ()
     if not its or len(its) != len(shape) or _turned(shape, its):
@@ -130,7 +130,7 @@ def summed_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def summed_axes(evidence: Evidence, fact: OperationRaised) -> tuple[int, int] | None:
-    """The axes of both operands that a product sums over and that differ, where arguments of layers give both sizes."""
+    """The axes of both operands that a product sums over and that differ."""
     reason, edges = fact.reason, received(evidence)
     if not isinstance(reason, Lengths) or len(reason.summed) != 2 or len(edges) != 2:
         return None
