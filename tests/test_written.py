@@ -17,6 +17,7 @@ from written_data import DATA
 from written_entries import ENTRIES
 from written_folded import FOLDED
 from written_forms import FORMS
+from written_kept import KEPT
 from written_levels import LEVELS
 from written_mapped import MAPPED
 from written_meant import MEANT
@@ -31,6 +32,7 @@ from written_programs import WRITTEN
 from written_published import PUBLISHED
 from written_reported import REPORTED
 from written_restored import RESTORED
+from written_returns import RETURNS
 from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
@@ -92,6 +94,8 @@ PROGRAMS = {
     **STEPS,
     **VECTORS,
     **FORMS,
+    **KEPT,
+    **RETURNS,
 }
 
 

@@ -210,7 +210,7 @@ def listed_again(error: BaseException) -> tuple[str, str, int, Place] | None:
     return None
 
 
-def _written(code: CodeType) -> ast.AST | None:
+def written(code: CodeType) -> ast.AST | None:
     """The function of a code object in its file's text."""
     return scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
 
@@ -221,7 +221,7 @@ def returned_alone(layer: Any, error: BaseException) -> tuple[str, str, Place] |
     call = getattr(inspect.unwrap(getattr(type(cell), "call", None) or len), "__code__", None)
     if not hasattr(cell, "state_size") or call is None or not is_user_file(call.co_filename) or hear(words(error), HeardNoPair) is None:
         return None
-    scope = _written(call)
+    scope = written(call)
     returned = [item for item in ast.walk(scope) if isinstance(item, ast.Return)] if scope is not None else []
     value = returned[0].value if len(returned) == 1 else None
     if not isinstance(value, (ast.Name, ast.BinOp)):
@@ -234,7 +234,7 @@ def taped_lines(step: Any) -> list[tuple[int, int]]:
     code = getattr(inspect.unwrap(step), "__code__", None)
     if code is None or not is_user_file(code.co_filename):
         return []
-    scope = _written(code)
+    scope = written(code)
     blocks = [node for node in ast.walk(scope) if isinstance(node, ast.With)] if scope is not None else []
     return [
         (_counted(code.co_filename, node.lineno), _counted(code.co_filename, node.end_lineno or node.lineno))
@@ -255,7 +255,7 @@ def crossed_names(cls: type) -> tuple[str, str, str, tuple[str, int]] | None:
         code = getattr(base.__dict__.get("__init__"), "__code__", None)
         if code is None or not is_user_file(code.co_filename):
             continue
-        scope = _written(code)
+        scope = written(code)
         parameters, kept = {*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}, {}
         for node in ast.walk(scope) if scope is not None else ():
             target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
@@ -275,7 +275,7 @@ def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
     if code is None or not is_user_file(code.co_filename) or not code.co_argcount:
         return None
     name = code.co_varnames[code.co_argcount - 1]
-    scope = _written(code)
+    scope = written(code)
     inside = [*ast.walk(scope)] if scope is not None else []
     tests = [one for node in inside if isinstance(node, (ast.If, ast.IfExp)) for one in ast.walk(node.test)]
     stored = [node for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]

@@ -116,6 +116,19 @@ def _no_value(text: str) -> Iterator[Heard]:
         yield HeardNoValue("attribute 'numpy'" in text)
 
 
+class HeardNothing(Heard, frozen=True):
+    """``None`` stands for a value, and not for a size in a shape."""
+
+
+_NOTHING = re.compile(r"NoneType|None values|'None'|\bNone is not\b|\bGot None\b|returned None")
+
+
+@reads
+def _nothing(text: str) -> Iterator[Heard]:
+    if _NOTHING.search(text):
+        yield HeardNothing()
+
+
 class HeardWords(Heard, frozen=True):
     """Every word and number of a message, among them an argument's name, value and type."""
 

@@ -32,7 +32,7 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
-from ..trace.signature import by_place, of_call, overridden, refused_call
+from ..trace.signature import by_place, of_call, overridden, refused_call, unmade
 from .breaks import (
     anew,
     assemble_broken,
@@ -71,6 +71,7 @@ from .heard_jax import HeardOpenScan
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
+from .returns import returns_nothing, silent
 from .row_order import orders_apart
 from .row_steps import arrays_of
 from .sampling import is_builder, runs_own_step, stage_error, take_sample
@@ -108,10 +109,14 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["step_takes"] = step_parts(adapter, error)
+            seen.evidence.facts["unmade"] = unmade(error)
+            seen.evidence.facts["returns_nothing"] = returns_nothing(seen, adapter, error)
             seen.evidence.facts["along_batch"] = along_batch(error, adapter)
             lacking = overridden(error)
             seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
             seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
+        elif adapter is not None and adapter.is_model(seen.model) and adapter.overrides(seen.model, "train_step"):
+            seen.evidence.facts["returns_nothing"] = silent(f"{type(seen.model).__name__}.train_step", type(seen.model).train_step)
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen

@@ -57,6 +57,7 @@ from .makers import (
     scope,
     selected,
     sequences,
+    siblings,
     sliced,
     stacked,
     states,
@@ -209,6 +210,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "empty-replicas": (batching.static_batch,),
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
+        rows.one_row_each,
         unread.other_result,
         each_sample.reduced_each,
         sliced.feature_of_each,
@@ -281,6 +283,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operands.resized,
     ),
     "reshape-size": (
+        rows.one_row_each,
         reshapes.width_of_part,
         sequences.counted_by_reshape,
         targets.divided,
@@ -337,6 +340,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.mask_shape,
     ),
     "layer-raises": (
+        forms.given_defaults,
         own_names.own_names,
         other_axes.last_axis,
         sequences.steps_inside,
@@ -386,6 +390,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         inserted.other_branch,
         joined.exchange_query,
         joined.exchange_listed,
+        siblings.as_sibling,
         reshapes.divided,
         reshapes.all_pieces,
         reshapes.even_heads,
@@ -611,6 +616,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        rows.one_row_each,
         numbers.row_of_position,
         expressions.unindexed,
         classes.loss_of_vectors,
@@ -741,6 +747,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "normalized-over-batch": (operations.features_axis,),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        forms.returned,
+        forms.object_of,
+        forms.given_defaults,
         operand_axes.squeezed_of_one,
         unread.key_like_it,
         read_sizes.one_feature,
@@ -906,6 +915,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     filled.as_many_rows,
     each_sample.split_last,
     each_sample.picked_in_sample,
+    sliced.table_as_long,
     sliced.cut_short,
     sliced.without_gap,
     sliced.other_axis,

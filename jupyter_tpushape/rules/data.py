@@ -93,6 +93,8 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     """The data callable, or iterating the data, raised."""
     error = getattr(evidence.sample, "error", None) if evidence.sample is not None else None
     windows = short_windows(evidence)
+    if evidence.facts.get("returns_nothing") is not None:
+        return  # told by the function itself
     if windows is not None:
         yield Finding.of(DATA_RAISES.id, "error", windows[0], location=windows[1])
         return

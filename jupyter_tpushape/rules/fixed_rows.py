@@ -15,7 +15,7 @@ from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.entry import RankUnknown, SizeUnknown
 from .facts.loss_silent import BatchBehind
-from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied, RowsSplit
+from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied, RowsSplit, SamplesReturn
 from .facts.other_axes import StepsByRows
 from .mixing import LOST, MERGED, PAIRWISE, SUMMED, above
 from .moved import batch_behind
@@ -47,7 +47,12 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    meeting = _met_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
+    meeting = (
+        _met_by_chance(evidence, node, batch)
+        or _reduced_by_chance(evidence, node, batch)
+        or _behind_by_chance(evidence, node)
+        or _joined(evidence, node, batch)
+    )
     if meeting is not None:
         if others and (meeting.rule == SUMMED.id or batch == 1):
             meeting.severity = "error"  # the batch of another size raises
@@ -97,6 +102,25 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
         return None
     pairs = EveryPair(Who.of(node), a, b, chance=True)
     return Finding.of(PAIRWISE.id, "silent", pairs, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
+    """The finding for an operand whose samples were added up, and which has as many values left as there are samples."""
+    probe: Any = evidence.facts["probe"]
+    edges = evidence.flow.into(node.id)
+    if node.kind != "op" or node.op not in PAIRING or sorted(map(len, probe.met)) != [0, 1] or len(edges) != 2:
+        return None
+    less, each = sorted(edges, key=lambda edge: len(probe.until.get(edge.id, ())))
+    if probe.until.get(each.id) != {0: 1} or probe.until.get(less.id) or (less.spec.shape or ())[:1] != (batch,):
+        return None
+    for total in (evidence.flow.node(less.source), *ancestors(evidence, less.source)):
+        for edge in evidence.flow.into(total.id):
+            if probe.until.get(edge.id) == {0: 1}:
+                if not total.op.lower().endswith(("sum", "mean")):
+                    return None
+                fact = SamplesReturn(Who.of(total), edge.spec.shape or (), Who.of(node))
+                return Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edge.id,), total.called or node.called)
+    return None
 
 
 def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:

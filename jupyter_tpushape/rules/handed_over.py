@@ -8,10 +8,11 @@ from ..examine.evidence import Evidence
 from ..examine.heard import HeardRank, hear
 from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
 from ..examine.heard_lines import HeardNoValue
+from ..examine.returns import Silent
 from ..examine.step_parts import StepParts
 from ..flow import Fact, Finding, Node, Who
 from ..trace.locations import location
-from .facts.calls import ByPlace, LeakedOut, NumberTooLarge, OverrideLacks, PartsApart, VariableReturned
+from .facts.calls import ByPlace, ClassForObject, LeakedOut, NothingReturned, NumberTooLarge, OverrideLacks, PartsApart, VariableReturned
 from .facts.entry import Door, Misfit
 from .facts.held import InitialShape
 from .facts.mesh import ValueAsked
@@ -37,8 +38,16 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
     nodes = (evidence.failed.id,) if evidence.failed is not None else ()
     parts: StepParts | None = evidence.facts.get("step_takes")
     if parts is not None and evidence.failure is not None:
-        fact = PartsApart(parts.function, parts.data, parts.target, parts.given)
-        return Finding.of("code-raises", "error", fact, nodes, location=location(parts.place))
+        apart = PartsApart(parts.function, parts.data, parts.target, parts.given)
+        return Finding.of("code-raises", "error", apart, nodes, location=location(parts.place))
+    nothing: Silent | None = evidence.facts.get("returns_nothing")
+    if nothing is not None:
+        fact = NothingReturned(nothing.function, nothing.value, nothing.unless)
+        return Finding.of("code-raises", "error", fact, nodes, location=location(nothing.place))
+    unmade = evidence.facts.get("unmade")
+    if unmade is not None and evidence.raised is not None:
+        where = location((evidence.raised.file, evidence.raised.line))
+        return Finding.of("code-raises", "error", ClassForObject(*unmade), nodes, location=where)
     asked = hear(evidence.failure, HeardNoValue)
     if asked is not None and asked.method and evidence.raised is not None and evidence.where != "data":
         where = location((evidence.raised.file, evidence.raised.line))

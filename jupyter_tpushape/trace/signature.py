@@ -77,6 +77,25 @@ def of_call(error: BaseException, adapter: Framework) -> tuple[str, ...]:
     return ()
 
 
+def unmade(error: BaseException) -> tuple[str, str] | None:
+    """The name of a class that the user's innermost line calls a method of, as if it were an object, and the class's own name."""
+    found = innermost(error)
+    try:
+        tree = syntax.parse(found[2].strip()) if found is not None else None
+    except (SyntaxError, ValueError):
+        return None
+    for call in ast.walk(tree) if tree is not None and found is not None else ():
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or found is None:
+            continue
+        values = values_of(found[0])
+        kind = values.function(call.func.value)
+        method = inspect.getattr_static(kind, call.func.attr, None) if isinstance(kind, type) else None
+        own = inspect.isfunction(method) and inspect.unwrap(method).__code__.co_varnames[:1] == ("self",)
+        if own and isinstance(kind, type) and not isinstance(values.of(call.args[0]) if call.args else None, kind):
+            return ast.unparse(call.func.value), kind.__name__
+    return None
+
+
 def _layer_called(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
 
@@ -97,6 +116,13 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
         taken = [one for one in inspect.signature(function).parameters.values() if one.name != "self"] if callable(function) else []
     except (TypeError, ValueError):
         return None
+    if (
+        makes
+        and issubclass(kind, adapter.Model)
+        and len(call.args) > 2
+        and all(_layer_called(one) or adapter.is_tensor(values.of(one)) for one in call.args)
+    ):
+        return Refused(ast.unparse(call.func), apart=tuple(map(ast.unparse, call.args[:-1])), what="inputs")
     first, second = (*taken[:2], None, None)[:2]
     if first is None or first.kind is not first.POSITIONAL_OR_KEYWORD:
         return None

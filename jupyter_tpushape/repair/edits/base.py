@@ -142,7 +142,7 @@ class SpanEdit(TextEdit):
     file: str = field(default="", metadata={"needed": True})
     span: list[int] = field(default_factory=list)
 
-    def found(self, text: Text, kind: type[N]) -> tuple[Source, N]:
+    def found(self, text: Text, kind: type[N] | tuple[type[N], ...]) -> tuple[Source, N]:
         """The source, and the node that stands there."""
         source = text.source(self.file)
         line, end_line, column, end_column = self.span

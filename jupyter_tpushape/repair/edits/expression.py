@@ -40,7 +40,7 @@ class Expression(SpanEdit):
         return (self.file, *self.span, self.choice) if self.choice else ()
 
     def write(self, text: Text) -> None:
-        source, node = self.found(text, ast.stmt if self.statement else ast.expr)
+        source, node = self.found(text, ast.stmt if self.statement else (ast.expr, ast.arg))
         it = source.of(node)
         new = self.replace
         imports: list[Change] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...trace.locations import Place
 from ..text.arguments import Change, argument, configured, defaults_of
-from ..text.names import arguments_of, literal, positions_of
+from ..text.names import Names, arguments_of, literal, positions_of
 from ..text.program import Text, parameter
 from ..text.source import NoPlace, Source, parents
 from .base import LayerEdit, arguments, kind
@@ -35,7 +35,7 @@ class LayerConfig(LayerEdit):
         twins = text.twins(obj)
         left = dict(self.config)
         for key in list(left):
-            if (self.alone and self._multiple(text, obj, key)) or self._of_one(text, obj, key):
+            if (self.alone and self._multiple(text, obj, key)) or self._factor(text, obj, key) or self._of_one(text, obj, key):
                 del left[key]
         if twins and left:
             others = [other.get_config() for other in twins if other.name not in text.targets]
@@ -77,6 +77,26 @@ class LayerConfig(LayerEdit):
             return False
         source.splice([source.change(given, f"{wanted // known} * {source.of(given)}")])
         return True
+
+    def _factor(self, text: Text, obj: Any, key: str) -> bool:
+        """What the old sizes were computed from, by one product or division."""
+        source, names, call = text.made(obj)
+        given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
+        was, now = obj.get_config().get(key), self.config[key]
+        several = isinstance(given, (ast.Tuple, ast.List)) and isinstance(was, (tuple, list)) and isinstance(now, (tuple, list))
+        parts = given.elts if isinstance(given, (ast.Tuple, ast.List)) and several else [given]
+        pairs = list(zip(was, now, strict=False)) if several else [(was, now)]
+        if len(parts) != len(pairs) or (several and len(was) != len(now)):
+            return False
+        changes = []
+        for part, (old, new) in zip(parts, pairs, strict=True):
+            if old != new:
+                found = part and _undone(part, old, new, lambda node: _known(text, obj, source, names, node))
+                if not found or part is None:
+                    return False
+                changes.append(source.change(part, source.of(found)))
+        source.splice(changes)
+        return bool(changes)
 
     def _of_one(self, text: Text, obj: Any, key: str) -> bool:
         """Of several layers that one line makes."""
@@ -145,6 +165,32 @@ def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
         for key in held:
             config[key] = {**config[key], "config": {**config[key]["config"], **inner}}
     return type(layer).from_config({**config, **own})
+
+
+def _undone(node: ast.expr, was: Any, now: Any, known: Callable[[ast.expr], int | None]) -> ast.expr | None:
+    """The operand of a product or a division whose value is the wanted one."""
+    if not isinstance(node, ast.BinOp) or type(was) is not int or type(now) is not int:
+        return None
+    sides = [(node.left, node.right)] if isinstance(node.op, ast.FloorDiv) else [(node.left, node.right), (node.right, node.left)]
+    for found, other in sides:
+        size = known(other)
+        wanted = now // (size or 1) if isinstance(node.op, ast.FloorDiv) else now * (size or 1)
+        if isinstance(found, (ast.Name, ast.Attribute)) and size and isinstance(node.op, (ast.FloorDiv, ast.Mult)) and wanted == was:
+            return found
+    return None
+
+
+def _known(text: Text, obj: Any, source: Source, names: Names, node: ast.expr) -> int | None:
+    """A whole number that is written, or that a name leads to: also that of an argument of the function around."""
+    value = node.value if isinstance(node, ast.Constant) else names.value(node)
+    found, where = parameter(source, node), text.where(obj)
+    if found is not None and isinstance(where, Place) and where.outer:
+        _, its, call = text.call_of(where.outer[0])
+        function: Any = found[0]
+        given = argument(call, found[2], [item.arg for item in function.args.args if item.arg != "self"])
+        given = given or dict(defaults_of(function.args)).get(found[2])
+        value = given.value if isinstance(given, ast.Constant) else its.value(given) if given is not None else None
+    return value if type(value) is int else None
 
 
 def _several(text: Text, obj: Any, place: Place) -> bool:

@@ -10,9 +10,9 @@ from ...examine.heard import hear
 from ...examine.heard_lines import HeardWords
 from ...flow import Finding
 from ...flow.syntax import called
-from ...rules.facts.calls import PartsApart
+from ...rules.facts.calls import ClassForObject, NothingReturned, PartsApart
 from ...rules.facts.contracts import Apart
-from ..text.source import nodes
+from ..text.source import class_of, method_of, nodes
 from .edits import Made, of
 from .line import Line, calls_at, lines_at, lines_of, short
 
@@ -99,6 +99,57 @@ def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Mad
                     "These are the parts that fit passes.",
                 )
         return
+
+
+@of(NothingReturned)
+def returned(evidence: Evidence, finding: Finding, fact: NothingReturned) -> Made:
+    """What the last statement of a function computes, returned."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        last = next((item for item in nodes(line.scope, ast.stmt) if item.lineno == line.raised.line), None)
+        if last is None:
+            continue
+        text = line.source.of(last)
+        new = (
+            f"return {text}"
+            if isinstance(last, ast.Expr) and ast.unparse(last) == fact.value
+            else f"{text}\n{' ' * last.col_offset}return {fact.value}"
+        )
+        yield (
+            f"Return {fact.value if len(fact.value) < 30 else 'it'} from {fact.function}",
+            [line.edit(last, new)],
+            "Nothing else is computed after it.",
+        )
+
+
+@of(ClassForObject)
+def object_of(evidence: Evidence, finding: Finding, fact: ClassForObject) -> Made:
+    """An object of the class where a name was given the class."""
+    for line in lines_of(evidence)[:1]:
+        held = [one for one in nodes(line.scope, ast.Assign) if fact.name in map(ast.unparse, one.targets)]
+        here = line.node.func.value if isinstance(line.node, ast.Call) and isinstance(line.node.func, ast.Attribute) else None
+        made = held[-1].value if held else here
+        if made is not None:
+            yield (
+                f"Create an object at line {made.lineno}: {fact.kind}()",
+                [line.edit(made, f"{ast.unparse(made)}()")],
+                "The class is only called.",
+            )
+
+
+def given_defaults(evidence: Evidence, finding: Finding) -> Made:
+    """``None`` for what the call of a layer of the user's own takes and nothing passes to it."""
+    failed, said = evidence.failed, words_said(evidence)
+    for line in lines_of(evidence)[:1] if failed is not None and "required" in said else ():
+        call = method_of(class_of(line.source.tree, failed.op if failed is not None else ""), "call")
+        taken = [*call.args.posonlyargs, *call.args.args] if call is not None else []
+        bare = [one for one in taken[2 : len(taken) - len(call.args.defaults)] if one.arg in said] if call is not None else []
+        if bare:
+            names = " and ".join(one.arg for one in bare)
+            yield (
+                f"Give {names} the default None in {failed.op if failed is not None else ''}.call",
+                [line.edit(one, f"{one.arg}=None") for one in bare[::-1]],  # the last first: what lies between is Python as well
+                "Keras passes training and mask where it has them.",
+            )
 
 
 def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.reasons import AxisDropped
 from ...rules.facts.reasons_read import AxisInFront
 from ...rules.words import axes_of
-from ..edits import Edit
+from ..edits import Edit, ReplaceLayer
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, failing, given, of, way_to
@@ -228,6 +228,13 @@ def pooled_in_place(evidence: Evidence, finding: Finding, fact: WrongRank) -> Ma
     ):
         return
     if len(given(evidence, giver) or ()) == len(axes_of(node.op)):
+        if axes_of(node.op)[1] == "time":
+            pool = giver.op.removeprefix("Global")
+            yield (
+                f"Pool over windows of steps: {pool} in place of {giver.name}",
+                [ReplaceLayer(giver.name, pool, config={"pool_size": 2})],
+                f"{node.name} then reads a sequence of vectors.",
+            )
         yield (
             f"Keep the axes of the positions in {giver.name}: keepdims=True",
             [configure(giver.name, keepdims=True)],

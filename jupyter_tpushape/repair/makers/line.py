@@ -116,7 +116,7 @@ class Line:
             return self.number(held[-1])
         return size_of(known.get(ast.unparse(held[-1]) if held and isinstance(held[-1], ast.Name) else name))
 
-    def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
+    def edit(self, node: ast.expr | ast.stmt | ast.arg, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
             self.raised.function,
             file=self.raised.file,
@@ -303,9 +303,9 @@ def short(node: ast.AST) -> str:
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
-def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
+def reshaped(line: Line, call: ast.AST | None = None) -> tuple[ast.expr | None, list[ast.expr]]:
     """What the expression reshapes, and the sizes that it is given, in whichever way they are written."""
-    call = line.node
+    call = call or line.node
     if not isinstance(call, ast.Call) or called(call) != "reshape":
         return None, []
     root = ast.unparse(call.func).split(".")[0]

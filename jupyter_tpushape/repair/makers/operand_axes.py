@@ -284,7 +284,8 @@ def _turned(line: Line) -> Made:
     made = assigned_to(line, one)
     ordered = isinstance(made, ast.Call) and called(made) == "reshape"
     # The rows of a weight that are read off a shape are at fault themselves.
-    its_own = any(isinstance(sizes[0], ast.Subscript) for name, sizes in shapes_of_weights(line).items() if name == ast.unparse(two))
+    inside = {ast.unparse(item) for item in ast.walk(two)}
+    its_own = any(isinstance(sizes[0], ast.Subscript) for name, sizes in shapes_of_weights(line).items() if name in inside)
     if left[-2] is not None and left[-2] == right[-2] and left[-1] != right[-1] and not named and not ordered and not its_own:
         yield (
             f"Transpose {short(one)} in the product at {line.at}",

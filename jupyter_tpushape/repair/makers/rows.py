@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...examine.row_steps import Array
-from ...flow import Finding
+from ...flow import Finding, Shape, elements
 from ...flow.syntax import called
 from ...rules.entry import once_for_all
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import WholeOnly, WrittenRows
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes, words_of
+from ..text.source import class_of, method_of, nodes, words_of
 from .edits import Made
-from .line import Line, lines_of, short
+from .line import Line, lines_at, lines_of, reshaped, short
 from .numbers import where_of
 from .same_rows import line_in
 
@@ -49,6 +49,50 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
                 edits,
                 "Works for every batch size and any number of replicas.",
             )
+
+
+def one_row_each(evidence: Evidence, finding: Finding) -> Made:
+    """The axis of the samples in front of a shape that has room for one of them, in all reshapes of a function to that shape."""
+    fact = finding.fact
+    for line, call, shape, target in (
+        _reshapes_of_lost(evidence, fact) if isinstance(fact, WrongRank) else _reshape_that_raised(evidence, fact)
+    ):
+        if not _is_one_sample(shape, target):
+            continue
+        alike = [ast.unparse(size) for size in reshaped(line, call)[1]]
+        scope = line.scope if call is line.node else call
+        sizes = [found for one in nodes(scope, ast.Call) if [*map(ast.unparse, found := reshaped(line, one)[1])] == alike]
+        whole = len(alike) < len(target)
+        yield (
+            f"Keep the samples apart at line {call.lineno}: reshape to {(-1, *target)}",
+            [line.edit(first, f"(-1, *{ast.unparse(first)})" if whole else f"-1, {ast.unparse(first)}") for first, *_ in sizes],
+            f"Each of them has the {elements(target)} values of {target}.",
+        )
+        return
+
+
+def _reshape_that_raised(evidence: Evidence, fact: object) -> Iterator[tuple[Line, ast.Call, Shape, Shape]]:
+    for line in lines_of(evidence)[:1]:
+        given, sizes = reshaped(line)
+        if isinstance(fact, WrongCount) and sizes and isinstance(line.node, ast.Call):
+            yield line, line.node, fact.given, fact.target
+        elif given is not None and isinstance(line.node, ast.Call) and (spec := line.spec(given)) is not None:
+            yield line, line.node, spec.shape or (), tuple(map(line.number, sizes))
+
+
+def _reshapes_of_lost(evidence: Evidence, fact: WrongRank) -> Iterator[tuple[Line, ast.Call, Shape, Shape]]:
+    """The reshape of a layer of the user's own whose output has no batch axis."""
+    for node in (one for one in evidence.flow.nodes if fact.lost and one.name == fact.lost):
+        for line in lines_at(evidence, node.called or node.location)[:1]:
+            method = method_of(class_of(line.source.tree, node.op), "call")
+            calls = [call for call in nodes(method, ast.Call) if called(call) == "reshape"] if method is not None else []
+            for edge in evidence.flow.into(node.id)[:1] if len(calls) == 1 else ():
+                yield line, calls[0], edge.spec.shape or (), fact.shape or ()
+
+
+def _is_one_sample(shape: Shape, target: Shape) -> bool:
+    """Whether a target has as many values as one sample of a shape."""
+    return len(shape) > 1 and bool(target) and -1 not in target and (found := elements(target)) is not None and elements(shape[1:]) == found
 
 
 def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
@@ -90,6 +134,10 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             continue
         for item in words_of(call):
             listed = item.elts if isinstance(item, (ast.List, ast.Tuple)) else []
+            given, sizes = reshaped(line, call)
+            spec = line.spec(given) if given is not None else None
+            if spec is not None and _is_one_sample(spec.shape or (), tuple(map(line.number, sizes))):
+                continue  # the sizes are those of a sample
             first = listed[0] if listed else item if name in _COUNTS else None
             if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
                 # Rows folded with another axis: the factor that is the batch.

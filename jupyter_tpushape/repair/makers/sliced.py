@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
+from ...flow.syntax import is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.reasons_read import EmptySlice, SliceEmpty
 from ...rules.words import SLICES
 from ...trace.axes import recurs
+from ..edits.expression import MODULE
 from ..text.source import nodes
 from .edits import Made, configure, created, named, of
 from .line import Line, lines_at, lines_of, listed, own_layer, short, size_of, whole_number, written_in
@@ -81,6 +83,37 @@ def cut_short(evidence: Evidence, finding: Finding) -> Made:
                     continue
                 if owner.config.get(end.attr, number) == number:
                     yield created(owner, end.attr, size, "", f"Axis {axis} has only {size} values, and the slice ends at {number}.")
+
+
+@of(OperationRaised)
+def table_as_long(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many rows of a longer table of the program's own as the other operand has steps."""
+    fixed = [one.spec.shape for one in evidence.given if one.giver is None and not one.grows]
+    for line in lines_of(evidence)[:1]:
+        for (table, shape), (node, its) in itertools.permutations(line.shaped(), 2):
+            more = len(its) - len(shape)
+            apart = [i for i, size in enumerate(shape) if more + i >= 0 and size not in (1, its[more + i])]
+            axis = apart[0] if len(apart) == 1 else -1
+            if (
+                shape not in fixed
+                or axis < 0
+                or more + axis < 1
+                or not isinstance(node, ast.Name)
+                or (shape[axis] or 0) <= (its[more + axis] or 2**31)
+            ):
+                continue
+            steps = f":{MODULE}.shape({node.id})[{more + axis}]"
+            parts = table.slice.elts if isinstance(table, ast.Subscript) and isinstance(table.slice, ast.Tuple) else []
+            part = (
+                parts[axis] if len(parts) == len(shape) and all(isinstance(one, ast.Slice) or is_new_axis(one) for one in parts) else None
+            )
+            whole = isinstance(part, ast.Slice) and part.upper is None and part.lower is None
+            new = f"{ast.unparse(table)}[{', '.join([*[':'] * axis, steps])}]"
+            yield (
+                f"Use the rows of {short(table)} that {node.id} has steps for, at {line.at}",
+                [line.edit(part, steps, line.module()) if whole and part is not None else line.edit(table, new, line.module())],
+                f"The table has {shape[axis]} rows, for sequences of any length up to that.",
+            )
 
 
 def other_axis(evidence: Evidence, finding: Finding) -> Made:

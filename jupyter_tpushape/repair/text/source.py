@@ -120,7 +120,7 @@ class Source:
         """
         return self.node_at(span, ast.Call)
 
-    def node_at(self, span: Span, kind: type[N]) -> N:
+    def node_at(self, span: Span, kind: type[N] | tuple[type[N], ...]) -> N:
         """The node of a kind that ran at ``span``.
 
         Raises:

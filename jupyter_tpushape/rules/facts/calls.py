@@ -294,6 +294,41 @@ class PartsApart(Fact, frozen=True):
         return Side(self.target), Side(f"({', '.join(self.given)})" if self.given else "x")
 
 
+class NothingReturned(Fact, frozen=True):
+    """A ``function`` whose last statement computes ``value`` and does not return it; ``unless``: the condition under which it returns."""
+
+    function: str
+    value: str
+    unless: str = ""
+
+    def message(self) -> str:
+        if self.unless:
+            return f"{self.function} returns nothing unless {self.unless}: it has no other return statement."
+        return f"{self.function} returns nothing: it computes {self.value if len(self.value) < 40 else 'a value'}, but has no return statement."
+
+    def why(self) -> str:
+        return "A Python function returns None where it ends without a return statement."
+
+    def sides(self) -> Sides:
+        return Side("a tensor"), Side("None")
+
+
+class ClassForObject(Fact, frozen=True):
+    """A method is called on ``name``, which is the class ``kind`` and no object of it."""
+
+    name: str
+    kind: str
+
+    def message(self) -> str:
+        return f"A method is called on {self.name}, which is the class {self.kind} itself and not an object of it."
+
+    def why(self) -> str:
+        return f"Call the class to create an object: {self.kind}(). Its methods then have the object as their first argument."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.kind}()"), Side(self.kind)
+
+
 class ByPlace(Fact, frozen=True):
     """A ``layer``, as it is written, is given arguments by place that are no tensors: the place and the parameter of each."""
 

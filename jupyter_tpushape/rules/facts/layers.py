@@ -150,6 +150,11 @@ class WrongCount(Fact, frozen=True):
         alike = all(a in (-1, b) for a, b in zip(self.target[:at], self.given[:at], strict=False))
         return block if self.target[-1:] == (0,) and alike and block > last else 0
 
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether the target has as many values as one sample."""
+        return not self.per_sample and -1 not in self.target and len(self.given) > 1 and elements(self.given[1:]) == elements(self.target)
+
     def _asked(self) -> str:
         if -1 in self.target:
             return f"a multiple of {abs(elements(self.target) or 0):,} values"
@@ -180,6 +185,8 @@ class WrongCount(Fact, frozen=True):
             )
         if self.cause is not None:
             return f"{because(self.cause, merged=False)} The target has {self.cause.before if self.cause.kind == 'strided' else 'another size'} there."
+        if self.lacks_rows:
+            return f"The target has room for one sample of {show_shape(self.given[1:])}: it lacks the batch axis."
         if self.block and self.made:
             split = self.target[len(self.given) - 1 :]
             return f"{self.made}, but the target splits the last axis into {' × '.join(map(str, split))} = {self.block}."

@@ -137,6 +137,7 @@ class SamplesReturn(Fact, frozen=True):
         shape, op = show_shape(self.shape), self.total.op.lower()
         does = f"adds up the samples of {shape}" if op.endswith("sum") else f"multiplies the samples of {shape} by each other"
         does = f"takes the norm of {shape} over the samples" if op.startswith("norm") else does
+        does = f"averages the samples of {shape}" if op.endswith("mean") else does
         end = (
             f"and {self.reader.op}{placed(self.reader)} combines every sample with the result"
             if self.reader != self.total

@@ -1,0 +1,71 @@
+"""Samples that a reshape or a sum does not keep apart, steps that a pooling does not keep, widths that a function computes."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_UNFOLD = """
+class Unfold(L.Layer):
+    def __init__(self, *sizes):
+        super().__init__()
+        self.sizes = sizes
+    def call(self, x):
+        return tf.reshape(x, self.sizes)
+"""
+_BOXES = """
+def boxes(t, p):
+    a = tf.reshape(p, (4, 4, 5))
+    b = tf.reshape(t, (4, 4, 5))
+    return tf.reduce_mean(tf.square(a[..., 4] - b[..., 4])) + tf.reduce_mean(tf.square(a[..., :4] - b[..., :4]))
+"""
+_GATED = """
+def gated(x, ratio=4):
+    width = x.shape[-1]
+    gate = L.Dense(width // ratio, activation="relu")(L.GlobalAveragePooling2D()(x))
+    gate = L.Dense(width // ratio, activation="sigmoid")(gate)
+    gate = L.Reshape((1, 1, width // ratio))(gate)
+    return L.Multiply()([x, gate])
+"""
+_LATENT = """
+class Latent(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.spread, self.back = L.Dense(32), L.Dense(32), L.Dense(6)
+    def call(self, x):
+        m, s = self.mean(x), self.spread(x)
+        y = self.back(m)
+        lost = tf.reduce_sum(tf.square(x - y), axis=1)
+        self.add_loss(tf.reduce_mean(lost + tf.reduce_sum(tf.exp(s) - s + m * m, axis=0)))
+        return y
+"""
+
+KEPT: dict[str, tuple[str, Own]] = {
+    "a shape of one sample in a layer": ("layer-rank", Own(model_of(
+        "model = keras.Sequential([keras.Input((48,)), Unfold(4, 4, 3), L.Conv2D(2, 3), L.Flatten(), L.Dense(1)])",
+        f"{rows(8, 48)}, {rows(8, 1)}", head=_UNFOLD), (("        return tf.reshape(x, self.sizes)", "        return tf.reshape(x, (-1, *self.sizes))"),))),
+    "a shape of one sample that a name has": ("reshape-size", Own(model_of(
+        "model = keras.Sequential([keras.Input((48,)), Unfold(4, 4, 3), L.Flatten(), L.Dense(1)])",
+        f"{rows(8, 48)}, {rows(8, 1)}", head=_UNFOLD.replace("tf.reshape", "keras.ops.reshape").replace("return ", "x = ") + "        return keras.ops.mean(x, -1)\n"),
+        (("        x = keras.ops.reshape(x, self.sizes)", "        x = keras.ops.reshape(x, (-1, *self.sizes))"),))),
+    "a shape of one sample in a loss": ("loss-raises", Own(model_of(
+        "model = keras.Sequential([keras.Input((6,)), L.Dense(80)])", f"{rows(8, 6)}, {rows(8, 80)}", loss="boxes", head=_BOXES),
+        (("    a = tf.reshape(p, (4, 4, 5))", "    a = tf.reshape(p, (-1, 4, 4, 5))"), ("    b = tf.reshape(t, (4, 4, 5))", "    b = tf.reshape(t, (-1, 4, 4, 5))")))),
+    "a width of two calls": ("merge-shapes", Own(model_of("""
+i = keras.Input((6, 6, 3))
+x = gated(L.Conv2D(8, 1)(i))
+x = gated(L.Conv2D(12, 1)(x))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 6, 6, 3)}, {rows(8, 1)}", head=_GATED), (
+        ('    gate = L.Dense(width // ratio, activation="sigmoid")(gate)', '    gate = L.Dense(width, activation="sigmoid")(gate)'),
+        ("    gate = L.Reshape((1, 1, width // ratio))(gate)", "    gate = L.Reshape((1, 1, width))(gate)")))),
+    "steps that are pooled before a recurrent layer": ("layer-rank", Own(model_of(
+        "model = keras.Sequential([keras.Input((12, 4)), L.Conv1D(6, 3), L.GlobalMaxPooling1D(), L.Bidirectional(L.LSTM(4)), L.Dense(1)])",
+        f"{rows(8, 12, 4)}, {rows(8, 1)}"), ((
+        "    model = keras.Sequential([keras.Input((12, 4)), L.Conv1D(6, 3), L.GlobalMaxPooling1D(), L.Bidirectional(L.LSTM(4)), L.Dense(1)])",
+        "    model = keras.Sequential([keras.Input((12, 4)), L.Conv1D(6, 3), L.MaxPooling1D(2), L.Bidirectional(L.LSTM(4)), L.Dense(1)])"),))),
+    "a sum over as many samples as there are values": ("samples-summed", Own(model_of(
+        "model = Latent()", f"{rows(40, 6)}, {rows(40, 6)}", head=_LATENT), (
+        ("        self.add_loss(tf.reduce_mean(lost + tf.reduce_sum(tf.exp(s) - s + m * m, axis=0)))",
+         "        self.add_loss(tf.reduce_mean(lost + tf.reduce_sum(tf.exp(s) - s + m * m, axis=-1)))"),))),
+}  # fmt: skip
