@@ -68,4 +68,25 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
         "model = Latent()", f"{rows(40, 6)}, {rows(40, 6)}", head=_LATENT), (
         ("        self.add_loss(tf.reduce_mean(lost + tf.reduce_sum(tf.exp(s) - s + m * m, axis=0)))",
          "        self.add_loss(tf.reduce_mean(lost + tf.reduce_sum(tf.exp(s) - s + m * m, axis=-1)))"),))),
+    "values on another axis of a map": ("merge-shapes", Own(model_of("""
+i, j = keras.Input((6, 6, 8)), keras.Input((1,))
+t = L.Reshape((8, 1, 1))(L.Dense(8)(j))
+model = keras.Model([i, j], L.Dense(1)(L.GlobalAveragePooling2D()(L.Add()([i, t]))))
+""", f"({rows(8, 6, 6, 8)}, {rows(8, 1)}), {rows(8, 1)}"), (("    t = L.Reshape((8, 1, 1))(L.Dense(8)(j))", "    t = L.Reshape((1, 1, 8))(L.Dense(8)(j))"),))),
+    "steps that are pooled before an attention": ("attention-shapes", Own(model_of("""
+i, j = keras.Input((5, 8)), keras.Input((7, 8))
+e = L.GlobalAveragePooling1D()(j)
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(L.MultiHeadAttention(2, 4)(i, e))))
+""", f"({rows(8, 5, 8)}, {rows(8, 7, 8)}), {rows(8, 1)}"), (("    e = L.GlobalAveragePooling1D()(j)", "    e = j"),))),
+    "a width that is split in two": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((8,)), Coupled(8), L.Dense(1)])", f"{rows(8, 8)}, {rows(8, 1)}", head="""
+class Coupled(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.both = L.Dense(2 * width)
+    def call(self, x):
+        a, b = tf.split(x, 2, axis=-1)
+        s, t = tf.split(self.both(a), 2, axis=-1)
+        return tf.concat([b * tf.exp(s) + t, a], -1)
+"""), (("        self.both = L.Dense(2 * width)", "        self.both = L.Dense(width)"),))),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from ..rules import RULES
+from ..rules.facts.layers import WrongParts
 from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
@@ -24,7 +25,7 @@ from ..rules.facts.transforms import AxisUnbound
 from .after import after_of, effect_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
-from .edits import Edit, Expression, InputShape, edit_of
+from .edits import Edit, Expression, InputShape, RemoveLayer, edit_of
 from .ideas import ideas
 from .makers.line import lines_of
 from .meaning import changes_frozen, questions
@@ -147,7 +148,9 @@ class Search:
         """Whether the edit may change the meaning of the program."""
         assert trial.seen is not None
         # A layer that the finding names as the one to leave out is not asked about again.
-        left_out = isinstance(finding.fact, StepsReduced)
+        left_out = isinstance(finding.fact, StepsReduced) or (
+            isinstance(finding.fact, WrongParts) and all(isinstance(edit, RemoveLayer) for edit in trial.edits)
+        )
         asked = [] if left_out else questions(self.seen.evidence, trial.seen.evidence, trial.edits)
         asked = asked or (self._computed(finding, trial) if trial.holds else [])
         if asked:

@@ -248,6 +248,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-axis": (calls.other_layer, causes.at_cause, inner.declare_first, own_classes.another_instance, layers.project_before),
     "merge-shapes": (
         joined.dot_axes,
+        merging.along_their_axis,
         each_sample.reduced_each,
         stacked.one_axis_each,
         widths.projected_map,
@@ -324,6 +325,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "attention-shapes": (
+        layers.steps_for_attention,
         masks.of_the_values,
         stacked.repeated_weight,
         expressions.positions_as_steps,

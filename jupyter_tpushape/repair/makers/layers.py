@@ -11,7 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
-from ...rules.facts.layers import UnknownAxis, WrongRank, WrongWidth
+from ...rules.facts.layers import UnknownAxis, WrongParts, WrongRank, WrongWidth
 from ...rules.facts.mixing import AttentionOverBatch
 from ...rules.upstream import takes_one, without_steps
 from ...rules.words import ATTENTIONS, axes_of
@@ -85,10 +85,16 @@ def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
         node = next(item for item in evidence.flow.nodes if item.name == fact.attention)
     elif isinstance(fact, AttentionOverBatch):
         node = evidence.flow.node(finding.nodes[0])
+    elif isinstance(fact, WrongParts) and evidence.failed is not None:
+        node = evidence.failed
     else:
         return
     givers = {giver.id: giver for giver in without_steps(evidence.flow, node)}
     above = [givers[name] for name in sorted(givers)]
+    pooled = [one for one in above if one.op.startswith("Global") and len(given(evidence, one) or ()) == 3]
+    if pooled and pooled == above:
+        names = " and ".join(one.name for one in pooled)
+        yield f"Leave out {names}", [RemoveLayer(one.name) for one in pooled], f"{node.name} then attends to each step."
     if not above or not all(recurs(one) and not one.config.get("return_sequences") for one in above):
         return
     names = " and ".join(one.name for one in above)

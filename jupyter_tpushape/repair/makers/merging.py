@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,6 +107,23 @@ def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) ->
                 f"Project {way[0].name} back to {width}: Dense({width})",
                 [at(node, 1 - i, "Dense", units=width)],
                 f"{maker.name} is the wider first layer of a block that has no second one.",
+            )
+
+
+@of(UnlikeBranches)
+def along_their_axis(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The sizes of a Reshape on the axes of the other branch that have them."""
+    edges = received(evidence)
+    for mine, other in itertools.permutations(edges, 2) if len(edges) == 2 and fact.layer.op != "Concatenate" else ():
+        node, row, wanted = evidence.flow.node(mine.source), (mine.spec.shape or ())[1:], (other.spec.shape or ())[1:]
+        sizes = [size for size in row if size != 1]
+        places = [wanted.index(size) for size in sizes if wanted.count(size) == 1]
+        new = [size if axis in places else 1 for axis, size in enumerate(wanted)]
+        if node.op == "Reshape" and len(row) == len(wanted) and sizes and len({*places}) == len(sizes) and new != [*row]:
+            yield (
+                f"Reshape to {tuple(new)} in {node.name}",
+                [configure(node.name, target_shape=new)],
+                f"The values then meet the axis of {evidence.flow.node(other.source).name} that has as many.",
             )
 
 

@@ -307,7 +307,14 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
             if argument is None or not pieces:
                 continue
             new, text = pieces * wanted.pop(), ast.unparse(argument)
-            written = f"{pieces} * {text}" if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute)) else str(new)
+            names = [name for name, value in _handed(line, owner) if value == new]
+            written = (
+                names[0]
+                if len(names) == 1
+                else f"{pieces} * {text}"
+                if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute))
+                else str(new)
+            )
             yield (
                 f"Set the output size of {giver.name} to {new}: {written} instead of {text} at line {argument.lineno}",
                 [line.edit(argument, written)],
