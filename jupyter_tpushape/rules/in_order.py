@@ -275,10 +275,11 @@ NORMALIZED = rule(
 
 @check(order=43)
 def normalized_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Normalizations of the framework whose axis is that of the samples."""
+    """Normalizations and losses of the framework whose axis is that of the samples."""
     for node in evidence.flow.nodes if not evidence.where else ():
-        for edge in evidence.flow.into(node.id)[:1] if node.kind == "layer" else ():
-            axis = _axis(evidence, node, edge.spec.shape or (), carried(evidence, edge) or {})
+        loss = node.kind == "loss" and node.config.get("builtin")
+        for edge in evidence.flow.into(node.id)[-1:] if loss else evidence.flow.into(node.id)[:1] if node.kind == "layer" else ():
+            axis = _axis(evidence, node, edge.spec.shape or (), {0: 1.0} if loss else carried(evidence, edge) or {})
             if axis is not None:
                 fact = NormalizedOverBatch(Who.of(node), edge.spec.shape or (), axis)
                 yield Finding.of(NORMALIZED.id, "silent", fact, (node.id,), (edge.id,), node.location)
@@ -294,7 +295,7 @@ def without_size(evidence: Evidence, node: Node, _edges: list[Edge], shape: Shap
 
 def _axis(evidence: Evidence, node: Node, shape: Shape, grown: dict[int, float]) -> int | None:
     """The axis of the samples, where a normalization works along it. One that broke tells with what arguments it was made."""
-    if node.family != "normalization" or not shape or len(shape) < 2:
+    if not (node.family == "normalization" or node.kind == "loss") or not shape or len(shape) < 2:
         return None
     axis = node.config.get("axis", evidence.arguments(node.id).get("axis"))
     axes = [one for one in (axis if isinstance(axis, (list, tuple)) else [axis]) if type(one) is int and -len(shape) <= one < len(shape)]

@@ -73,20 +73,24 @@ def rows_taken_apart(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=43)
 def rows_met_apart(evidence: Evidence) -> Iterator[Finding]:
-    """Element-wise operations and losses that combine rows of two orders."""
+    """Element-wise operations, concatenations of features and losses that combine rows of two orders."""
     if evidence.facts.get("probe") is None:
         return
     for node in evidence.flow.nodes:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "weights" and edge.spec.shape]
-        if len(edges) != 2 or not (node.op in PAIRING or node.kind == "loss") or node.status != "ok":
+        beside = "concat" in node.op.lower() and any(carried(evidence, one) == carried(evidence, edge) for one in evidence.flow.out_of(node.id) for edge in edges)
+        meets = len(edges) == 2 and (node.op in PAIRING or "CrossEntropy" in node.op or node.kind == "loss")
+        if not (beside or meets) or node.status != "ok" or len({(edge.spec.shape or ())[0] for edge in edges}) > 1:
             continue
-        one, other = (rows_of(evidence, edge) for edge in edges)
-        if one is not None and other is not None and one[1:] != other[1:] and edges[0].spec.shape[:1] == edges[1].spec.shape[:1]:  # type: ignore[index]
-            shapes = edges[0].spec.shape or (), edges[1].spec.shape or ()
-            fact = RowsMetApart(Who.of(node), shapes, (Who.of(one[0]), Who.of(other[0])), (one[1], other[1]), (one[2], other[2]))
-            ids = (node.id, one[0].id, other[0].id)
-            yield Finding.of(APART.id, "silent", fact, ids, tuple(edge.id for edge in edges), node.called or node.location)
-            return
+        known = [(edge, rows) for edge in edges if (rows := rows_of(evidence, edge)) is not None]
+        for edge, rows in known[1:]:
+            (first, one), other = known[0], rows
+            if one[1:] != other[1:]:
+                shapes = first.spec.shape or (), edge.spec.shape or ()
+                fact = RowsMetApart(Who.of(node), shapes, (Who.of(one[0]), Who.of(other[0])), (one[1], other[1]), (one[2], other[2]))
+                ids = (node.id, one[0].id, other[0].id)
+                yield Finding.of(APART.id, "silent", fact, ids, (first.id, edge.id), node.called or node.location)
+                return
 
 
 def _batch(evidence: Evidence, edge: Edge) -> int | None:

@@ -29,10 +29,12 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
     edits, places = [], []
     for total, whole in zip(fact.totals, fact.wholes, strict=True):
         calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
-        if len(calls) != 1 or calls[0][0].keyword("axis") is not None or len(calls[0][1].args) != 1:
+        axis = argument(calls[0][1], "axis", ["x", "axis"]) if len(calls) == 1 else None
+        if len(calls) != 1 or (whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1):
             return
         line, call = calls[0]
-        edits.append(line.more(call, f"axis={-1 if len(whole) == 2 else tuple(range(1, len(whole)))}"))
+        inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))
+        edits.append(line.edit(axis, inner) if axis is not None else line.more(call, f"axis={inner}"))
         places.append(str(line.raised.line))
     yield (
         f"Sum over the axes of each sample at lines {' and '.join(places)}",
