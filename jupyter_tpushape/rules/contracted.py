@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .facts.mixing import NormedOverBatch, SamplesReturn
-from .mixing import SUMMED, carried, of_a_loss
+from .mixing import SUMMED, above, carried, of_a_loss
 from .registry import check
 
 _SCALES = frozenset({"RealDiv", "Mul", "DivNoNan"})
@@ -17,7 +17,7 @@ _PRODUCTS = frozenset({"MatMul", "Einsum", "Tensordot", "Dot", "Vdot"})
 
 @check(order=41)
 def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
-    """Sums and matrix products over the samples, inside a model."""
+    """Sums, matrix products and means of trained layers over the samples, inside a model."""
     if evidence.where or "step" in evidence.facts:
         return
     told: set[str] = set()
@@ -29,7 +29,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
         if made is None:
             continue
         single = _one_number(evidence, node, made)
-        if not (single or _sums(evidence, node, made) or _multiplies(evidence, node, made)):
+        if not (single or _sums(evidence, node, made) or _multiplies(evidence, node, made) or _averages(evidence, node, made)):
             continue
         reader = node if carried(evidence, made) else _met(evidence, node, single)
         if reader is not None and not meant(evidence, reader):
@@ -47,6 +47,21 @@ def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
     if node.op == "Normalize":
         return [axis for name, _, axis, _ in evidence.facts.get("along") or () if name == node.id] == [0]
     return node.op in ("Sum", "Norm") and carried(evidence, made) == {}
+
+
+def _averages(evidence: Evidence, node: Node, made: Edge) -> bool:
+    """Whether a layer that learns averages the samples and keeps two axes of them: one that keeps the last alone may be meant, as of nodes or of a set.
+
+    A layer with weights that are not trained may keep the averages for predictions.
+    """
+    given = evidence.flow.into(node.id)[:1]
+    kept = sum(n != 1 for n in made.spec.shape or ()) > 1
+    if node.op != "Mean" or not kept or carried(evidence, made) != {} or not given or set(carried(evidence, given[0]) or {}) != {0}:
+        return False
+    owner = next((one for one in above(evidence, node) if one.family == "own"), None)
+    inside = [one for one in evidence.flow.nodes if owner is not None and (one is owner or owner in above(evidence, one))]
+    weights = [weight.trainable for one in inside for weight in one.weights]
+    return any(weights) and all(weights)
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
@@ -87,7 +102,8 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
             others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
             after = next(iter(evidence.flow.out_of(reader.id)), None)
             ends = reader.op in _SCALES and (single or (not others and not _scores(evidence, node, reader)))
-            if reader.kind != "op" or after is None or reader.id in seen or ends:
+            learns = node.op == "Mean" and reader.family in ("dense", "convolution")
+            if not (learns or reader.kind == "op") or after is None or reader.id in seen or ends:
                 continue
             # A branch that the whole batch takes, or one number of it: statistics, if unusual ones.
             alone = elements(edge.spec.shape) == 1

@@ -137,6 +137,7 @@ class SamplesReturn(Fact, frozen=True):
         shape, op = show_shape(self.shape), self.total.op.lower()
         does = f"adds up the samples of {shape}" if op.endswith("sum") else f"multiplies the samples of {shape} by each other"
         does = f"takes the norm of {shape} over the samples" if op.startswith("norm") else does
+        does = f"averages the samples of {shape}" if op == "mean" else does
         end = (
             f"and {self.reader.op}{placed(self.reader)} combines every sample with the result"
             if self.reader != self.total
@@ -145,6 +146,8 @@ class SamplesReturn(Fact, frozen=True):
         return f"{self.total.op}{placed(self.total)} {does}, {end}."
 
     def why(self) -> str:
+        if self.total.op == "Mean":
+            return "Each prediction then depends on the other samples of its batch. Average over inner axes, or keep running averages for predictions."
         return "Each prediction then depends on the other samples of its batch and on the batch size. The first axis is the batch; sum over an inner axis."
 
 
