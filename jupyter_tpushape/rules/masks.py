@@ -72,6 +72,23 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
+@check(order=42, backend="tensorflow")
+def steps_after(evidence: Evidence) -> Iterator[Finding]:
+    """Scores of the program's own from which a mask hides each step and those before it."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        edge = next(iter(evidence.flow.into(node.id)), None) if node.op == "Softmax" and not of_a_loss(evidence, node) else None
+        for _ in range(4 if edge is not None else 0):
+            masked = evidence.flow.node(edge.source)
+            if masked.kind == "op" and masked.config.get("shows") == "after":
+                fact = MaskInverted(Who.of(node), added=True)
+                yield Finding.of(INVERTED.id, "silent", fact, (node.id, masked.id), (edge.id,), masked.called)
+                break
+            same = [one for one in evidence.flow.into(masked.id) if one.spec.shape == edge.spec.shape]
+            if masked.kind != "op" or len(same) != 1:
+                break
+            edge = same[0]
+
+
 @check(order=42, backend="jax")
 def padding_read(evidence: Evidence) -> Iterator[Finding]:
     """Scores of the program's own that are hidden from a softmax where an id is not the one of the padding."""

@@ -363,16 +363,20 @@ def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]
 
 
 # Larger masks are not worked out.
-_MOST_OF_A_MASK = 1 << 22
+MOST_OF_A_MASK = 1 << 22
 
 
 def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
     """Which side of its diagonal a square attention mask shows."""
     mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
     sizes = framework.spec(mask).shape if mask is not None else None
-    if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
+    if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > MOST_OF_A_MASK:
         return {}
-    values = framework.backend.known(mask)
+    return shown_side(framework.backend.known(mask))
+
+
+def shown_side(values: Any) -> dict[str, Any]:
+    """Which side of its diagonal a square matrix shows, if it is one alone."""
     if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
         return {}
     shown = values.reshape(-1, *values.shape[-2:])[0].astype(bool)

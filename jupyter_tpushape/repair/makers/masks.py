@@ -133,6 +133,11 @@ def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) ->
             for node in upper:
                 func = ast.unparse(node.func)
                 yield f"Keep the lower triangle at line {node.lineno}", [line.edit(node.func, f"{func[:-4]}tril")], why
+        for item in nodes(line.scope, ast.BinOp) if fact.added else ():
+            for mask, by in ((item.left, item.right), (item.right, item.left)):
+                if item.lineno == line.raised.line and isinstance(mask, (ast.Name, ast.Attribute)) and ast.unparse(by).startswith("-"):
+                    text = line.source.of(mask)
+                    yield f"Hide the later steps at line {item.lineno}: (1 - {text})", [line.edit(mask, f"(1 - {text})")], why
         for call in line.around(ast.Call):
             mask = next((word.value for word in call.keywords if word.arg == "attention_mask"), None)
             if mask is not None and not fact.itself:
