@@ -195,11 +195,11 @@ _TOTALS = ("Sum", "Logsumexp", "LogSumExp", "ReduceLogsumexp")
 
 def meant(evidence: Evidence, reader: Node) -> bool:
     """Whether what combines samples here is on purpose: it is part of a loss, or of a matrix that is scaled along its samples and along another axis."""
-    return not predicts(evidence, reader) or _balanced(evidence, reader)
+    return not predicts(evidence, reader, True) or _balanced(evidence, reader)
 
 
-def predicts(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not."""
+def predicts(evidence: Evidence, node: Node, apart: bool = False) -> bool:
+    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not. ``apart``: with the samples all the way."""
     outputs = {one.id for one in evidence.flow.nodes if one.kind == "output"}
     if not outputs:
         return True
@@ -209,7 +209,7 @@ def predicts(evidence: Evidence, node: Node) -> bool:
         if here in outputs:
             return True
         for edge in evidence.flow.out_of(here):
-            if edge.target not in seen:
+            if edge.target not in seen and not (apart and carried(evidence, edge) == {}):
                 seen.add(edge.target)
                 pending.append(edge.target)
     return False

@@ -108,7 +108,7 @@ def _of_two(evidence: Evidence, edge: Edge) -> bool:
     given = evidence.flow.into(node.id)
     if len(given) == 1 and node.op in (*_SQUARES, "Abs"):
         return _of_two(evidence, given[0])
-    both = len({one.source for one in given}) == 2 and all((carried(evidence, one) or {}).get(0) == 1 for one in given)
+    both = len(given) == 2 and all((carried(evidence, one) or {}).get(0) == 1 for one in given)
     return both and node.op in _DIFFERENCES | _SQUARES
 
 

@@ -78,7 +78,9 @@ def rows_met_apart(evidence: Evidence) -> Iterator[Finding]:
         return
     for node in evidence.flow.nodes:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "weights" and edge.spec.shape]
-        beside = "concat" in node.op.lower() and any(carried(evidence, one) == carried(evidence, edge) for one in evidence.flow.out_of(node.id) for edge in edges)
+        beside = "concat" in node.op.lower() and any(
+            carried(evidence, one) == carried(evidence, edge) for one in evidence.flow.out_of(node.id) for edge in edges
+        )
         meets = len(edges) == 2 and (node.op in PAIRING or "CrossEntropy" in node.op or node.kind == "loss")
         if not (beside or meets) or node.status != "ok" or len({(edge.spec.shape or ())[0] for edge in edges}) > 1:
             continue

@@ -137,7 +137,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
         ports = [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor), self._like(tensor)) for tensor in data]
         call = self._call(op_type, ports)
-        call.values = _operands(inputs) | _shown(op_type, inputs, ports)
+        call.values = _operands(inputs)
         call.failure = error
         self.recorder.failed = call
 
@@ -226,7 +226,7 @@ _LARGE = 1e3
 def _shown(op_type: str, inputs: Any, ports: list[Port]) -> dict[str, Any]:
     """Which side of its diagonal a square mask shows that is added to scores, or selects them."""
     for tensor in inputs if op_type in ("AddV2", "Add", "SelectV2") and len(ports) == 1 else ():
-        sizes = tensor.shape.as_list()[-2:] if tensor.shape.is_fully_defined() else [1]
+        sizes = tensor.shape.as_list()[-2:] if tensor.shape.rank and tensor.shape.is_fully_defined() else [1]
         if sizes[0] != sizes[-1] or 1 in sizes or id(tensor) == ports[0].key or tensor.shape.num_elements() > MOST_OF_A_MASK:
             continue
         values = _quietly(tensor)

@@ -30,7 +30,9 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
     for total, whole in zip(fact.totals, fact.wholes, strict=True):
         calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
         axis = argument(calls[0][1], "axis", ["x", "axis"]) if len(calls) == 1 else None
-        if len(calls) != 1 or (whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1):
+        if len(calls) != 1 or (
+            whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1
+        ):
             return
         line, call = calls[0]
         inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))

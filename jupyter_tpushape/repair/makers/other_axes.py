@@ -208,7 +208,11 @@ def in_one_order(evidence: Evidence, finding: Finding, fact: RowsMetApart) -> Ma
                 yield f"Merge the rows without the transpose at {line.at}", [line.edit(inner, line.source.of(inner.args[0]))], _FOLLOW
             elif called(call) == "tile" and len(more) == 1 and isinstance(more[0], (ast.List, ast.Tuple)) and more[0].elts:
                 text = f"{MODULE}.repeat({line.source.of(inner)}, {line.source.of(more[0].elts[0])}, axis=0)"
-                yield f"Repeat each row of {short(inner)} at {line.at}: repeat instead of tile", [line.edit(call, text, line.module())], _FOLLOW
+                yield (
+                    f"Repeat each row of {short(inner)} at {line.at}: repeat instead of tile",
+                    [line.edit(call, text, line.module())],
+                    _FOLLOW,
+                )
 
 
 _FOLLOW = "The rows of a sample then follow each other, as those that they meet."

@@ -184,9 +184,19 @@ def inner_axis(evidence: Evidence, finding: Finding) -> Made:
                 "Each sample is then processed separately.",
             )
         axes = [size_of(one) for one in axis.elts] if isinstance(axis, (ast.List, ast.Tuple)) else []
-        if axes and axes == [*range(len(axes))] and axis is not None and isinstance(fact, SamplesReturn) and len(axes) == len(fact.shape) - 2:
+        if (
+            axes
+            and axes == [*range(len(axes))]
+            and axis is not None
+            and isinstance(fact, SamplesReturn)
+            and len(axes) == len(fact.shape) - 2
+        ):
             inner = [at + 1 for at in axes]
-            yield f"Use the axes {inner} at {line.at}: axis 0 is the batch", [line.edit(axis, str(inner))], "Each sample is then processed separately."
+            yield (
+                f"Use the axes {inner} at {line.at}: axis 0 is the batch",
+                [line.edit(axis, str(inner))],
+                "Each sample is then processed separately.",
+            )
 
 
 def inside_samples(evidence: Evidence, finding: Finding) -> Made:
