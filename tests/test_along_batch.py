@@ -137,11 +137,10 @@ FAULTS = {
     ),
     "squeeze": (
         layer(_NETS, "s = tf.reduce_mean(x, axis=[0, 1], keepdims=True)", "return x * tf.sigmoid(self.two(self.one(s)))", shape=(6, 6, 8)),
-        "samples-summed", "axis=[0, 1]", "axis=[1, 2]",
+        "samples-summed", "axis=[0, 1]", "axis=(1, 2)",
     ),
     "added mask": (layer(_ATTEND, "s += tri * -1e9"), "mask-inverted", "tri * -1e9", "(1 - tri) * -1e9"),
     "scaled mask": (layer(_ATTEND, "s = s / 2.83 + -1e9 * tri"), "mask-inverted", "-1e9 * tri", "-1e9 * (1 - tri)"),
-    "picked by a mask": (layer(_ATTEND, "s = tf.where(tri > 0, -1e9, s)"), "mask-inverted", "", ""),
 }  # fmt: skip
 RIGHT = {
     # Margins and statistics of losses.

@@ -50,16 +50,12 @@ def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _averages(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a layer that learns averages the samples and keeps two axes of them: one that keeps the last alone may be meant, as of nodes or of a set.
-
-    A layer with weights that are not trained may keep the averages for predictions.
-    """
+    """Whether a layer averages the samples that has nothing but trained weights, and so keeps no average; one vector may be that of nodes or a set."""
     given = evidence.flow.into(node.id)[:1]
-    kept = sum(n != 1 for n in made.spec.shape or ()) > 1
-    if node.op != "Mean" or not kept or carried(evidence, made) != {} or not given or set(carried(evidence, given[0]) or {}) != {0}:
+    vector = sum(n != 1 for n in made.spec.shape or ()) < 2
+    if node.op != "Mean" or vector or carried(evidence, made) != {} or not given or set(carried(evidence, given[0]) or {}) != {0}:
         return False
-    owner = next((one for one in above(evidence, node) if one.family == "own"), None)
-    inside = [one for one in evidence.flow.nodes if owner is not None and (one is owner or owner in above(evidence, one))]
+    inside = [one for one in evidence.flow.nodes if node.parent in (one.id, *(item.id for item in above(evidence, one)))]
     weights = [weight.trainable for one in inside for weight in one.weights]
     return any(weights) and all(weights)
 
@@ -199,7 +195,7 @@ def meant(evidence: Evidence, reader: Node) -> bool:
 
 
 def predicts(evidence: Evidence, node: Node, apart: bool = False) -> bool:
-    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not. ``apart``: with the samples all the way."""
+    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not. ``apart``: on a way with the samples."""
     outputs = {one.id for one in evidence.flow.nodes if one.kind == "output"}
     if not outputs:
         return True

@@ -124,9 +124,7 @@ def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
         made = next(iter(evidence.flow.out_of(total.id)), None) if total is not None else None
         if total is None or whole is None or made is None or len(shape) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        square = evidence.flow.node(whole.source)
-        differs = square.op in _DIFFERENCES or _before(evidence, square, _DIFFERENCES) is not None
-        if square.op in _SQUARES and differs and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
+        if _of_two(evidence, whole) and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
             fact = DistanceOverBatch(Who.of(total), shape)
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (whole.id,), total.called or node.called)
 

@@ -54,6 +54,12 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
     flow = evidence.flow
     told: set[Location | str | None] = set()
     for node in flow.nodes if not evidence.where else ():
+        if node.kind == "op" and node.config.get("shows") == "after" and not of_a_loss(evidence, node):
+            near = [flow.node(edge.target) for edge in flow.out_of(node.id)]
+            near += [flow.node(edge.target) for one in near for edge in flow.out_of(one.id)]
+            for softmax in [one for one in near if one.op == "Softmax"][:1]:
+                fact = MaskInverted(Who.of(softmax), added=True)
+                yield Finding.of(INVERTED.id, "silent", fact, (softmax.id, node.id), location=node.called)
         if node.kind != "layer" or not (node.op in ATTENTIONS or recurs(node)):
             continue
         edges = flow.into(node.id)
@@ -70,23 +76,6 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding.of(
                     INVERTED.id, "silent", MaskInverted(Who.of(node), Who.of(mask)), (node.id, mask.id), (edge.id,), mask.called
                 )
-
-
-@check(order=42, backend="tensorflow")
-def steps_after(evidence: Evidence) -> Iterator[Finding]:
-    """Scores of the program's own from which a mask hides each step and those before it."""
-    for node in evidence.flow.nodes if not evidence.where else ():
-        edge = next(iter(evidence.flow.into(node.id)), None) if node.op == "Softmax" and not of_a_loss(evidence, node) else None
-        for _ in range(4 if edge is not None else 0):
-            masked = evidence.flow.node(edge.source)
-            if masked.kind == "op" and masked.config.get("shows") == "after":
-                fact = MaskInverted(Who.of(node), added=True)
-                yield Finding.of(INVERTED.id, "silent", fact, (node.id, masked.id), (edge.id,), masked.called)
-                break
-            same = [one for one in evidence.flow.into(masked.id) if one.spec.shape == edge.spec.shape]
-            if masked.kind != "op" or len(same) != 1:
-                break
-            edge = same[0]
 
 
 @check(order=42, backend="jax")

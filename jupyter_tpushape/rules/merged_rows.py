@@ -78,17 +78,14 @@ def rows_met_apart(evidence: Evidence) -> Iterator[Finding]:
         return
     for node in evidence.flow.nodes:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "weights" and edge.spec.shape]
-        beside = "concat" in node.op.lower() and any(
-            carried(evidence, one) == carried(evidence, edge) for one in evidence.flow.out_of(node.id) for edge in edges
-        )
+        after = [carried(evidence, one) for one in evidence.flow.out_of(node.id)]
+        beside = "concat" in node.op.lower() and any(carried(evidence, edge) in after for edge in edges)
         meets = len(edges) == 2 and (node.op in PAIRING or "CrossEntropy" in node.op or node.kind == "loss")
-        if not (beside or meets) or node.status != "ok" or len({(edge.spec.shape or ())[0] for edge in edges}) > 1:
-            continue
-        known = [(edge, rows) for edge in edges if (rows := rows_of(evidence, edge)) is not None]
-        for edge, rows in known[1:]:
-            (first, one), other = known[0], rows
-            if one[1:] != other[1:]:
-                shapes = first.spec.shape or (), edge.spec.shape or ()
+        found = [(edge, rows) for edge in edges if (rows := rows_of(evidence, edge)) is not None] if beside or meets else []
+        for edge, other in found[1:] if node.status == "ok" else ():
+            first, one = found[0]
+            shapes = first.spec.shape or (), edge.spec.shape or ()
+            if one[1:] != other[1:] and shapes[0][:1] == shapes[1][:1]:
                 fact = RowsMetApart(Who.of(node), shapes, (Who.of(one[0]), Who.of(other[0])), (one[1], other[1]), (one[2], other[2]))
                 ids = (node.id, one[0].id, other[0].id)
                 yield Finding.of(APART.id, "silent", fact, ids, (first.id, edge.id), node.called or node.location)

@@ -18,7 +18,7 @@ from ..flow import Spec
 from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
-from .hooks import MOST_OF_A_MASK, shown_side
+from .hooks import triangle
 from .learned import along, cuts, turned
 from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
@@ -105,7 +105,9 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         if recorder.failed is not None and recorder.failed.called is not None and recorder.failed.called == call.called:
             recorder.forgive()
         call.done = True
-        call.values = _operands(inputs) | _shown(op_type, inputs, ports)
+        call.values = _operands(inputs)
+        for tensor in inputs if op_type in ("Add", "AddV2") and len(ports) == 1 else ():
+            call.values |= triangle(self.adapter, tensor, -1e3) if id(tensor) != ports[0].key else {}
         for tensor in operation.outputs:
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)
@@ -220,24 +222,6 @@ def _single(op_type: str, inputs: Any) -> Iterator[tuple[int, float]]:
             yield place, float(tf.get_static_value(tensor).reshape(())[()])
 
 
-_LARGE = 1e3
-
-
-def _shown(op_type: str, inputs: Any, ports: list[Port]) -> dict[str, Any]:
-    """Which side of its diagonal a square mask shows that is added to scores, or selects them."""
-    for tensor in inputs if op_type in ("AddV2", "Add", "SelectV2") and len(ports) == 1 else ():
-        sizes = tensor.shape.as_list()[-2:] if tensor.shape.rank and tensor.shape.is_fully_defined() else [1]
-        if sizes[0] != sizes[-1] or 1 in sizes or id(tensor) == ports[0].key or tensor.shape.num_elements() > MOST_OF_A_MASK:
-            continue
-        values = _quietly(tensor)
-        if op_type != "SelectV2":
-            return shown_side(values > -_LARGE) if values is not None else {}
-        numbers = dict(_single(op_type, inputs))
-        if values is not None and min(numbers.values(), default=0) < -_LARGE:
-            return shown_side(values if 2 in numbers else ~values)
-    return {}
-
-
 @contextlib.contextmanager
 def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
     """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
@@ -300,7 +284,10 @@ class TensorFlow(Backend):
 
     def known(self, tensor: Any) -> Any:
         """The values of a tensor that does not depend on data."""
-        return _quietly(tensor)
+        try:
+            return _known(tensor)
+        except Exception:  # what TensorFlow cannot work out is not known
+            return None
 
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body`` inside a function graph of its own."""
@@ -405,13 +392,6 @@ _CALCULATED = {
     "AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum, "Less": np.less, "LessEqual": np.less_equal,
     "Greater": np.greater, "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal, "LogicalAnd": np.logical_and,
 }  # fmt: skip
-
-
-def _quietly(tensor: Any) -> Any:
-    try:
-        return _known(tensor)
-    except Exception:  # what TensorFlow cannot work out is not known
-        return None
 
 
 def _known(tensor: Any, depth: int = 8) -> Any:

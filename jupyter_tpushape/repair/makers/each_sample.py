@@ -11,7 +11,7 @@ from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.loss_silent import DistanceOverBatch, MarginOfSums, RowsLost
+from ...rules.facts.loss_silent import MarginOfSums, RowsLost
 from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
@@ -43,15 +43,6 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
         edits,
         "Each sample then has a separate sum, and the margin is taken of each.",
     )
-
-
-@of(DistanceOverBatch)
-def distance_of_each(evidence: Evidence, finding: Finding, fact: DistanceOverBatch) -> Made:
-    """The sum, or the norm, along the last axis in place of the batch."""
-    for line, call in calls_at(evidence, finding.location, "sum", "reduce_sum", "norm"):
-        axis = argument(call, "axis", ["x", "axis"])
-        if axis is not None and whole_number(axis) == 0:
-            yield f"Sum over the last axis at {line.at}: axis=-1", [line.edit(axis, "-1")], "Each sample then has its own distance."
 
 
 @of(SamplesReturn)

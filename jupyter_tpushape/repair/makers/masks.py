@@ -133,11 +133,11 @@ def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) ->
             for node in upper:
                 func = ast.unparse(node.func)
                 yield f"Keep the lower triangle at line {node.lineno}", [line.edit(node.func, f"{func[:-4]}tril")], why
-        for item in nodes(line.scope, ast.BinOp) if fact.added else ():
+        for item in line.around(ast.BinOp) if fact.added else ():
             for mask, by in ((item.left, item.right), (item.right, item.left)):
-                if item.lineno == line.raised.line and isinstance(mask, (ast.Name, ast.Attribute)) and ast.unparse(by).startswith("-"):
-                    text = line.source.of(mask)
-                    yield f"Hide the later steps at line {item.lineno}: (1 - {text})", [line.edit(mask, f"(1 - {text})")], why
+                if isinstance(item.op, ast.Mult) and isinstance(mask, (ast.Name, ast.Attribute)) and ast.unparse(by)[0] == "-":
+                    new = f"(1 - {ast.unparse(mask)})"
+                    yield f"Hide the later steps at line {item.lineno}: {new}", [line.edit(mask, new)], why
         for call in line.around(ast.Call):
             mask = next((word.value for word in call.keywords if word.arg == "attention_mask"), None)
             if mask is not None and not fact.itself:

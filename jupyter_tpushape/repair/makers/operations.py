@@ -232,12 +232,8 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 def features_axis(evidence: Evidence, finding: Finding) -> Made:
     """The axis of the features for a layer that works along the batch."""
     node, why = evidence.flow.node(finding.nodes[0]), "Each sample is then processed separately."
-    name = snake(node.op)
-    yield (
-        (f"Compile with {name} along axis -1", [Loss(node.id, name, {"axis": -1}, name)], why)
-        if node.kind == "loss"
-        else setting(node, "axis", -1, "", why)
-    )
+    title, edits, _ = setting(node, "axis", -1, "", why)
+    yield title, edits if node.kind == "layer" else [Loss(node.id, snake(node.op), {"axis": -1}, snake(node.op))], why
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:

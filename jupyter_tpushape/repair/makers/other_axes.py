@@ -200,22 +200,16 @@ def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> 
 
 @of(RowsMetApart)
 def in_one_order(evidence: Evidence, finding: Finding, fact: RowsMetApart) -> Made:
-    """The rows of one sample after the other, as the other rows are: copies that are repeated, or no transpose before the merge."""
+    """Rows of one sample after the other, as the others are: copies that are repeated, or no transpose before the merge."""
     for who, outer, other in zip(fact.made, fact.outer, fact.outer[::-1], strict=True):
         for line, call in calls_at(evidence, who.called, "tile", "reshape") if other == 1 < outer else ():
-            inner, *more = call.args
-            if called(call) == "reshape" and isinstance(inner, ast.Call) and called(inner) == "transpose":
-                yield f"Merge the rows without the transpose at {line.at}", [line.edit(inner, line.source.of(inner.args[0]))], _FOLLOW
-            elif called(call) == "tile" and len(more) == 1 and isinstance(more[0], (ast.List, ast.Tuple)) and more[0].elts:
-                text = f"{MODULE}.repeat({line.source.of(inner)}, {line.source.of(more[0].elts[0])}, axis=0)"
-                yield (
-                    f"Repeat each row of {short(inner)} at {line.at}: repeat instead of tile",
-                    [line.edit(call, text, line.module())],
-                    _FOLLOW,
-                )
-
-
-_FOLLOW = "The rows of a sample then follow each other, as those that they meet."
+            (inner, *_), times = call.args, call.args[-1]
+            why = "The rows of a sample then follow each other."
+            if isinstance(inner, ast.Call) and called(inner) == "transpose":
+                yield f"Merge the rows without the transpose at {line.at}", [line.edit(inner, line.source.of(inner.args[0]))], why
+            elif called(call) == "tile" and isinstance(times, (ast.List, ast.Tuple)):
+                text = f"{MODULE}.repeat({line.source.of(inner)}, {line.source.of(times.elts[0])}, axis=0)"
+                yield f"Use repeat instead of tile at {line.at}", [line.edit(call, text, line.module())], why
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:

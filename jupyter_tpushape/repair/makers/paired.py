@@ -13,7 +13,7 @@ from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.loss_silent import PairsPredicted, RowsLost
+from ...rules.facts.loss_silent import DistanceOverBatch, PairsPredicted, RowsLost
 from ...rules.facts.mixing import (
     BatchLost,
     EveryIndex,
@@ -169,34 +169,26 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:
     """A sum over an axis of each sample, where the program names the axis of the samples."""
     fact = finding.fact
-    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
+    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch, DistanceOverBatch)):
         return
     if isinstance(fact, RowsLost) and fact.maker.kind == "layer":
         return  # its axis is an argument of the layer
     where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
     for line in lines_at(evidence, where):
-        axis = line.keyword("axis")
+        call = line.call() if isinstance(fact, DistanceOverBatch) else None
+        axis = line.keyword("axis") if call is None else argument(call, "axis", ["x", "axis"])
         if size_of(axis) == 0 and axis is not None and isinstance(line.node, ast.Call):
             keep = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1 and line.keyword("keepdims") is None
             yield (
                 f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
                 [line.edit(axis, "-1, keepdims=True" if keep else "-1")],
-                "Each sample is then processed separately.",
+                _EACH,
             )
-        axes = [size_of(one) for one in axis.elts] if isinstance(axis, (ast.List, ast.Tuple)) else []
-        if (
-            axes
-            and axes == [*range(len(axes))]
-            and axis is not None
-            and isinstance(fact, SamplesReturn)
-            and len(axes) == len(fact.shape) - 2
-        ):
-            inner = [at + 1 for at in axes]
-            yield (
-                f"Use the axes {inner} at {line.at}: axis 0 is the batch",
-                [line.edit(axis, str(inner))],
-                "Each sample is then processed separately.",
-            )
+        elif isinstance(fact, SamplesReturn) and len(fact.shape) == 4 and axis is not None and ast.unparse(axis)[1:-1] == "0, 1":
+            yield f"Use the axes 1 and 2 at {line.at}: axis 0 is the batch", [line.edit(axis, "(1, 2)")], _EACH
+
+
+_EACH = "Each sample is then processed separately."
 
 
 def inside_samples(evidence: Evidence, finding: Finding) -> Made:
