@@ -29,7 +29,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
         if made is None:
             continue
         single = _one_number(evidence, node, made)
-        if not (single or _sums(evidence, node, made) or _multiplies(evidence, node, made) or _averages(evidence, node, made)):
+        if not (single or _sums(evidence, node, made) or _multiplies(evidence, node, made)):
             continue
         reader = node if carried(evidence, made) else _met(evidence, node, single)
         if reader is not None and not meant(evidence, reader):
@@ -40,21 +40,18 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples, or their squares for a norm."""
+    """Whether an operation adds up the samples, or their squares for a norm, or averages them; one vector may be the average of nodes or a set."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False
     if node.op == "Normalize":
         return [axis for name, _, axis, _ in evidence.facts.get("along") or () if name == node.id] == [0]
-    return node.op in ("Sum", "Norm") and carried(evidence, made) == {}
+    averages = node.op == "Mean" and sum(n != 1 for n in made.spec.shape or ()) > 1
+    return (node.op in ("Sum", "Norm") or (averages and _learns(evidence, node))) and carried(evidence, made) == {}
 
 
-def _averages(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a layer averages the samples that has nothing but trained weights, and so keeps no average; one vector may be that of nodes or a set."""
-    given = evidence.flow.into(node.id)[:1]
-    vector = sum(n != 1 for n in made.spec.shape or ()) < 2
-    if node.op != "Mean" or vector or carried(evidence, made) != {} or not given or set(carried(evidence, given[0]) or {}) != {0}:
-        return False
+def _learns(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation is part of a layer with trained weights alone, which so keeps no average for predictions."""
     inside = [one for one in evidence.flow.nodes if node.parent in (one.id, *(item.id for item in above(evidence, one)))]
     weights = [weight.trainable for one in inside for weight in one.weights]
     return any(weights) and all(weights)

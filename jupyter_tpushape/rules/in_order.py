@@ -96,7 +96,6 @@ def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
 
 
 def _related(evidence: Evidence, one: Edge, other: Edge) -> bool:
-    """Whether two tables of pairs are computed from the same one, value by value."""
     return bool(_tables(evidence, one) & _tables(evidence, other))
 
 
@@ -166,7 +165,6 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
-    """The operations that go through an axis of what they get in order."""
     flow = evidence.flow
     for name, edge_id, axis, ordered in evidence.facts.get("along") or ():
         edge = next((one for one in flow.into(name) if one.id == edge_id), None) if ordered else None
@@ -200,7 +198,6 @@ def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
 
 
 def _shown(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of an output of the model: what a loss alone computes is not."""
     return any(one.kind == "output" for one in evidence.flow.nodes) and predicts(evidence, node)
 
 
@@ -240,7 +237,6 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _each(evidence: Evidence, source: str) -> str:
-    """What is squared or made positive before it is summed."""
     node = evidence.flow.node(source)
     given = {edge.source for edge in evidence.flow.into(source)}
     return _each(evidence, given.pop()) if node.kind == "op" and node.op in ("Square", "Abs", "Mul", "Pow") and len(given) == 1 else source

@@ -130,7 +130,6 @@ def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _before(evidence: Evidence, node: Node, ops: Collection[str]) -> Node | None:
-    """The operation of these kinds whose result a node works on."""
     found = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
     return next((one for one in found if one.op in ops), None)
 
@@ -177,14 +176,12 @@ def _exchanged(evidence: Evidence, node: Node) -> Iterator[tuple[Node, Edge, Edg
 
 
 def _learned(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a layer upstream has weights to train."""
     start = evidence.flow.node(edge.source)
     above = (start, *ancestors(evidence, start.id))
     return any(node.kind == "layer" and (node.family in _WEIGHTED or any(one.trainable for one in node.weights)) for node in above)
 
 
 def _given(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a tensor is of the data."""
     start = evidence.flow.node(edge.source)
     return any(node.kind in ("input", "stage") for node in (start, *ancestors(evidence, start.id)))
 

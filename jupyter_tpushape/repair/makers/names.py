@@ -76,7 +76,6 @@ def keyed_results(evidence: Evidence, finding: Finding, fact: NamelessOutputs) -
 
 
 def _read(line: Line, node: ast.expr) -> set[str]:
-    """The names in an expression, and in what gave its variable the value."""
     made = assigned_to(line, node) if isinstance(node, ast.Name) else None
     parts = [node, *([made] if made is not None else [])]
     return {item.id if isinstance(item, ast.Name) else item.attr for part in parts for item in nodes(part, (ast.Name, ast.Attribute))}
@@ -398,7 +397,6 @@ def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) ->
 
 
 def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """The most similar name for each that is unknown."""
     free, found = list(names), {}
     for name in unknown:
         if not free:

@@ -106,7 +106,6 @@ def _terms(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, list[tu
 
 
 def _is_sum(evidence: Evidence, name: str) -> bool:
-    """Whether values are sums, or made of sums by adding and scaling."""
     pending, seen = [name], set[str]()
     while pending:
         node = evidence.flow.node(pending.pop())
@@ -243,7 +242,6 @@ _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def _turned(node: ast.expr) -> ast.expr | None:
-    """What a matrix is the transpose of, as it is written."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return node.value
     transposes = isinstance(node, ast.Call) and called(node) in ("transpose", "matrix_transpose", "swapaxes") and node.args
