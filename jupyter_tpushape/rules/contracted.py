@@ -77,7 +77,6 @@ def _one_number(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _as_rows(evidence: Evidence, edge: Edge) -> Edge:
-    """A tensor as it was before it was reshaped for a product."""
     node = evidence.flow.node(edge.source)
     before = evidence.flow.into(node.id)
     return before[0] if node.kind == "op" and node.op == "Reshape" and before else edge
@@ -150,7 +149,6 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
-    """The axes of norms that are written in operations."""
     found = []
     for node in evidence.flow.nodes:
         held = node.config.get("operand1")

@@ -263,7 +263,7 @@ def _total(evidence: Evidence, edge: Edge) -> Node | None:
 
 
 NORMALIZED = rule(
-    "normalized-over-batch", "A layer normalizes along the batch", severity="silent", source=SOURCE,
+    "normalized-over-batch", "A layer or loss works along the batch", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4), L.UnitNormalization(axis=0), L.Dense(1)"), passes=sequential("L.Dense(4), L.UnitNormalization(), L.Dense(1)"),
     doc="""Some of these layers have a weight for each place of that axis, and raise where the batch size is unknown: then it is an error.""",
 )  # fmt: skip

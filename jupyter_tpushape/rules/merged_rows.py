@@ -24,7 +24,7 @@ APART = rule(
     passes=sequential("Nodes(), L.Flatten(), L.Dense(1)", "(8, 3, 4)", more=_NODES % "tf.transpose(tf.reshape(rows, (3, -1, 4)), (1, 0, 2))"),
     doc="""Samples that are merged with another axis, such as steps or heads, are rows in a certain order. A reshape of (nodes, batch) and a concatenation along
 the batch have all samples one after the other. A reshape of (batch, nodes) has the rows of a sample one after the other. Reported if a reshape
-takes such rows apart in another order, and if an element-wise operation or a loss combines rows of both orders. After a lookup or a sort, the order is unknown, and nothing is reported.""",
+takes such rows apart in another order, and if an element-wise operation, a concatenation or a loss combines rows of both orders. After a lookup or a sort, the order is unknown, and nothing is reported.""",
 )  # fmt: skip
 # What can change the order of rows. Lookups and sorts do so by their values.
 _REORDERS = (

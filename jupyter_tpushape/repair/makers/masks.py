@@ -136,7 +136,7 @@ def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) ->
             for mask, by in ((item.left, item.right), (item.right, item.left)):
                 if isinstance(item.op, ast.Mult) and isinstance(mask, (ast.Name, ast.Attribute)) and ast.unparse(by)[0] == "-":
                     new = f"(1 - {ast.unparse(mask)})"
-                    yield f"Hide the later steps at line {item.lineno}: {new}", [line.edit(mask, new)], why
+                    yield f"Mask the later steps at line {item.lineno}: {new}", [line.edit(mask, new)], why
         for call in line.around(ast.Call):
             mask = next((word.value for word in call.keywords if word.arg == "attention_mask"), None)
             if mask is not None and not fact.itself:

@@ -211,7 +211,6 @@ def in_one_order(evidence: Evidence, finding: Finding, fact: RowsMetApart) -> Ma
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:
-    """The axes of the result in the order of the rows."""
     shape: Shape = fact.after
     rest = [axis for axis in range(len(shape)) if axis != fact.axis]
     places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]

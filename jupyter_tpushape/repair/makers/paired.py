@@ -87,7 +87,6 @@ def summed_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _terms(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, list[tuple[ast.expr, Edge]]]]:
-    """The line of a loss where two terms are added, each with its edge."""
     if isinstance(finding.fact, OperationRaised) and evidence.where == "loss":
         lines, edges, op = lines_of(evidence)[:1], evidence.failed_inputs(), finding.fact.operation
     elif isinstance(finding.fact, EveryPair):
@@ -278,7 +277,6 @@ def spare_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 def _squeezed(line: Line, node: ast.expr, axis: int) -> Made:
-    """An operand without an axis, first where the function makes it."""
     made = _made_once(line, node)
     if made is not None:
         yield (
@@ -408,7 +406,6 @@ def _one_each(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
 
 
 def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
-    """The lookups along axis 1 at an expression, with what is looked up and the indices."""
     node = line.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) == "take" and len(node.args) > 1:
         axis = argument(node, "axis", ["x", "indices", "axis"])
