@@ -153,7 +153,8 @@ RIGHT = {
         "n = tf.cast(tf.shape(a)[0], 'float32')", "v = tf.reduce_sum(a * a, axis=0) / n - tf.square(tf.reduce_sum(a, axis=0) / n)",
         "return tf.reduce_mean(tf.nn.relu(1.0 - tf.sqrt(v + 1e-4))) + tf.reduce_mean(tf.square(a - b))",
     ),
-    "barlow twins": loss("z, w = [(t - tf.reduce_mean(t, 0)) / (tf.math.reduce_std(t, 0) + 1e-6) for t in (a, b)]", "m = tf.matmul(z, w, transpose_a=True) / 64.0", "return tf.reduce_sum(tf.square(m - tf.eye(12)))"),
+    "barlow twins": loss("z, w = [(t - tf.reduce_mean(t, 0)) / (tf.math.reduce_std(t, 0) + 1e-6) for t in (a, b)]", "m = tf.matmul(z, w, transpose_a=True) / 64.0",
+        "return tf.reduce_sum(tf.square(m - tf.eye(12)))"),
     "soft margin of classes": loss("t = tf.reduce_sum(a, 0)", "return tf.reduce_mean(tf.nn.relu(0.1 - t)) + tf.reduce_mean(tf.square(b))"),
     "dice of a batch": loss("g, p = tf.sigmoid(c), tf.sigmoid(a)", "i = tf.reduce_sum(g * p, axis=0)", "return tf.reduce_mean(1.0 - (2.0 * i + 1.0) / (tf.reduce_sum(g, 0) + tf.reduce_sum(p, 0) + 1.0))"),
     "tversky of a batch": loss(
@@ -171,7 +172,8 @@ RIGHT = {
         "z = tf.math.l2_normalize(tf.concat([a, b], 0), 1)", "s = tf.matmul(z, z, transpose_b=True) / 0.1", "n = tf.shape(a)[0]", "s -= 1e9 * tf.eye(2 * n)",
         "return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.concat([tf.range(n) + n, tf.range(n)], 0), logits=s))",
     ),
-    "correlation": loss("p, q = a - tf.reduce_mean(a, 0), b - tf.reduce_mean(b, 0)", "r = tf.reduce_sum(p * q, 0) / (tf.sqrt(tf.reduce_sum(p * p, 0) * tf.reduce_sum(q * q, 0)) + 1e-6)", "return 1.0 - tf.reduce_mean(r)"),
+    "correlation": loss("p, q = a - tf.reduce_mean(a, 0), b - tf.reduce_mean(b, 0)", "r = tf.reduce_sum(p * q, 0) / (tf.sqrt(tf.reduce_sum(p * p, 0) * tf.reduce_sum(q * q, 0)) + 1e-6)",
+        "return 1.0 - tf.reduce_mean(r)"),
     "explained variance": loss("r = tf.reduce_sum(tf.square(a - b), 0)", "t = tf.reduce_sum(tf.square(a - tf.reduce_mean(a, 0)), 0)", "return tf.reduce_mean(r / (t + 1e-6))"),
     "moments": loss("return tf.reduce_sum(tf.square(tf.reduce_mean(a, 0) - tf.reduce_mean(b, 0))) + tf.reduce_mean(tf.square(c))"),
     "at most once": loss("u = tf.reduce_sum(tf.nn.softmax(a), 0) - tf.reduce_sum(tf.nn.softmax(b), 0)", "return tf.reduce_mean(tf.nn.relu(u - 1.0)) + tf.reduce_mean(tf.square(c))"),
@@ -186,7 +188,8 @@ RIGHT = {
     "tiled inside and merged": candidates(
         "q = tf.reshape(tf.tile(self.one(query)[:, None], [1, K, 1]), (-1, 16))", "c = self.two(tf.reshape(items, (-1, 12)))", "return tf.reshape(self.score(tf.concat([q, c], -1)), (-1, K))",
     ),
-    "stacked candidates": candidates("c = tf.concat(tf.unstack(items, axis=1), 0)", "q = tf.tile(self.one(query), [K, 1])", "return tf.transpose(tf.reshape(self.score(tf.concat([q, self.two(c)], -1)), (K, -1)))"),
+    "stacked candidates": candidates("c = tf.concat(tf.unstack(items, axis=1), 0)", "q = tf.tile(self.one(query), [K, 1])",
+        "return tf.transpose(tf.reshape(self.score(tf.concat([q, self.two(c)], -1)), (K, -1)))"),
     "prototypes": candidates(
         "q = self.one(query)", "c = self.two(tf.eye(K))", "n = tf.shape(q)[0]", "g = tf.concat([tf.repeat(q, K, axis=0), tf.tile(c, [n, 1])], -1)",
         "return tf.reshape(self.score(g), (-1, K)) + 0.0 * items[:, :, 0]",
@@ -195,10 +198,12 @@ RIGHT = {
         "q = tf.tile(self.one(query), [K, 1])", "at = tf.repeat(tf.eye(K), tf.shape(query)[0], axis=0)", "s = self.score(tf.concat([q, at], -1))",
         "return tf.transpose(tf.reshape(s, (K, -1))) + tf.reduce_sum(items, -1)",
     ),
-    "both views": candidates("z = tf.concat([query, query + 0.1], 0)", "w = tf.concat([items[:, 0], items[:, 1]], 0)", "a, b = tf.split(tf.concat([self.one(z), self.two(w)], -1), 2, axis=0)", "return tf.tile(self.score(a) + self.score(b), [1, K])"),
+    "both views": candidates("z = tf.concat([query, query + 0.1], 0)", "w = tf.concat([items[:, 0], items[:, 1]], 0)", "a, b = tf.split(tf.concat([self.one(z), self.two(w)], -1), 2, axis=0)",
+        "return tf.tile(self.score(a) + self.score(b), [1, K])"),
     "tokens": tokens("y, p = tf.reshape(y, (-1,)), tf.reshape(p, (-1, 50))", "return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.cast(y, 'int32'), logits=p))"),
     "tokens, time first": tokens(
-        "y, p = tf.reshape(tf.transpose(y), (-1,)), tf.reshape(tf.transpose(p, [1, 0, 2]), (-1, 50))", "return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.cast(y, 'int32'), logits=p))",
+        "y, p = tf.reshape(tf.transpose(y), (-1,)), tf.reshape(tf.transpose(p, [1, 0, 2]), (-1, 50))",
+        "return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.cast(y, 'int32'), logits=p))",
     ),
     "tokens, unstacked": tokens(
         "y, p = tf.unstack(tf.cast(y, 'int32'), axis=1), tf.unstack(p, axis=1)", "return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.concat(y, 0), logits=tf.concat(p, 0)))",
@@ -210,8 +215,9 @@ RIGHT = {
         "if not training:", "    return self.gamma * (x - self.kept)", "m = tf.reduce_mean(x, axis=[0, 1])", "self.kept.assign(0.9 * self.kept + 0.1 * m)", "return self.gamma * (x - m)", kept="False",
     ),
     "kept for each step": norm("m = tf.reduce_mean(x, axis=0)", "self.kept.assign(0.9 * self.kept + 0.1 * tf.reduce_mean(m, 0))", "return self.gamma * (x - (m if training else self.kept))", kept="False"),
-    "centered": _LAYER.format("class Own(L.Layer):\n    def call(self, x):\n        return (x - tf.reduce_mean(x, axis=0, keepdims=True)) / (tf.math.reduce_std(x, axis=0, keepdims=True) + 1e-6)", (6, 8), (6, 8)),
-    "spread of a minibatch": layer(_NETS, "s = tf.reduce_mean(tf.math.reduce_std(x, axis=0, keepdims=True), axis=[1, 2, 3], keepdims=True)", "return tf.concat([self.one(x), tf.tile(s, [tf.shape(x)[0], 6, 6, 1])], -1)", shape=(6, 6, 8)),
+    "centered": _LAYER.format("class Own(L.Layer):\n    def call(self, x):\n        return (x - tf.reduce_mean(x, axis=0, keepdims=True)) / (tf.math.reduce_std(x, 0, keepdims=True) + 1e-6)", (6, 8), (6, 8)),
+    "spread of a minibatch": layer(_NETS, "s = tf.reduce_mean(tf.math.reduce_std(x, axis=0, keepdims=True), axis=[1, 2, 3], keepdims=True)",
+        "return tf.concat([self.one(x), tf.tile(s, [tf.shape(x)[0], 6, 6, 1])], -1)", shape=(6, 6, 8)),
     "spread of a minibatch in groups": layer(
         _NETS, "g = tf.reshape(x, (4, -1, 6, 6, 8))", "s = tf.reduce_mean(tf.sqrt(tf.reduce_mean(tf.square(g - tf.reduce_mean(g, 0, keepdims=True)), 0) + 1e-8), [1, 2, 3], keepdims=True)",
         "return tf.concat([self.one(x), tf.tile(s, [4, 6, 6, 1])], -1)", shape=(6, 6, 8),
@@ -227,7 +233,8 @@ RIGHT = {
     ),
     "squeeze": layer(_NETS, "return x * tf.sigmoid(self.two(self.one(tf.reduce_mean(x, axis=[1, 2], keepdims=True))))", shape=(6, 6, 8)),
     "a loss inside": layer(_NETS, "h = self.one(x)", "m = tf.reduce_mean(h, axis=0)", "self.add_loss(tf.reduce_mean(tf.square(h - m)))", "return self.two(h)"),
-    "clusters": layer(_NETS, "h = self.one(x)", "q = tf.nn.softmax(self.two(h))", "t = q * q / tf.reduce_sum(q, 0)", "self.add_loss(tf.reduce_mean(tf.reduce_sum(tf.stop_gradient(t / tf.reduce_sum(t, 1, keepdims=True)) * -tf.math.log(q + 1e-9), 1)))", "return h", shape=(8,)),
+    "clusters": layer(_NETS, "h = self.one(x)", "q = tf.nn.softmax(self.two(h))", "t = q * q / tf.reduce_sum(q, 0)",
+        "self.add_loss(tf.reduce_mean(tf.reduce_sum(tf.stop_gradient(t / tf.reduce_sum(t, 1, keepdims=True)) * -tf.math.log(q + 1e-9), 1)))", "return h", shape=(8,)),
     # Masks.
     "causal": layer(_ATTEND, "s += (1.0 - tri) * -1e9"),
     "causal, subtracted": layer(_ATTEND, "s -= (1.0 - tri) * 1e9"),
