@@ -279,3 +279,28 @@ def test_what_is_meant_is_left_alone(name, framework, tmp_path):
     module = program(tmp_path, RIGHT[name], framework)
     report = tpushape.trace(module.build, module.data, tpu=None, fixes=False)
     assert report.ok, report.findings
+
+
+_HEADS = """
+def build():
+    i = keras.Input((6,)); x = L.Dense(8, activation="relu")(i)
+    m = keras.Model(i, [L.Dense(1, name="age")(x), L.Dense(1, activation="sigmoid", name="sex")(x)])
+    m.compile("adam", loss=[{}]); return m
+def data():
+    r = np.random.default_rng(0)
+    return r.random((32, 6)).astype("float32"), [{}]
+"""
+_AGE, _SEX = 'r.integers(2, 90, (32, 1)).astype("float32")', 'r.integers(0, 2, (32, 1)).astype("float32")'
+
+
+@pytest.mark.parametrize(
+    ("losses", "labels", "title"),
+    [
+        ('"binary_crossentropy", "mse"', (_AGE, _SEX), "Swap the losses of age and sex in compile"),
+        ('"mse", "binary_crossentropy"', (_SEX, _AGE), "Swap the labels of age and sex"),
+    ],
+)
+def test_the_activations_of_heads_tell_what_is_exchanged(losses, labels, title, tmp_path):
+    module = program(tmp_path, _HEADS.format(losses, ", ".join(labels)))
+    (found,) = [one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious]
+    assert [fix.title for fix in found.fixes if fix.verified] == [title]
