@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .facts.mixing import NormedOverBatch, SamplesReturn
-from .mixing import SUMMED, carried, of_a_loss
+from .mixing import SUMMED, above, carried, of_a_loss
 from .registry import check
 
 _SCALES = frozenset({"RealDiv", "Mul", "DivNoNan"})
@@ -17,7 +17,7 @@ _PRODUCTS = frozenset({"MatMul", "Einsum", "Tensordot", "Dot", "Vdot"})
 
 @check(order=41)
 def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
-    """Sums and matrix products over the samples, inside a model."""
+    """Sums, matrix products and means of trained layers over the samples, inside a model."""
     if evidence.where or "step" in evidence.facts:
         return
     told: set[str] = set()
@@ -40,13 +40,21 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples, or their squares for a norm."""
+    """Whether an operation adds up the samples, or their squares for a norm, or averages them; one vector may be the average of nodes or a set."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False
     if node.op == "Normalize":
         return [axis for name, _, axis, _ in evidence.facts.get("along") or () if name == node.id] == [0]
-    return node.op in ("Sum", "Norm") and carried(evidence, made) == {}
+    averages = node.op == "Mean" and sum(n != 1 for n in made.spec.shape or ()) > 1
+    return (node.op in ("Sum", "Norm") or (averages and _learns(evidence, node))) and carried(evidence, made) == {}
+
+
+def _learns(evidence: Evidence, node: Node) -> bool:
+    """Whether an operation is part of a layer with trained weights alone, which so keeps no average for predictions."""
+    inside = [one for one in evidence.flow.nodes if node.parent in (one.id, *(item.id for item in above(evidence, one)))]
+    weights = [weight.trainable for one in inside for weight in one.weights]
+    return any(weights) and all(weights)
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
@@ -69,7 +77,6 @@ def _one_number(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _as_rows(evidence: Evidence, edge: Edge) -> Edge:
-    """A tensor as it was before it was reshaped for a product."""
     node = evidence.flow.node(edge.source)
     before = evidence.flow.into(node.id)
     return before[0] if node.kind == "op" and node.op == "Reshape" and before else edge
@@ -87,7 +94,8 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
             others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
             after = next(iter(evidence.flow.out_of(reader.id)), None)
             ends = reader.op in _SCALES and (single or (not others and not _scores(evidence, node, reader)))
-            if reader.kind != "op" or after is None or reader.id in seen or ends:
+            learns = node.op == "Mean" and reader.family in ("dense", "convolution")
+            if not (learns or reader.kind == "op") or after is None or reader.id in seen or ends:
                 continue
             # A branch that the whole batch takes, or one number of it: statistics, if unusual ones.
             alone = elements(edge.spec.shape) == 1
@@ -141,7 +149,6 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
-    """The axes of norms that are written in operations."""
     found = []
     for node in evidence.flow.nodes:
         held = node.config.get("operand1")
@@ -179,11 +186,11 @@ _TOTALS = ("Sum", "Logsumexp", "LogSumExp", "ReduceLogsumexp")
 
 def meant(evidence: Evidence, reader: Node) -> bool:
     """Whether what combines samples here is on purpose: it is part of a loss, or of a matrix that is scaled along its samples and along another axis."""
-    return not predicts(evidence, reader) or _balanced(evidence, reader)
+    return not predicts(evidence, reader, True) or _balanced(evidence, reader)
 
 
-def predicts(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not."""
+def predicts(evidence: Evidence, node: Node, apart: bool = False) -> bool:
+    """Whether an operation leads to an output of the model; what leads only to a loss that a layer adds does not. ``apart``: on a way with the samples."""
     outputs = {one.id for one in evidence.flow.nodes if one.kind == "output"}
     if not outputs:
         return True
@@ -193,7 +200,7 @@ def predicts(evidence: Evidence, node: Node) -> bool:
         if here in outputs:
             return True
         for edge in evidence.flow.out_of(here):
-            if edge.target not in seen:
+            if edge.target not in seen and not (apart and carried(evidence, edge) == {}):
                 seen.add(edge.target)
                 pending.append(edge.target)
     return False

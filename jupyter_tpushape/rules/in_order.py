@@ -96,7 +96,6 @@ def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
 
 
 def _related(evidence: Evidence, one: Edge, other: Edge) -> bool:
-    """Whether two tables of pairs are computed from the same one, value by value."""
     return bool(_tables(evidence, one) & _tables(evidence, other))
 
 
@@ -166,7 +165,6 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
-    """The operations that go through an axis of what they get in order."""
     flow = evidence.flow
     for name, edge_id, axis, ordered in evidence.facts.get("along") or ():
         edge = next((one for one in flow.into(name) if one.id == edge_id), None) if ordered else None
@@ -200,7 +198,6 @@ def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
 
 
 def _shown(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of an output of the model: what a loss alone computes is not."""
     return any(one.kind == "output" for one in evidence.flow.nodes) and predicts(evidence, node)
 
 
@@ -240,7 +237,6 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _each(evidence: Evidence, source: str) -> str:
-    """What is squared or made positive before it is summed."""
     node = evidence.flow.node(source)
     given = {edge.source for edge in evidence.flow.into(source)}
     return _each(evidence, given.pop()) if node.kind == "op" and node.op in ("Square", "Abs", "Mul", "Pow") and len(given) == 1 else source
@@ -267,7 +263,7 @@ def _total(evidence: Evidence, edge: Edge) -> Node | None:
 
 
 NORMALIZED = rule(
-    "normalized-over-batch", "A layer normalizes along the batch", severity="silent", source=SOURCE,
+    "normalized-over-batch", "A layer or loss works along the batch", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4), L.UnitNormalization(axis=0), L.Dense(1)"), passes=sequential("L.Dense(4), L.UnitNormalization(), L.Dense(1)"),
     doc="""Some of these layers have a weight for each place of that axis, and raise where the batch size is unknown: then it is an error.""",
 )  # fmt: skip
@@ -275,10 +271,11 @@ NORMALIZED = rule(
 
 @check(order=43)
 def normalized_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Normalizations of the framework whose axis is that of the samples."""
+    """Normalizations and losses of the framework whose axis is that of the samples."""
     for node in evidence.flow.nodes if not evidence.where else ():
-        for edge in evidence.flow.into(node.id)[:1] if node.kind == "layer" else ():
-            axis = _axis(evidence, node, edge.spec.shape or (), carried(evidence, edge) or {})
+        loss = node.kind == "loss" and node.config.get("builtin")
+        for edge in evidence.flow.into(node.id)[-1:] if loss else evidence.flow.into(node.id)[:1] if node.kind == "layer" else ():
+            axis = _axis(evidence, node, edge.spec.shape or (), {0: 1.0} if loss else carried(evidence, edge) or {})
             if axis is not None:
                 fact = NormalizedOverBatch(Who.of(node), edge.spec.shape or (), axis)
                 yield Finding.of(NORMALIZED.id, "silent", fact, (node.id,), (edge.id,), node.location)
@@ -294,7 +291,7 @@ def without_size(evidence: Evidence, node: Node, _edges: list[Edge], shape: Shap
 
 def _axis(evidence: Evidence, node: Node, shape: Shape, grown: dict[int, float]) -> int | None:
     """The axis of the samples, where a normalization works along it. One that broke tells with what arguments it was made."""
-    if node.family != "normalization" or not shape or len(shape) < 2:
+    if not (node.family == "normalization" or node.kind == "loss") or not shape or len(shape) < 2:
         return None
     axis = node.config.get("axis", evidence.arguments(node.id).get("axis"))
     axes = [one for one in (axis if isinstance(axis, (list, tuple)) else [axis]) if type(one) is int and -len(shape) <= one < len(shape)]

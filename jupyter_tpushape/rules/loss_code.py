@@ -68,35 +68,48 @@ def rows_cut(evidence: Evidence, loss: Node, said: HeardCompared | None, p: Shap
 
 @check(order=41)
 def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
-    """A margin of single numbers that are sums over everything."""
+    """A margin of sums over everything, or of two distances that are summed over the samples alone."""
     for node in evidence.flow.nodes if not evidence.where else ():
         made, given = next(iter(evidence.flow.out_of(node.id)), None), evidence.flow.into(node.id)
-        if node.op not in _MARGINS or made is None or made.spec.shape != () or evidence.flow.node(made.target).op not in _MEANS:
+        shape = made.spec.shape if made is not None else None
+        if node.op not in _MARGINS or made is None or shape is None or evidence.flow.node(made.target).op not in _MEANS:
             continue
-        found = {whole.target: whole for edge in given for whole in _sums(evidence, edge)}
+        found = {whole.target: whole for edge in given for whole in _sums(evidence, edge, shape)}
         sums = [found[one.id] for one in evidence.flow.nodes if one.id in found]
-        if len(sums) > 1:
+        if len(sums) > 1 and (not shape or all(_of_two(evidence, edge) for edge in sums)):
             totals = [evidence.flow.node(edge.target) for edge in sums]
-            fact = MarginOfSums(tuple(map(Who.of, totals)), tuple(edge.spec.shape or () for edge in sums), Who.of(node))
+            fact = MarginOfSums(tuple(map(Who.of, totals)), tuple(edge.spec.shape or () for edge in sums), Who.of(node), shape)
             nodes, place = (*(one.id for one in totals), node.id), totals[0].called or node.called
             yield Finding.of(SUMMED.id, "silent", fact, nodes, tuple(edge.id for edge in sums), place)
 
 
-def _sums(evidence: Evidence, edge: Edge) -> Iterator[Edge]:
-    """What the sums over everything that a single number is computed from add up."""
+def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
+    """What the sums over the samples add up that a tensor of one shape is computed from: over everything, for a single number."""
     pending, seen = [edge], set()
     while pending:
         one = pending.pop()
         node: Node = evidence.flow.node(one.source)
-        if one.spec.shape != () or node.id in seen or node.kind != "op":
+        if one.spec.shape != shape or node.id in seen or node.kind != "op":
             continue
         seen.add(node.id)
         given = evidence.flow.into(node.id)
         whole = given[0] if len(given) == 1 and node.op in _SUMS else None
-        if whole is not None and len(whole.spec.shape or ()) > 1 and (carried(evidence, whole) or {}).get(0) == 1:
-            yield whole
+        rank = len(whole.spec.shape or ()) if whole is not None else 0
+        if whole is not None and rank > 1 and shape in ((), (whole.spec.shape or ())[1:]) and (carried(evidence, whole) or {}).get(0) == 1:
+            if not carried(evidence, one):
+                yield whole
         else:
             pending += given
+
+
+def _of_two(evidence: Evidence, edge: Edge) -> bool:
+    """Whether what is summed is a difference or product of two tensors of the samples, and none from a mean of them."""
+    node = evidence.flow.node(edge.source)
+    given = evidence.flow.into(node.id)
+    if len(given) == 1 and node.op in (*_SQUARES, "Abs"):
+        return _of_two(evidence, given[0])
+    both = len(given) == 2 and all((carried(evidence, one) or {}).get(0) == 1 for one in given)
+    return both and node.op in _DIFFERENCES | _SQUARES
 
 
 @check(order=41)
@@ -111,15 +124,12 @@ def distance_over_batch(evidence: Evidence) -> Iterator[Finding]:
         made = next(iter(evidence.flow.out_of(total.id)), None) if total is not None else None
         if total is None or whole is None or made is None or len(shape) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        square = evidence.flow.node(whole.source)
-        differs = square.op in _DIFFERENCES or _before(evidence, square, _DIFFERENCES) is not None
-        if square.op in _SQUARES and differs and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
+        if _of_two(evidence, whole) and made.spec.shape in (shape[1:], (1, *shape[1:])) and shape[0] != shape[1]:
             fact = DistanceOverBatch(Who.of(total), shape)
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (whole.id,), total.called or node.called)
 
 
 def _before(evidence: Evidence, node: Node, ops: Collection[str]) -> Node | None:
-    """The operation of these kinds whose result a node works on."""
     found = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
     return next((one for one in found if one.op in ops), None)
 
@@ -166,14 +176,12 @@ def _exchanged(evidence: Evidence, node: Node) -> Iterator[tuple[Node, Edge, Edg
 
 
 def _learned(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a layer upstream has weights to train."""
     start = evidence.flow.node(edge.source)
     above = (start, *ancestors(evidence, start.id))
     return any(node.kind == "layer" and (node.family in _WEIGHTED or any(one.trainable for one in node.weights)) for node in above)
 
 
 def _given(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a tensor is of the data."""
     start = evidence.flow.node(edge.source)
     return any(node.kind in ("input", "stage") for node in (start, *ancestors(evidence, start.id)))
 

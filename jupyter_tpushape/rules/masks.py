@@ -38,7 +38,7 @@ INVERTED = rule(
     source="keras.layers.MultiHeadAttention: 1 indicates attention and 0 indicates no attention; masks of RNN layers: True is used",
     fails=_PADDED % "equal", passes=_PADDED % "not_equal",
     doc="""Reported for attention layers and recurrent layers of Keras. There are two cases. The mask compares the ids that an `Embedding` looks up with
-one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps.
+one number and is true where they are equal. Or it is a square mask of a sequence for itself that is true only for later steps, also one added to scores.
 On JAX, also for a mask that a custom layer adds to its scores or selects by, if it hides the steps whose ids differ from that number.""",
 )  # fmt: skip
 # What leaves a mask the mask that it is; of several that are joined, each is one.
@@ -54,6 +54,12 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
     flow = evidence.flow
     told: set[Location | str | None] = set()
     for node in flow.nodes if not evidence.where else ():
+        if node.kind == "op" and node.config.get("shows") == "after" and not of_a_loss(evidence, node):
+            near = [flow.node(edge.target) for edge in flow.out_of(node.id)]
+            near += [flow.node(edge.target) for one in near for edge in flow.out_of(one.id)]
+            for softmax in [one for one in near if one.op == "Softmax"][:1]:
+                fact = MaskInverted(Who.of(softmax), added=True)
+                yield Finding.of(INVERTED.id, "silent", fact, (softmax.id, node.id), location=node.called)
         if node.kind != "layer" or not (node.op in ATTENTIONS or recurs(node)):
             continue
         edges = flow.into(node.id)
@@ -106,7 +112,6 @@ def _of_padding(evidence: Evidence, edge: Edge) -> Node | None:
 
 
 def _looked_up(evidence: Evidence, edge: Edge) -> bool:
-    """Whether an embedding looks up these ids."""
     ids = as_it_came(evidence, edge).source
     tables = [node for node in evidence.flow.nodes if node.op == "Embedding"]
     return any(as_it_came(evidence, one).source == ids for node in tables for one in evidence.flow.into(node.id) if one.label != "mask")
@@ -327,7 +332,6 @@ def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
 
 
 def _mask(evidence: Evidence, edge: Edge, depth: int = 12) -> _Mask | None:
-    """A tensor that is made of one comparison, or of data of 0 and 1, and of single numbers."""
     node, numbers = evidence.flow.node(edge.source), evidence.facts.get("single") or {}
     given = evidence.flow.into(node.id)
     if node.kind in ("input", "stage", "split"):

@@ -24,7 +24,7 @@ APART = rule(
     passes=sequential("Nodes(), L.Flatten(), L.Dense(1)", "(8, 3, 4)", more=_NODES % "tf.transpose(tf.reshape(rows, (3, -1, 4)), (1, 0, 2))"),
     doc="""Samples that are merged with another axis, such as steps or heads, are rows in a certain order. A reshape of (nodes, batch) and a concatenation along
 the batch have all samples one after the other. A reshape of (batch, nodes) has the rows of a sample one after the other. Reported if a reshape
-takes such rows apart in another order, and if an element-wise operation or a loss combines rows of both orders. After a lookup or a sort, the order is unknown, and nothing is reported.""",
+takes such rows apart in another order, and if an element-wise operation, a concatenation or a loss combines rows of both orders. After a lookup or a sort, the order is unknown, and nothing is reported.""",
 )  # fmt: skip
 # What can change the order of rows. Lookups and sorts do so by their values.
 _REORDERS = (
@@ -73,20 +73,23 @@ def rows_taken_apart(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=43)
 def rows_met_apart(evidence: Evidence) -> Iterator[Finding]:
-    """Element-wise operations and losses that combine rows of two orders."""
+    """Element-wise operations, concatenations of features and losses that combine rows of two orders."""
     if evidence.facts.get("probe") is None:
         return
     for node in evidence.flow.nodes:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "weights" and edge.spec.shape]
-        if len(edges) != 2 or not (node.op in PAIRING or node.kind == "loss") or node.status != "ok":
-            continue
-        one, other = (rows_of(evidence, edge) for edge in edges)
-        if one is not None and other is not None and one[1:] != other[1:] and edges[0].spec.shape[:1] == edges[1].spec.shape[:1]:  # type: ignore[index]
-            shapes = edges[0].spec.shape or (), edges[1].spec.shape or ()
-            fact = RowsMetApart(Who.of(node), shapes, (Who.of(one[0]), Who.of(other[0])), (one[1], other[1]), (one[2], other[2]))
-            ids = (node.id, one[0].id, other[0].id)
-            yield Finding.of(APART.id, "silent", fact, ids, tuple(edge.id for edge in edges), node.called or node.location)
-            return
+        after = [carried(evidence, one) for one in evidence.flow.out_of(node.id)]
+        beside = "concat" in node.op.lower() and any(carried(evidence, edge) in after for edge in edges)
+        meets = len(edges) == 2 and (node.op in PAIRING or "CrossEntropy" in node.op or node.kind == "loss")
+        found = [(edge, rows) for edge in edges if (rows := rows_of(evidence, edge)) is not None] if beside or meets else []
+        for edge, other in found[1:] if node.status == "ok" else ():
+            first, one = found[0]
+            shapes = first.spec.shape or (), edge.spec.shape or ()
+            if one[1:] != other[1:] and shapes[0][:1] == shapes[1][:1]:
+                fact = RowsMetApart(Who.of(node), shapes, (Who.of(one[0]), Who.of(other[0])), (one[1], other[1]), (one[2], other[2]))
+                ids = (node.id, one[0].id, other[0].id)
+                yield Finding.of(APART.id, "silent", fact, ids, (first.id, edge.id), node.called or node.location)
+                return
 
 
 def _batch(evidence: Evidence, edge: Edge) -> int | None:

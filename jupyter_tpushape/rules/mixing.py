@@ -65,7 +65,8 @@ SUMMED = rule(
     doc="""Reported for a difference between one value per sample and a sum without an axis over all samples, and in a loss for the
 root of squared differences that are summed over the batch. In a model, a sum or a matrix product over the samples is reported if each sample is then combined with its
 result. A single number is reported only if it is a product of two tensors and is added to each sample. A norm over the samples is reported
-if each sample is divided by it, or if a product then compares every sample with every other. Means, other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
+if each sample is divided by it, or if a product then compares every sample with every other. A mean is reported in a layer whose
+weights are all trained, if it keeps two axes. Other statistics of a batch and divisions by a sum in a loss are often intended, and not reported.""",
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(

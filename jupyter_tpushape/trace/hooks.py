@@ -254,7 +254,7 @@ class Hooks:
         if recorder.graph is not None:
             call.training = kwargs.get("training")
             if opaque:
-                call.values |= _triangle(framework, tensors) | _resting(framework, call)
+                call.values |= triangle(framework, dict(tensors).get("attention_mask")) | _resting(framework, call)
                 if kwargs.get("use_causal_mask"):
                     call.values["causal"] = True
                 if kwargs.get("attention_mask") is not None or len(args) > 3:
@@ -366,16 +366,15 @@ def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]
 _MOST_OF_A_MASK = 1 << 22
 
 
-def _triangle(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Which side of its diagonal a square attention mask shows."""
-    mask = next((tensor for label, tensor in tensors if label == "attention_mask"), None)
+def triangle(framework: Framework, mask: Any, hidden: float = 0.0) -> dict[str, Any]:
+    """Which side of its diagonal a square attention mask shows: where it is above a number."""
     sizes = framework.spec(mask).shape if mask is not None else None
-    if not sizes or None in sizes or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
+    if not sizes or None in sizes or sizes[-1:] != sizes[-2:-1] or math.prod(size or 0 for size in sizes) > _MOST_OF_A_MASK:
         return {}
     values = framework.backend.known(mask)
-    if values is None or values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
+    if values is None or values.shape[-1] < 2:
         return {}
-    shown = values.reshape(-1, *values.shape[-2:])[0].astype(bool)
+    shown = values.reshape(-1, *values.shape[-2:])[0] > hidden
     rows, columns = np.indices(shown.shape)
     before, after = shown[rows > columns], shown[rows < columns]
     if before.any() or not after.all():

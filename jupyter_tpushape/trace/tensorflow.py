@@ -18,6 +18,7 @@ from ..flow import Spec
 from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
+from .hooks import triangle
 from .learned import along, cuts, turned
 from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
@@ -105,6 +106,8 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             recorder.forgive()
         call.done = True
         call.values = _operands(inputs)
+        for tensor in inputs if op_type in ("Add", "AddV2") and len(ports) == 1 else ():
+            call.values |= triangle(self.adapter, tensor, -1e3) if id(tensor) != ports[0].key else {}
         for tensor in operation.outputs:
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)

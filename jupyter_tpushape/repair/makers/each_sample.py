@@ -11,7 +11,7 @@ from ...flow.syntax import called
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.loss_silent import DistanceOverBatch, MarginOfSums, RowsLost
+from ...rules.facts.loss_silent import MarginOfSums, RowsLost
 from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
@@ -29,25 +29,20 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
     edits, places = [], []
     for total, whole in zip(fact.totals, fact.wholes, strict=True):
         calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
-        if len(calls) != 1 or calls[0][0].keyword("axis") is not None or len(calls[0][1].args) != 1:
+        axis = argument(calls[0][1], "axis", ["x", "axis"]) if len(calls) == 1 else None
+        if len(calls) != 1 or (
+            whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1
+        ):
             return
         line, call = calls[0]
-        edits.append(line.more(call, f"axis={-1 if len(whole) == 2 else tuple(range(1, len(whole)))}"))
+        inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))
+        edits.append(line.edit(axis, inner) if axis is not None else line.more(call, f"axis={inner}"))
         places.append(str(line.raised.line))
     yield (
         f"Sum over the axes of each sample at lines {' and '.join(places)}",
         edits,
         "Each sample then has a separate sum, and the margin is taken of each.",
     )
-
-
-@of(DistanceOverBatch)
-def distance_of_each(evidence: Evidence, finding: Finding, fact: DistanceOverBatch) -> Made:
-    """The sum, or the norm, along the last axis in place of the batch."""
-    for line, call in calls_at(evidence, finding.location, "sum", "reduce_sum", "norm"):
-        axis = argument(call, "axis", ["x", "axis"])
-        if axis is not None and whole_number(axis) == 0:
-            yield f"Sum over the last axis at {line.at}: axis=-1", [line.edit(axis, "-1")], "Each sample then has its own distance."
 
 
 @of(SamplesReturn)

@@ -107,7 +107,6 @@ def _only_hides(evidence: Evidence, mask: str) -> bool:
 
 
 def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
-    """A comparison for equality with its opposite."""
     text = line.source.of(node)
     if isinstance(node, ast.Call):
         name, other = called(node), {"equal": "not_equal", "not_equal": "equal"}.get(called(node), "")
@@ -133,6 +132,11 @@ def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) ->
             for node in upper:
                 func = ast.unparse(node.func)
                 yield f"Keep the lower triangle at line {node.lineno}", [line.edit(node.func, f"{func[:-4]}tril")], why
+        for item in line.around(ast.BinOp) if fact.added else ():
+            for mask, by in ((item.left, item.right), (item.right, item.left)):
+                if isinstance(item.op, ast.Mult) and isinstance(mask, (ast.Name, ast.Attribute)) and ast.unparse(by)[0] == "-":
+                    new = f"(1 - {ast.unparse(mask)})"
+                    yield f"Mask the later steps at line {item.lineno}: {new}", [line.edit(mask, new)], why
         for call in line.around(ast.Call):
             mask = next((word.value for word in call.keywords if word.arg == "attention_mask"), None)
             if mask is not None and not fact.itself:
@@ -202,7 +206,6 @@ def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
 
 
 def _maker(evidence: Evidence, finding: Finding, is_it: Callable[[Node], bool]) -> Node:
-    """The first operation of its kind on the way up from a mask."""
     node = evidence.flow.node(next(one.source for one in evidence.flow.edges if one.id == finding.edges[0]))
     while len(given := evidence.flow.into(node.id)) == 1 and not is_it(node):
         node = evidence.flow.node(given[0].source)
@@ -215,7 +218,6 @@ def _closed(line: Line, node: ast.expr) -> str:
 
 
 def _decimal(node: ast.expr) -> float | None:
-    """The number that is written there."""
     try:
         return float(ast.literal_eval(node))
     except (ValueError, TypeError):

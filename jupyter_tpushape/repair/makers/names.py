@@ -76,7 +76,6 @@ def keyed_results(evidence: Evidence, finding: Finding, fact: NamelessOutputs) -
 
 
 def _read(line: Line, node: ast.expr) -> set[str]:
-    """The names in an expression, and in what gave its variable the value."""
     made = assigned_to(line, node) if isinstance(node, ast.Name) else None
     parts = [node, *([made] if made is not None else [])]
     return {item.id if isinstance(item, ast.Name) else item.attr for part in parts for item in nodes(part, (ast.Name, ast.Attribute))}
@@ -278,6 +277,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
         not isinstance(finding.fact, (LabelOutOfRange, LabelScale))
         or not 2 <= len(pairs) == len(evidence.y) <= 4
         or any(len(path) != 2 for path, _ in evidence.y)
+        or _sigmoid_elsewhere(evidence)
     ):
         return
     given = [(path, spec, stats.get(path)) for path, spec in evidence.y]
@@ -302,6 +302,16 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def _sigmoid_elsewhere(evidence: Evidence) -> bool:
+    """Whether no loss for probabilities reads a sigmoid, and another loss does."""
+    found = [
+        (kind_of(node), evidence.flow.node(out.source).config.get("activation"))
+        for node in evidence.losses()
+        if (out := ends(evidence, node)[1])
+    ]
+    return ("binary", "sigmoid") not in found and {"binary", "sigmoid"} <= {item for pair in found for item in pair}
+
+
 def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
     """The losses of several outputs in the one order in which each can read its labels."""
     stats, told = getattr(evidence.sample, "label_stats", None) or {}, evidence.facts.get("compile")
@@ -310,7 +320,7 @@ def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
         return
     kinds = {kind_of(node) for node, _, _ in found}
     given = [(out, y.spec, stats.get(evidence.carried(y))) for _, y, out in found if y is not None and out is not None]
-    if len(given) != len(found) or len(kinds) < 2:
+    if len(given) != len(found) or len(kinds) < 2 or (isinstance(finding.fact, LabelScale) and not _sigmoid_elsewhere(evidence)):
         return
     orders = [
         order
@@ -387,7 +397,6 @@ def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) ->
 
 
 def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """The most similar name for each that is unknown."""
     free, found = list(names), {}
     for name in unknown:
         if not free:

@@ -12,10 +12,11 @@ from ...flow import Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
-from ..edits import Edit, HostLayer, code
+from ..edits import Edit, HostLayer, Loss, code
 from ..text.keras_ops import spelled
 from ..text.source import words_of
 from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, setting, transform, way_to
+from .ends import snake
 from .entry import declaration
 from .line import calls_at, short
 
@@ -230,7 +231,9 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 def features_axis(evidence: Evidence, finding: Finding) -> Made:
     """The axis of the features for a layer that works along the batch."""
-    yield setting(evidence.flow.node(finding.nodes[0]), "axis", -1, "", "Each sample is then processed separately.")
+    node, why = evidence.flow.node(finding.nodes[0]), "Each sample is then processed separately."
+    title, edits, _ = setting(node, "axis", -1, "", why)
+    yield title, edits if node.kind == "layer" else [Loss(node.id, snake(node.op), {"axis": -1}, snake(node.op))], why
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:

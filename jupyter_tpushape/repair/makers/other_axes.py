@@ -16,6 +16,7 @@ from ...rules.facts.mixing import BatchLost
 from ...rules.facts.other_axes import (
     AxisBeyond,
     RowsAgainstColumns,
+    RowsMetApart,
     RowsTakenApart,
     SamplesInOrder,
     SharedByAll,
@@ -58,7 +59,6 @@ def _ends(evidence: Evidence, finding: Finding) -> bool:
 
 
 def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
-    """The axis of a call, by name or by place."""
     axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
     new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
@@ -87,7 +87,6 @@ def loop_through_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrde
 
 
 def _first_state(line: Line, call: ast.Call, given: ast.expr, module: str) -> list[Edit]:
-    """The same tensor in what the first state is made from."""
     start = line.keyword("init") or next(iter(call.args[1:2]), None)
     made = assigned_to(line, start) if start is not None else None
     found = nodes(made, type(given)) if made is not None else []
@@ -197,8 +196,21 @@ def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> 
         yield *_along(line, call, -1), "Each row then has the values of one sample."
 
 
+@of(RowsMetApart)
+def in_one_order(evidence: Evidence, finding: Finding, fact: RowsMetApart) -> Made:
+    """Rows of one sample after the other, as the others are: copies that are repeated, or no transpose before the merge."""
+    for who, outer, other in zip(fact.made, fact.outer, fact.outer[::-1], strict=True):
+        for line, call in calls_at(evidence, who.called, "tile", "reshape") if other == 1 < outer else ():
+            (inner, *_), times = call.args, call.args[-1]
+            why = "The rows of a sample then follow each other."
+            if isinstance(inner, ast.Call) and called(inner) == "transpose":
+                yield f"Merge the rows without the transpose at {line.at}", [line.edit(inner, line.source.of(inner.args[0]))], why
+            elif called(call) == "tile" and isinstance(times, (ast.List, ast.Tuple)):
+                text = f"{MODULE}.repeat({line.source.of(inner)}, {line.source.of(times.elts[0])}, axis=0)"
+                yield f"Use repeat instead of tile at {line.at}", [line.edit(call, text, line.module())], why
+
+
 def _as_merged(fact: RowsTakenApart) -> list[int]:
-    """The axes of the result in the order of the rows."""
     shape: Shape = fact.after
     rest = [axis for axis in range(len(shape)) if axis != fact.axis]
     places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]
@@ -297,7 +309,6 @@ def reshaped_first(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str, Edit]]:
-    """What the call of a layer of the user's returns."""
     lines = [line for place in (maker.called, maker.location) for line in lines_at(evidence, place)]
     for line in lines[:1]:
         call = method_of(class_of(line.source.tree, maker.op), "call")

@@ -13,7 +13,7 @@ from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.loss_silent import PairsPredicted, RowsLost
+from ...rules.facts.loss_silent import DistanceOverBatch, PairsPredicted, RowsLost
 from ...rules.facts.mixing import (
     BatchLost,
     EveryIndex,
@@ -87,7 +87,6 @@ def summed_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _terms(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, list[tuple[ast.expr, Edge]]]]:
-    """The line of a loss where two terms are added, each with its edge."""
     if isinstance(finding.fact, OperationRaised) and evidence.where == "loss":
         lines, edges, op = lines_of(evidence)[:1], evidence.failed_inputs(), finding.fact.operation
     elif isinstance(finding.fact, EveryPair):
@@ -106,7 +105,6 @@ def _terms(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, list[tu
 
 
 def _is_sum(evidence: Evidence, name: str) -> bool:
-    """Whether values are sums, or made of sums by adding and scaling."""
     pending, seen = [name], set[str]()
     while pending:
         node = evidence.flow.node(pending.pop())
@@ -169,20 +167,26 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:
     """A sum over an axis of each sample, where the program names the axis of the samples."""
     fact = finding.fact
-    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch)):
+    if not isinstance(fact, (SamplesReturn, RowsLost, NormedOverBatch, DistanceOverBatch)):
         return
     if isinstance(fact, RowsLost) and fact.maker.kind == "layer":
         return  # its axis is an argument of the layer
     where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
     for line in lines_at(evidence, where):
-        axis = line.keyword("axis")
+        call = line.call() if isinstance(fact, DistanceOverBatch) else None
+        axis = line.keyword("axis") if call is None else argument(call, "axis", ["x", "axis"])
         if size_of(axis) == 0 and axis is not None and isinstance(line.node, ast.Call):
             keep = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1 and line.keyword("keepdims") is None
             yield (
                 f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
                 [line.edit(axis, "-1, keepdims=True" if keep else "-1")],
-                "Each sample is then processed separately.",
+                _EACH,
             )
+        elif isinstance(fact, SamplesReturn) and len(fact.shape) == 4 and axis is not None and ast.unparse(axis)[1:-1] == "0, 1":
+            yield f"Use the axes 1 and 2 at {line.at}: axis 0 is the batch", [line.edit(axis, "(1, 2)")], _EACH
+
+
+_EACH = "Each sample is then processed separately."
 
 
 def inside_samples(evidence: Evidence, finding: Finding) -> Made:
@@ -237,7 +241,6 @@ _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def _turned(node: ast.expr) -> ast.expr | None:
-    """What a matrix is the transpose of, as it is written."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return node.value
     transposes = isinstance(node, ast.Call) and called(node) in ("transpose", "matrix_transpose", "swapaxes") and node.args
@@ -274,7 +277,6 @@ def spare_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 def _squeezed(line: Line, node: ast.expr, axis: int) -> Made:
-    """An operand without an axis, first where the function makes it."""
     made = _made_once(line, node)
     if made is not None:
         yield (
@@ -404,7 +406,6 @@ def _one_each(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
 
 
 def _lookups(line: Line, rank: int) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
-    """The lookups along axis 1 at an expression, with what is looked up and the indices."""
     node = line.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called(node) == "take" and len(node.args) > 1:
         axis = argument(node, "axis", ["x", "indices", "axis"])

@@ -208,23 +208,25 @@ class LossOrder(Fact, frozen=True):
 
 
 class MarginOfSums(Fact, frozen=True):
-    """``margin`` compares single numbers; the ``totals`` they come from add up all values of ``wholes``, those of every sample."""
+    """``margin`` compares tensors of a shape ``made`` without the samples; the ``totals`` they come from add up ``wholes`` over the samples."""
 
     totals: tuple[Who, ...]
     wholes: tuple[Shape, ...]
     margin: Who
+    made: Shape = ()
 
     def message(self) -> str:
         return (
             f"{self.totals[0].op}{placed(self.totals[0])} adds up {show_shape(self.wholes[0])} over all samples, "
-            f"so {self.margin.op}{placed(self.margin)} has one number for the whole batch."
+            f"so {self.margin.op}{placed(self.margin)} has one number for {'each feature' if self.made else 'the whole batch'}."
         )
 
     def why(self) -> str:
-        return "A sum without an axis runs over every axis, the batch included. The margin must hold for each sample: sum over the inner axes, axis=-1."
+        first = "Axis 0 is the batch." if self.made else "A sum without an axis runs over every axis, the batch included."
+        return f"{first} The margin must hold for each sample: sum over the inner axes, axis=-1."
 
     def sides(self) -> Sides:
-        return Side(show_shape(self.wholes[0][:1])), Side("()")
+        return pair(self.wholes[0][:1], self.made, names=False)
 
 
 class DistanceOverBatch(Fact, frozen=True):

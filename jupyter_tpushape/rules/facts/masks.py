@@ -74,13 +74,13 @@ class MaskInverted(Fact, frozen=True):
         if self.added and self.mask is not None:
             return f"{self.layer.op}{placed(self.layer)} reads scores that are hidden at all steps but the padding: {self.mask.op}{placed(self.mask)} makes the mask."
         if self.mask is None:
-            return f"The attention mask of {named(self.layer)} lets each step see only the steps after it{' and itself' if self.itself else ''}."
+            return f"The attention mask of {named(self.layer)}{placed(self.layer)} lets each step see only the steps after it{' and itself' if self.itself else ''}."
         return f"The mask of {named(self.layer)} is true at the padding, so only padding counts: {named(self.mask)}{placed(self.mask)} makes it."
 
     def why(self) -> str:
         rule = "A mask of Keras is true where a step counts."
         if self.added:
-            return "The large negative number belongs to the padding: add (1 - mask) * -1e9 for a mask of the steps that count, or use where(mask, scores, -1e9)."
+            return f"The large negative number belongs to {'the padding' if self.mask else 'later steps'}: add (1 - mask) * -1e9 for a mask of the steps that count, or use where(mask, scores, -1e9)."
         if self.mask is None:
             return f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
         return f"{rule} This one compares the ids with one number and is true where they are equal. It should be true where they differ."
