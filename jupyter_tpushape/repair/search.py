@@ -252,7 +252,11 @@ class Search:
         Only if the program gets further, or if what is left was there before: an edit after which the same place
         fails in another way is not an improvement.
         """
-        known = {(other.rule, other.nodes) for other in self.known}
+        known = {(other.rule, other.nodes) for other in self.known if other is not finding}
+
+        def before(trial: Trial) -> bool:
+            return all((other.rule, other.nodes) in known for other in trial.left)
+
         steps = [
             (candidate, trial)
             for candidate, trial in partial
@@ -261,10 +265,11 @@ class Search:
             and (
                 _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
                 or _later_line(self.seen, trial)
-                or all((other.rule, other.nodes) in known for other in trial.left)
+                or before(trial)
             )
             and not self._asks(finding, candidate, trial)
-        ][:ENOUGH]
+        ]
+        steps = sorted(steps, key=lambda one: not before(one[1]))[:ENOUGH]  # first what brings no new problem
         for candidate, trial in steps:
             self._met += [(met, candidate.title) for met in trial.left]
         return steps
@@ -381,6 +386,9 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     Or any edit for one sample that is declared as it is, where the model takes several together.
     """
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
+        return True
+    # A new size is to fit an axis of size 1 that an edit put in.
+    if any(isinstance(edit, Expression) and "None, :" in edit.replace for edit in trial.edits) and candidate.edits[0].kind == "layer-config":
         return True
     return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
 

@@ -7,6 +7,7 @@ from ..rules.facts.calls import Unwritten
 from ..rules.facts.states import StatesInList
 from ..rules.facts.transforms import StructureApart
 from .makers import (
+    alike,
     arrays,
     batching,
     calls,
@@ -292,6 +293,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         reshapes.larger_map,
         targets.grid_of_map,
         targets.reshape_target,
+        other_axes.not_over_samples,
         reshapes.even_heads,
         windows.even_blocks,
         operands.flat_samples,
@@ -851,6 +853,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     renamed.rows_for_states,
     unread.name_unread,
+    alike.as_others,
+    places.seed_for_key,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,
     jax_arrays.put_in_shape,

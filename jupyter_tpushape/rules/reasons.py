@@ -88,7 +88,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     plain = joins or node.op.lower().startswith("select")
     operands = [one for one in evidence.given if one.spec.shape is not None and not (plain and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
-    gone = emptied(evidence) or multiples(node, operands) or letters(evidence, node, operands)
+    gone = emptied(evidence) or multiples(evidence, node, operands) or letters(evidence, node, operands)
     if gone is not None:
         return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())

@@ -159,8 +159,9 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tu
         for order in itertools.permutations(term)
         if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
-    # Two letters of one size could change places: those that agree where they stand stay there.
-    kept = [one for one in fits if all(new == old or known.get(old, size) != size for new, old, size in zip(one, term, shape, strict=True))]
+    # Letters of one size could change places: most of them stay where they are.
+    stay = [sum(new == old for new, old in zip(one, term, strict=True)) for one in fits]
+    kept = [one for one, count in zip(fits, stay, strict=True) if count == max(stay, default=0)]
     return next(((one[0], one is fits) for one in (fits, kept) if len(one) == 1), ("", False))
 
 

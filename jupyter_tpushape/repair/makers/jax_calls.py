@@ -108,10 +108,20 @@ def other_contracted(evidence: Evidence, finding: Finding, fact: OperationRaised
 def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
     """A zero for the axis that has no start, where a slice is written or read at fewer places than the tensor has axes."""
     for line in lines_of(evidence):
-        call = line.call("dynamic_update_slice", "dynamic_slice", "slice_update")
-        place = 1 if call is not None and called(call) == "dynamic_slice" else 2
+        call = line.call("dynamic_update_slice", "dynamic_slice", "slice_update", "slice")
+        place = 1 if call is not None and "update" not in called(call) else 2
         starts = listed(call.args[place]) if call is not None and len(call.args) > place else []
         shapes = [edge.spec.shape or () for edge in evidence.given]
+        sizes = listed(call.args[2]) if call is not None and place == 1 and len(call.args) > 2 else []
+        if call is not None and shapes and len(sizes) == len(starts) - 1 == len(shapes[0]) - 1:
+            # The axis that begins with its first entry is meant whole: that of the samples first.
+            for axis in [axis for axis, one in enumerate(starts) if ast.unparse(one) == "0"][:1]:
+                new = [*map(line.source.of, sizes[:axis]), f"{line.source.of(call.args[0])}.shape[{axis}]", *map(line.source.of, sizes[axis:])]
+                yield (
+                    f"Give a size for each axis at {line.at}: ({', '.join(new)})",
+                    [line.edit(call.args[2], f"({', '.join(new)})")],
+                    f"The tensor has {len(shapes[0])} axes.",
+                )
         if call is None or not starts or not shapes or len(starts) != len(shapes[0]) - 1:
             continue
         # Only along an axis of which a part is taken is there another place than the first.

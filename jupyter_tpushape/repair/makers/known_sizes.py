@@ -23,6 +23,7 @@ from ..text.source import nodes
 from .edits import Made, configure, of, shapes_set
 from .line import Line, assigned_to, calls_at, lines_of
 
+_OF_SEGMENTS = ["data", "segment_ids", "num_segments"]
 _SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
 
 
@@ -157,21 +158,20 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """As many segments as there are rows, of which each has one at least."""
     for line in lines_of(evidence) if fact.asked in ("size", "number", "argument") else []:
         call = line.call(*_SEGMENTS)
-        ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
-        if call is None or ids is None or argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) is not None:
+        ids = argument(call, "segment_ids", _OF_SEGMENTS) if call is not None else None
+        count = argument(call, "num_segments", _OF_SEGMENTS) if call is not None else None
+        count = assigned_to(line, count) if count is not None else None
+        # A number that is given comes from the largest id.
+        if call is None or ids is None or (count is not None and not any(called(one) == "max" for one in nodes(count, ast.Call))):
             continue
         table = _table(argument(call, "data", ["data"]))
-        if table:
+        of = table or (ast.unparse(ids) if isinstance(ids, (ast.Name, ast.Attribute)) else "")
+        if of:
+            size = f"{of}.shape[0]"
             yield (
-                f"Set num_segments={table}.shape[0] at {line.at}",
-                [line.more(call, f"num_segments={table}.shape[0]")],
-                f"The ids then count the rows of {table}.",
-            )
-        elif isinstance(ids, (ast.Name, ast.Attribute)):
-            yield (
-                f"Set num_segments={ast.unparse(ids)}.shape[0] at {line.at}, which is enough for ids that count from 0",
-                [line.more(call, f"num_segments={ast.unparse(ids)}.shape[0]")],
-                "Each segment has at least one row, and segments without rows are empty.",
+                f"Set num_segments={size} at line {(count or call).lineno}{'' if table else ', which is enough for ids that count from 0'}",
+                [line.edit(count, size) if count is not None else line.more(call, f"num_segments={size}")],
+                f"The ids then count the rows of {table}." if table else "Each segment has at least one row, and segments without rows are empty.",
             )
 
 
@@ -184,7 +184,7 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
             if len(shape) != len(wanted) or len(off) != 1 or not isinstance(other, ast.Name):
                 continue
             for call in nodes(line.scope, ast.Call):
-                count = argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) if called(call) in _SEGMENTS else None
+                count = argument(call, "num_segments", _OF_SEGMENTS) if called(call) in _SEGMENTS else None
                 if count is None or line.number(count) != shape[off[0]]:
                     continue
                 name = _there(line, call, other.id, off[0], wanted[off[0]])

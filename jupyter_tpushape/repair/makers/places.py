@@ -26,7 +26,7 @@ from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
-from .other_axes import turned_back
+from .other_axes import of_arrays, turned_back
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
@@ -230,10 +230,8 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(finding.fact, OperationRaised) or not isinstance(finding.fact.reason, ScanRows) or over is None:
         return
     for line, call in calls_at(evidence, location(over[1]), "scan"):
-        if not isinstance(call.func, ast.Attribute):
-            continue
         given = line.keyword("xs") or next(iter(call.args[2:3]), None)
-        module = ast.unparse(call.func.value).replace("jax.lax", "jnp")
+        module, where = of_arrays(call)
         if given is None:
             continue
         # What has no batch axis in front, such as a row of numbers, one for each step, stays.
@@ -244,10 +242,10 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
             continue
         picked = parents(line.source.tree).get(call)
         if isinstance(picked, ast.Subscript) and whole_number(picked.slice) == 1 and all(_within(call, part) for part in turn):
-            edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module))]
+            edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module), where)]
         else:
-            edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)") for part in turn]
-            edits += turned_back(line, call, module)
+            edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)", where) for part in turn]
+            edits += turned_back(line, call)
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
 
 
@@ -341,6 +339,15 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+def seed_for_key(evidence: Evidence, finding: Finding) -> Made:
+    """The next key of a seed that the layer keeps, where a random function of JAX is given a number."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call()
+        ways = ("jax.random.", "jrandom.", "jr.", *["random."] * ("from jax import" in line.source.text))
+        if call is not None and call.args and ast.unparse(call.func).startswith(ways) and line.number(call.args[0]) is not None:
+            yield from _kept(line, call.args[0], f"{_SEED}.next()")
+
+
 def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
     """The statement of the class that makes a key of a number once, and keeps it under this attribute."""
     every = [one for one in nodes(line.owner(), ast.Assign) if [ast.unparse(target) for target in one.targets] == [ast.unparse(held)]]
@@ -387,14 +394,15 @@ def _in_keras(call: ast.AST | None) -> str:
     return f"{_RANDOM}.{name}({shape}, {words}seed={_SEED})"
 
 
-def _kept(line: Line, call: ast.Call, new: str) -> Made:
+def _kept(line: Line, call: ast.expr, new: str) -> Made:
     """The call as ``new``, where the program's step sees the state of the seed."""
-    source, what = line.source, ast.unparse(call.func)
+    source, above = line.source, parents(line.source.tree)
+    # A key is given to the call around it.
+    what = ast.unparse(next(one.func for one in (call, above.get(call)) if isinstance(one, ast.Call)))
     title = f"Store a seed generator: self.seed_generator, for {what} at line {call.lineno}"
     why = "Its state is a variable, so every step draws new values."
     step = line.scope if isinstance(line.scope, ast.FunctionDef) else None
     state = groups(step) if step is not None and len(step.args.args) == 3 else []
-    above = parents(source.tree)
     statement = statement_of(above, call)
 
     def edit(node: ast.expr | ast.stmt, text: str, module: str = "keras.ops") -> Seeded:
@@ -420,7 +428,7 @@ def _kept(line: Line, call: ast.Call, new: str) -> Made:
             yield title, [edit(branch, f"{MODULE}.where({test}, {', '.join(values)})")], why
 
 
-def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.Call, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:
+def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.expr, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:
     """A branch on a random number as a choice, and the statements that it makes needless."""
     test, plain = branch.test, ""
     if isinstance(test, ast.BoolOp):

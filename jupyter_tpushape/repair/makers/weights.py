@@ -128,7 +128,7 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 if (size_of(times) or parts) * whole == parts * small
                 and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
             ]
-            if small < whole and found and len({name for _, name in found}) == 1:
+            if parts and small < whole and found and len({name for _, name in found}) == 1:
                 times, name = found[0]
                 yield (
                     f"Create the weights with {parts} * {name} columns, instead of {ast.unparse(times)} * {name}",
