@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, Who
-from ...flow.syntax import called, loaded
+from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost
@@ -117,25 +117,17 @@ def turned_back(line: Line, call: ast.Call) -> Iterator[Edit]:
                 yield line.before(then, text, where)
 
 
-_OVER = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
-
-
 def not_over_samples(evidence: Evidence, finding: Finding) -> Made:
     """The last axis for a reduction over the samples, where too few values are left to reshape."""
     for line in lines_of(evidence)[:1]:
-        read = loaded(line.node) if line.node is not None else set()
-        for item in sorted(nodes(line.scope, ast.Assign), key=lambda one: -one.lineno):
-            if item.lineno > line.raised.line or not read & {one.id for one in nodes(item, ast.Name) if isinstance(one.ctx, ast.Store)}:
-                continue
-            read |= loaded(item.value)
-            for call in nodes(item.value, ast.Call):
-                axis = argument(call, "axis", ["x", "axis"]) if called(call) in _OVER else None
-                if isinstance(axis, ast.Constant) and axis.value == 0:
-                    yield (
-                        f"Pass axis=-1 to {called(call)} at line {axis.lineno}",
-                        [line.edit(axis, "-1")],
-                        "Axis 0 holds the samples: their number is lost.",
-                    )
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"])
+            if call.lineno < line.raised.line and called(call) in _REDUCES and isinstance(axis, ast.Constant) and axis.value == 0:
+                title = f"Pass axis=-1 to {called(call)} at line {call.lineno}"
+                yield title, [line.edit(axis, "-1")], "Axis 0 holds the samples, and their number is lost."
+
+
+_REDUCES = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
 
 
 @of(SharedByAll)
