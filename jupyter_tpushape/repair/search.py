@@ -262,11 +262,7 @@ class Search:
             for candidate, trial in partial
             if trial.seen is not None
             and not _same_line(self.seen, trial.seen)
-            and (
-                _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
-                or _later_line(self.seen, trial)
-                or before(trial)
-            )
+            and (_PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where] or _later_line(self.seen, trial) or before(trial))
             and not self._asks(finding, candidate, trial)
         ]
         steps = sorted(steps, key=lambda one: not before(one[1]))[:ENOUGH]  # first what brings no new problem
@@ -388,7 +384,10 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
     # A new size is to fit an axis of size 1 that an edit put in.
-    if any(isinstance(edit, Expression) and "None, :" in edit.replace for edit in trial.edits) and candidate.edits[0].kind == "layer-config":
+    if (
+        any(isinstance(edit, Expression) and "None, :" in edit.replace for edit in trial.edits)
+        and candidate.edits[0].kind == "layer-config"
+    ):
         return True
     return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
 

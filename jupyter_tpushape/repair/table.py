@@ -399,6 +399,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.branch_dtype,
         states.state_of_list,
         jax_arrays.not_mapped,
+        jax_arrays.axis_of_each,
         jax_arrays.aux,
         jax_arrays.summed,
         jax_calls.one_value,

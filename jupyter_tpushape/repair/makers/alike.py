@@ -14,7 +14,7 @@ from .line import lines_of
 
 
 def as_others(evidence: Evidence, finding: Finding) -> Made:
-    """``split(self.k(x))`` for ``self.k(x)`` beside ``split(self.q(x))``, and ``split(k)`` for ``k`` behind ``q = split(q)``."""
+    """``split(self.k(x))`` for ``self.k(x)`` beside ``split(self.q(x))``, ``self.v(y)`` for ``self.v(x)`` beside ``self.k(y)``, and ``split(k)`` for ``k`` behind ``q = split(q)``."""
     for line in lines_of(evidence)[:1]:
         read = [one for one in nodes(line.node, ast.Name) if one.id in line.specs] if line.node is not None else []
         for node, item in itertools.product(read, nodes(line.scope, ast.Assign)):
@@ -24,10 +24,14 @@ def as_others(evidence: Evidence, finding: Finding) -> Made:
             mine, its = [node, *given_before(line.scope, node)][-1], given_before(line.scope, target)[-1:]
             for part in nodes(last, (ast.Call, ast.BinOp, ast.Name)):
                 again = isinstance(part, ast.Name) and part.id == target.id and (mine is node or [*map(_kind, its)] == [_kind(mine)])
-                if again or (part is not last and called(mine) != called(last) and _kind(part) == _kind(mine) != ""):
+                if again or ((called(mine) != called(last) or part is last) and _kind(part) == _kind(mine) != ""):
                     old = node if again else mine
-                    at, text = line.source.start(part) - line.source.start(last), line.source.of(last)
-                    new = text[:at] + line.source.of(old) + text[at + len(line.source.of(part)) :]
+                    at, text, stays = line.source.start(part) - line.source.start(last), line.source.of(last), old
+                    if part is last:  # made of something else
+                        stays, part = (one.func if isinstance(one, ast.Call) else one for one in (mine, last))
+                    new = text[:at] + line.source.of(stays) + text[at + len(line.source.of(part)) :]
+                    if new == line.source.of(old):
+                        continue
                     yield (
                         f"Treat {node.id} like {target.id}: {new} at line {old.lineno}",
                         [line.edit(old, new)],

@@ -116,7 +116,11 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
         if call is not None and shapes and len(sizes) == len(starts) - 1 == len(shapes[0]) - 1:
             # The axis that begins with its first entry is meant whole: that of the samples first.
             for axis in [axis for axis, one in enumerate(starts) if ast.unparse(one) == "0"][:1]:
-                new = [*map(line.source.of, sizes[:axis]), f"{line.source.of(call.args[0])}.shape[{axis}]", *map(line.source.of, sizes[axis:])]
+                new = [
+                    *map(line.source.of, sizes[:axis]),
+                    f"{line.source.of(call.args[0])}.shape[{axis}]",
+                    *map(line.source.of, sizes[axis:]),
+                ]
                 yield (
                     f"Give a size for each axis at {line.at}: ({', '.join(new)})",
                     [line.edit(call.args[2], f"({', '.join(new)})")],

@@ -171,7 +171,9 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             yield (
                 f"Set num_segments={size} at line {(count or call).lineno}{'' if table else ', which is enough for ids that count from 0'}",
                 [line.edit(count, size) if count is not None else line.more(call, f"num_segments={size}")],
-                f"The ids then count the rows of {table}." if table else "Each segment has at least one row, and segments without rows are empty.",
+                f"The ids then count the rows of {table}."
+                if table
+                else "Each segment has at least one row, and segments without rows are empty.",
             )
 
 

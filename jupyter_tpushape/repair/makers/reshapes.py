@@ -140,7 +140,11 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
                 if whole or (isinstance(units, ast.BinOp) and len(names) == 1 and (line.number(names[0]) or 0) > each):
                     name = names[0].id
                     new = f"{said.divisor} * {name}"
-                    yield f"Set units={new} on {giver.name}, one {name} for each part", [line.edit(units, new)], why.partition(", of")[0] + "."
+                    yield (
+                        f"Set units={new} on {giver.name}, one {name} for each part",
+                        [line.edit(units, new)],
+                        why.partition(", of")[0] + ".",
+                    )
                     if not whole:
                         return
         yield setting(giver, "units", wanted, f": {said.divisor} times {each}", why)

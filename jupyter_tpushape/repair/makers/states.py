@@ -307,8 +307,7 @@ def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
     """The output of a cell as its one state, where it returns another tensor as such; else what that output is made of."""
     for line in lines_at(evidence, finding.location)[:1]:
         for cls in nodes(line.source.tree, ast.ClassDef):
-            sized = any(isinstance(item, ast.Attribute) and item.attr == "state_size" for item in nodes(cls, ast.Attribute))
-            call = method_of(cls, "call") if sized else None
+            call = method_of(cls, "call") if "state_size" in line.source.of(cls) else None
             for given in nodes(call, ast.Return) if call is not None else ():
                 parts = given.value.elts if isinstance(given.value, ast.Tuple) else []
                 kept = parts[1].elts if len(parts) == 2 and isinstance(parts[1], (ast.List, ast.Tuple)) else parts[1:2]

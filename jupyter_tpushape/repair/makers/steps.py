@@ -16,7 +16,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import Change
 from ..text.source import Source, class_of, method_of, nodes
 from .edits import Made, of
-from .line import Line, lines_at, lines_of
+from .line import Line, lines_at, lines_of, listed
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -84,12 +84,14 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
         dropped = isinstance(finding.fact, StateDropped)
         if ("stateless_update_state" in calls and old[3]) or (old[1] and len(unread) > 1 and not dropped) or (dropped and not unread):
             continue
-        logs = values[0].elts[0] if isinstance(values[0], ast.Tuple) and values[0].elts else values[0]
+        given = listed(values[0]) or [values[0]]
+        logs = line.source.of(next((one for one in given if isinstance(one, ast.Dict)), given[0]))
+        logs = f'{{"loss": {logs}}}' if logs.isidentifier() and "loss" in logs else logs
         for new in unread[:3] if dropped else [unread[0] if old[1] and unread else names[1]]:
             state = f"({', '.join((made[0][0], new, made[0][1], names[3]))})"
             yield (
                 f"Return the state after the logs: {state}",
-                [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
+                [line.edit(values[0], f"{logs}, {state}")],
                 "fit stores what the step returns in the variables.",
             )
 
