@@ -48,16 +48,16 @@ LOOP = """
     ("return x + jnp.einsum('nm,bfm->bnf', jnp.eye(10), x)", "nm,bmf->bnf"),
     (f"{LOOP}\n        _, hs = lax.scan(step, jnp.zeros((x.shape[0], 16)), x)\n        return jnp.swapaxes(hs, 0, 1)", "jnp.swapaxes(x, 0, 1))"),
     (
-        "def step(h, now):\n            return h + now, h\n        turned = jnp.swapaxes(x, 0, 1)\n        "
-        "_, hs = lax.scan(step, jnp.zeros(16), turned)\n        return jnp.swapaxes(hs, 0, 1)", "jnp.zeros((x.shape[0], 16))"
+        ("def step(h, now):\n            return h + now, h\n        turned = jnp.swapaxes(x, 0, 1)\n        "
+        "_, hs = lax.scan(step, jnp.zeros(16), turned)\n        return jnp.swapaxes(hs, 0, 1)"), "jnp.zeros((x.shape[0], 16))"
     ),
     ("return x + lax.dynamic_slice(x, (0, 2, 0), (1, 16))", "(x.shape[0], 1, 16)"),
     ("return x + jax.random.normal(self.seed, x.shape) * other[:, :1]", "jax.random.normal(self.seed_generator.next(), x.shape)"),
     ("return jax.vmap(lambda a, w: a @ w[16:], in_axes=(0,))(x, self.w.value)", "in_axes=(0, None)"),
     ("i = ops.argmax(ops.reshape(x, (-1, 16)), axis=0)\n        return ops.reshape(ops.one_hot(i, 16), x.shape)", "axis=-1"),
     (
-        "ids = jnp.argmax(self.k(x)[:, 0], axis=-1)\n        n = jnp.max(ids) + 1\n        "
-        "return x + jax.ops.segment_sum(x[:, 0], ids, num_segments=n)[ids][:, None]", "n = ids.shape[0]"
+        ("ids = jnp.argmax(self.k(x)[:, 0], axis=-1)\n        n = jnp.max(ids) + 1\n        "
+        "return x + jax.ops.segment_sum(x[:, 0], ids, num_segments=n)[ids][:, None]"), "n = ids.shape[0]"
     ),
 ])  # fmt: skip
 def test_the_first_fix_of_a_layer(tmp_path, lines, fixed):

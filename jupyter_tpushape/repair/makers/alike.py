@@ -26,10 +26,9 @@ def as_others(evidence: Evidence, finding: Finding) -> Made:
                 again = isinstance(part, ast.Name) and part.id == target.id and (mine is node or [*map(_kind, its)] == [_kind(mine)])
                 if again or ((called(mine) != called(last) or part is last) and _kind(part) == _kind(mine) != ""):
                     old = node if again else mine
-                    at, text, stays = line.source.start(part) - line.source.start(last), line.source.of(last), old
-                    if part is last:  # made of something else
-                        stays, part = (one.func if isinstance(one, ast.Call) else one for one in (mine, last))
-                    new = text[:at] + line.source.of(stays) + text[at + len(line.source.of(part)) :]
+                    stays, gone = (old, part) if part is not last else (getattr(mine, "func", mine), getattr(last, "func", last))
+                    at, text = line.source.start(part) - line.source.start(last), line.source.of(last)
+                    new = text[:at] + line.source.of(stays) + text[at + len(line.source.of(gone)) :]
                     if new == line.source.of(old):
                         continue
                     yield (
