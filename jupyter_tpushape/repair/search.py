@@ -393,7 +393,6 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
 
 
 def _trained(value: Value) -> bool:
-    """Whether an edit adds a layer with weights."""
     return value.kind == "insert-layer" and str(value.detail.get("layer", "")).startswith(("Dense", "Conv"))
 
 
@@ -404,7 +403,6 @@ def _same_line(before: Examined, after: Examined) -> bool:
 
 
 def _ran_before(before: Examined, after: Examined) -> bool:
-    """Whether an operation or a layer raises that ran before the edits."""
     failed = after.evidence.failed
     if failed is not None and failed.kind == "layer":
         return any((node.name, node.op, node.status) == (failed.name, failed.op, "ok") for node in before.evidence.flow.nodes)
@@ -417,7 +415,6 @@ def _ran_before(before: Examined, after: Examined) -> bool:
 
 
 def _where_it_raised(seen: Examined, edit: Edit) -> bool:
-    """Whether an edit is one of the function that raised."""
     line = next(iter(lines_of(seen.evidence)), None)
     if line is None or not isinstance(edit, Expression) or edit.file != line.raised.file:
         return False
@@ -426,7 +423,6 @@ def _where_it_raised(seen: Examined, edit: Edit) -> bool:
 
 
 def _at_raised(seen: Examined, edit: Edit) -> bool:
-    """Whether an edit is one of the line that raised."""
     return isinstance(edit, Expression) and _where_it_raised(seen, edit) and edit.span[0] == getattr(seen.evidence.raised, "line", 0)
 
 

@@ -226,7 +226,6 @@ def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> M
 
 
 def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
-    """The one expression that a function of the program returns."""
     if isinstance(branch, ast.Lambda):
         return branch.body
     named = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(branch)]
@@ -271,7 +270,6 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
 
 
 def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
-    """None for the one argument of several that is not of their size."""
     apart = {name.partition("[")[0] for _, _, name in fact.axes if name}
     for line in lines_of(evidence) if len(apart) == 1 and any(not name for *_, name in fact.axes) else []:
         for outer, call, _, names in mapped_calls(line):
@@ -286,7 +284,6 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
 
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
-    """The written axis of the argument that differs."""
     for line, (outer, _, axes, names) in ((at, one) for at in lines_of(evidence) for one in mapped_calls(at)):
         if (
             not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
@@ -454,7 +451,6 @@ def by_weights(evidence: Evidence, finding: Finding, fact: GradientOfOther) -> M
 
 
 def _paired(line: Line) -> Made:
-    """All that a differentiated function returns beside the loss in one tuple."""
     names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
     functions = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
     given = [one.value for function in functions for one in nodes(function, ast.Return)]

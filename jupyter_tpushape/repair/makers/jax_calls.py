@@ -47,7 +47,6 @@ def swapped_step(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    """The functions of two parameters that a loop of JAX runs step by step."""
     own = line.scope
     names = {ast.unparse(item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)}
     defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item is own or getattr(item, "name", "") in names]
@@ -57,7 +56,6 @@ def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
 
 
 def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
-    """Whether the text says that the parameters are where the loop passes them."""
     first, second = (_held(body, item.arg) for item in body.args.args)
     state, other = (first, second) if loop == "scan" else (second, first)
     ends = [item.value for item in nodes(body, ast.Return) if item.value is not None]
@@ -70,13 +68,11 @@ def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
 
 
 def _held(body: ast.FunctionDef | ast.Lambda, name: str) -> set[str]:
-    """A parameter, and the names that it is unpacked into."""
     taken = [item.targets[0] for item in nodes(body, ast.Assign) if ast.unparse(item.value) == name]
     return {name} | {item.id for target in taken if isinstance(target, ast.Tuple) for item in target.elts if isinstance(item, ast.Name)}
 
 
 def _loop(line: Line, body: ast.AST) -> str:
-    """The loop that a function of the program is the step of."""
     for call in nodes(line.source.tree, ast.Call):
         place = {"scan": 0, "fori_loop": 2}.get(called(call), 99)
         given = call.args[place] if len(call.args) > place else None
@@ -283,7 +279,6 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _other_kind(line: Line, made: ast.expr) -> str:
-    """A list as a tuple, and a tuple as a list."""
     if isinstance(made, ast.ListComp):
         return f"tuple({line.source.of(made)[1:-1]})"
     if not isinstance(made, ast.Call) or called(made) not in ("tuple", "list") or len(made.args) != 1:
@@ -298,7 +293,6 @@ def _other_kind(line: Line, made: ast.expr) -> str:
 
 
 def _closed(text: str) -> bool:
-    """Whether brackets are closed in the order in which they are opened."""
     depth = 0
     for character in text:
         depth += (character in "([{") - (character in ")]}")

@@ -56,7 +56,6 @@ def taken(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sized(part: ast.Slice, line: Line) -> tuple[str, str] | None:
-    """Where a slice starts and how many elements it has."""
     if part.lower is None or part.upper is None or part.step is not None:
         return None
     size = difference(part.upper, part.lower)
@@ -144,7 +143,6 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
-    """Sizes to count to: those of what the count is made of, else of all tensors."""
     shapes, read = line.shape_of_names(), loaded(count)
     read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
     names = [name for name, shape in shapes.items() if name.isidentifier() and len(shape) > 1]
@@ -199,7 +197,6 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
 
 
 def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -> str:
-    """A tensor that the function has a name for at a call and that has a size on an axis."""
     scope, shapes = line.scope, line.shape_of_names()
     inputs = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
     before = {one.id for one in nodes(scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < call.lineno}
@@ -312,7 +309,6 @@ def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Ma
 
 
 def _written(shape: Shape) -> str:
-    """The axes of size 1, as an argument."""
     ones = [axis for axis, size in enumerate(shape) if size == 1]
     return "-1" if ones == [len(shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
 

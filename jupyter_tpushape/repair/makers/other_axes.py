@@ -52,13 +52,11 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
 
 
 def _ends(evidence: Evidence, finding: Finding) -> bool:
-    """Whether only a last step is left behind an operation."""
     flow = evidence.flow
     return all(len(made.spec.shape or ()) < 3 for edge in flow.out_of(finding.nodes[0]) for made in flow.out_of(edge.target))
 
 
 def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
-    """The axis of a call, by name or by place."""
     axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
     new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
@@ -87,7 +85,6 @@ def loop_through_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrde
 
 
 def _first_state(line: Line, call: ast.Call, given: ast.expr) -> list[Edit]:
-    """The same tensor in what the first state is made from."""
     start = line.keyword("init") or next(iter(call.args[1:2]), None)
     made = assigned_to(line, start) if start is not None else None
     found = nodes(made, type(given)) if made is not None else []
@@ -223,7 +220,6 @@ def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> 
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:
-    """The axes of the result in the order of the rows."""
     shape: Shape = fact.after
     rest = [axis for axis in range(len(shape)) if axis != fact.axis]
     places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]
@@ -322,7 +318,6 @@ def reshaped_first(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str, Edit]]:
-    """What the call of a layer of the user's returns."""
     lines = [line for place in (maker.called, maker.location) for line in lines_at(evidence, place)]
     for line in lines[:1]:
         call = method_of(class_of(line.source.tree, maker.op), "call")

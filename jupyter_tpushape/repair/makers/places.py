@@ -128,7 +128,6 @@ def _meets(finding: Finding, made: ast.Call, size: ast.expr, index: int) -> bool
 
 
 def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
-    """The sizes of two weights that are not written alike, place by place."""
     shapes = [argument(call, "shape", ["shape"]) for call in (one, other)]
     first, second = [shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [] for shape in shapes]
     pairs = zip(first, second, strict=True) if len(first) == len(second) else ()
@@ -254,7 +253,6 @@ def _within(whole: ast.AST, part: ast.AST) -> bool:
 
 
 def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:
-    """The text of an expression with batch and steps swapped in some of its parts, and in its result."""
 
     spans = [span_of(part) for part in parts]
 
@@ -268,7 +266,6 @@ def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:
 
 
 def _parts(given: ast.expr) -> list[ast.expr]:
-    """What stands in a tuple, list or dict of tensors, in the order of its leaves."""
     if isinstance(given, ast.Dict):
         keyed = {str(key.value): value for key, value in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)}
         return [keyed[key] for key in sorted(keyed)] if len(keyed) == len(given.keys) else []
@@ -349,7 +346,6 @@ def seed_for_key(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
-    """The statement of the class that makes a key of a number once, and keeps it under this attribute."""
     every = [one for one in nodes(line.owner(), ast.Assign) if [ast.unparse(target) for target in one.targets] == [ast.unparse(held)]]
     key = every[0].value if len(every) == 1 else None
     made = isinstance(key, ast.Call) and called(key) in _KEYS and all(isinstance(one, ast.Constant) for one in key.args)
@@ -357,7 +353,6 @@ def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
 
 
 def _generators(line: Line, seed: ast.expr | None) -> list[ast.AST]:
-    """The call that makes a seed generator where it is used, or the statement that does for this use alone."""
     if isinstance(seed, ast.Call) and called(seed) == "SeedGenerator":
         return [seed]
     if not isinstance(seed, ast.Name):
@@ -378,7 +373,6 @@ def on_device(evidence: Evidence, finding: Finding, fact: HostDrawn) -> Made:
 
 
 def _in_keras(call: ast.AST | None) -> str:
-    """A call of Python's or NumPy's generators as one of ``keras.random``."""
     if isinstance(call, ast.Call) and called(call) == "permutation" and len(call.args) == 1 and "jax" not in ast.unparse(call.func):
         return f"{_RANDOM}.shuffle({MODULE}.arange({ast.unparse(call.args[0])}), seed={_SEED})"
     name, order = _DRAWS.get(called(call), ("", ())) if isinstance(call, ast.Call) else ("", ())
@@ -395,7 +389,6 @@ def _in_keras(call: ast.AST | None) -> str:
 
 
 def _kept(line: Line, call: ast.expr, new: str) -> Made:
-    """The call as ``new``, where the program's step sees the state of the seed."""
     source, above = line.source, parents(line.source.tree)
     # A key is given to the call around it.
     what = ast.unparse(next(one.func for one in (call, above.get(call)) if isinstance(one, ast.Call)))

@@ -373,7 +373,6 @@ def _folded(evidence: Evidence) -> bool:
 
 
 def _to_rank(name: str, row: list[int], wanted: int, image: bool) -> Made:
-    """A sample in as many axes as a layer wants, the batch axis counted."""
     if wanted == 3 and len(row) == 3:
         if 1 in row[:-1]:
             # One step alone is no sequence.

@@ -231,7 +231,6 @@ def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
 
 
 def _unpacking(line: Line) -> list[ast.Assign]:
-    """The statement around the line, where it unpacks what it is given into names."""
     found = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
     target = found[-1].targets[0] if found else None
     return found[-1:] if isinstance(target, ast.Tuple) and all(isinstance(item, ast.Name) for item in target.elts) else []
@@ -431,7 +430,6 @@ def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 
 def _kept(line: Line, names: list[str]) -> Iterator[str]:
-    """The attributes in which a class keeps arguments of its constructor."""
     for item in nodes(line.owner(), ast.Assign):
         for target, value in assigned(item):
             if isinstance(target, ast.Attribute) and ast.unparse(value) in names:

@@ -45,7 +45,6 @@ def _returned(step: ast.FunctionDef) -> list[ast.expr]:
 
 
 def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
-    """Each value that a step unpacks, with the names."""
     pairs = [(item.value, item.targets[0]) for item in _own(step) if isinstance(item, ast.Assign)]
     return [(value, [name.id for name in nodes(target, ast.Name)]) for value, target in pairs if isinstance(target, ast.Tuple)]
 
@@ -57,12 +56,10 @@ def groups(step: ast.FunctionDef) -> list[str]:
 
 
 def _used(step: ast.AST, name: str, way: type[ast.expr_context]) -> int:
-    """How often a name is stored or loaded."""
     return sum(item.id == name and isinstance(item.ctx, way) for item in nodes(step, ast.Name))
 
 
 def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
-    """A node as it is written, with changes inside it."""
     start, text = source.start(node), source.of(node)
     for at, until, new in sorted(changes, reverse=True):
         text = text[: at - start] + new + text[until - start :]
@@ -311,7 +308,6 @@ def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
 
 
 def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[str]) -> str:
-    """A statement under the tape as one of a loss, which is given the prediction for x."""
     me, text = step.args.args[0].arg, source.of(inner)
     made = inner.value if isinstance(inner, ast.Assign) else None
     given = [ast.unparse(one) for one in made.args] if isinstance(made, ast.Call) else []

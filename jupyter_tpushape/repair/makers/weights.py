@@ -71,7 +71,6 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def _units_of(evidence: Evidence, call: ast.expr, size: int | None) -> list[str]:
-    """The units of the layer that an attribute holds and that is called there, if they are that size."""
     held = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
     layers = [node for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("units") == size]
     return [f"{held}.units"] if held.startswith("self.") and layers else []
@@ -177,7 +176,6 @@ def turned_product(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _factors(node: ast.AST | None) -> tuple[ast.expr, ast.expr] | None:
-    """The two factors of a product of matrices, scaled or not."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
         return _factors(node.left) or _factors(node.right)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
