@@ -423,6 +423,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         causes.at_cause,
         causes.all_padded,
         operands.resized,
+        alike.as_others,
     ),
     "mask-shapes": (masks.ended,),
     "mask-inverted": (masks.turned_round, masks.far_below),
@@ -793,6 +794,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         steps.passed_on,
         calls.looked_up,
         foreign.keras_functions,
+        alike.as_others,
     ),
     "data-size-unknown": (known_sizes.not_unrolled, known_sizes.unwrapped, static_sizes.rows_as_it_runs, known_sizes.declared_sizes),
     "steps-by-rows": (known_sizes.unwrapped, known_sizes.declared_sizes),
@@ -854,7 +856,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 AT_THE_LINE: tuple[Maker, ...] = (
     renamed.rows_for_states,
     unread.name_unread,
-    alike.as_others,
     places.seed_for_key,
     jax_calls.swapped_step,
     jax_calls.start_of_each_axis,

@@ -7,7 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import called
+from ...flow.syntax import called, makes_object
 from ..text.source import given_before, nodes
 from .edits import Made
 from .line import lines_of
@@ -17,14 +17,21 @@ def as_others(evidence: Evidence, finding: Finding) -> Made:
     """``split(self.k(x))`` for ``self.k(x)`` beside ``split(self.q(x))``, ``self.v(y)`` for ``self.v(x)`` beside ``self.k(y)``, and ``split(k)`` for ``k`` behind ``q = split(q)``."""
     for line in lines_of(evidence)[:1]:
         read = [one for one in nodes(line.node, ast.Name) if one.id in line.specs] if line.node is not None else []
+        own = {one.name for one in nodes(line.source.tree, ast.FunctionDef)}
         for node, item in itertools.product(read, nodes(line.scope, ast.Assign)):
             target, last = item.targets[0], item.value
             if not isinstance(target, ast.Name) or target.id == node.id or item.lineno >= node.lineno:
                 continue
             mine, its = [node, *given_before(line.scope, node)][-1], given_before(line.scope, target)[-1:]
             for part in nodes(last, (ast.Call, ast.BinOp, ast.Name)):
-                again = isinstance(part, ast.Name) and part.id == target.id and (mine is node or [*map(_kind, its)] == [_kind(mine)])
-                if again or ((called(mine) != called(last) or part is last) and _kind(part) == _kind(mine) != ""):
+                kind, inside = _kind(mine), [*ast.walk(part)]
+                around = [one for one in nodes(last, (ast.Name, ast.Call)) if all(one is not other for other in inside)]
+                # A layer is no method: what is made alike may have its own weights, and another tensor's values are not its.
+                layers = {one for one in around if isinstance(one, ast.Call) and _kind(one)[:4] == "self" and called(one) not in own}
+                if layers or any(makes_object(one) or (isinstance(one, ast.Name) and one.id in line.specs) for one in around):
+                    continue
+                again = isinstance(part, ast.Name) and part.id == target.id and [*map(_kind, its)] == [kind or None] * (mine is not node)
+                if again or (_kind(part) == kind != "" and (called(mine) != called(last) if part is not last else kind[:4] == "self")):
                     old = node if again else mine
                     stays, gone = (old, part) if part is not last else (getattr(mine, "func", mine), getattr(last, "func", last))
                     at, text = line.source.start(part) - line.source.start(last), line.source.of(last)
