@@ -255,19 +255,20 @@ class Search:
         Only if the program gets further, or if what is left was there before: an edit after which the same place
         fails in another way is not an improvement.
         """
-        known = {(other.rule, other.nodes) for other in self.known}
+        known = {(other.rule, other.nodes) for other in self.known if other is not finding}
+
+        def before(trial: Trial) -> bool:
+            return all((other.rule, other.nodes) in known for other in trial.left)
+
         steps = [
             (candidate, trial)
             for candidate, trial in partial
             if trial.seen is not None
             and not _same_line(self.seen, trial.seen)
-            and (
-                _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
-                or _later_line(self.seen, trial)
-                or all((other.rule, other.nodes) in known for other in trial.left)
-            )
+            and (_PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where] or _later_line(self.seen, trial) or before(trial))
             and not self._asks(finding, candidate, trial)
-        ][:ENOUGH]
+        ]
+        steps = sorted(steps, key=lambda one: not before(one[1]))[:ENOUGH]  # first what brings no new problem
         for candidate, trial in steps:
             self._met += [(met, candidate.title) for met in trial.left]
         return steps
@@ -385,11 +386,16 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     """
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
+    # A new size is to fit an axis of size 1 that an edit put in.
+    if (
+        any(isinstance(edit, Expression) and "None, :" in edit.replace for edit in trial.edits)
+        and candidate.edits[0].kind == "layer-config"
+    ):
+        return True
     return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
 
 
 def _trained(value: Value) -> bool:
-    """Whether an edit adds a layer with weights."""
     return value.kind == "insert-layer" and str(value.detail.get("layer", "")).startswith(("Dense", "Conv"))
 
 
@@ -400,7 +406,6 @@ def _same_line(before: Examined, after: Examined) -> bool:
 
 
 def _ran_before(before: Examined, after: Examined) -> bool:
-    """Whether an operation or a layer raises that ran before the edits."""
     failed = after.evidence.failed
     if failed is not None and failed.kind == "layer":
         return any((node.name, node.op, node.status) == (failed.name, failed.op, "ok") for node in before.evidence.flow.nodes)
@@ -413,7 +418,6 @@ def _ran_before(before: Examined, after: Examined) -> bool:
 
 
 def _where_it_raised(seen: Examined, edit: Edit) -> bool:
-    """Whether an edit is one of the function that raised."""
     line = next(iter(lines_of(seen.evidence)), None)
     if line is None or not isinstance(edit, Expression) or edit.file != line.raised.file:
         return False
@@ -422,7 +426,6 @@ def _where_it_raised(seen: Examined, edit: Edit) -> bool:
 
 
 def _at_raised(seen: Examined, edit: Edit) -> bool:
-    """Whether an edit is one of the line that raised."""
     return isinstance(edit, Expression) and _where_it_raised(seen, edit) and edit.span[0] == getattr(seen.evidence.raised, "line", 0)
 
 

@@ -88,7 +88,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     plain = joins or node.op.lower().startswith("select")
     operands = [one for one in evidence.given if one.spec.shape is not None and not (plain and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
-    gone = emptied(evidence) or multiples(node, operands) or letters(evidence, node, operands)
+    gone = emptied(evidence) or multiples(evidence, node, operands) or letters(evidence, node, operands)
     if gone is not None:
         return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())
@@ -270,7 +270,6 @@ def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int)
 
 
 def _rows_wanted(evidence: Evidence) -> RowsWanted | None:
-    """A tensor that the line which raised hands over as the size of a batch."""
     raised = evidence.raised
     try:
         tree = syntax.parse(raised.text.strip()) if raised is not None and evidence.framework == "keras" else None
@@ -300,7 +299,6 @@ def _turned(evidence: Evidence) -> Reversed | None:
 
 
 def _stacked_ahead(evidence: Evidence, given: Given) -> StackedAhead | None:
-    """The stack that an operand with its batch on axis 1 comes from."""
     above = [given.giver, *ancestors(evidence, given.giver.id, 2)] if given.giver is not None else []
     for node in above:
         parts, shape = [edge.spec.shape or () for edge in evidence.flow.into(node.id)], given.spec.shape or ()
@@ -433,7 +431,6 @@ def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bo
 
 
 def _source(evidence: Evidence, given: Given, axis: int) -> str:
-    """Where a size comes from, in the terms of the program."""
     if given.giver is None:
         return f"the shape of {given.like.name}" if given.like is not None else _weight(evidence, given)
     edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
@@ -449,7 +446,6 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
 
 
 def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
-    """The node that gave an axis its size."""
     size = (edge.spec.shape or ())[axis] or 0
     node, axis = made_by(evidence, edge, axis)
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
@@ -475,7 +471,6 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
 
 
 def _weight(evidence: Evidence, given: Given) -> str:
-    """The weight of the failed layer that a tensor without a producer must be."""
     node = evidence.failed
     while node is not None and node.parent:
         node = evidence.flow.node(node.parent)
@@ -504,13 +499,11 @@ def weights_like(evidence: Evidence, node: Node, shape: Shape | None) -> tuple[s
 
 
 def _summed(parts: list[int]) -> str:
-    """A sum in words: equal terms in a row are counted."""
     rows = [(size, len(list(same))) for size, same in itertools.groupby(parts)]
     return " + ".join(f"{times} × {size}" if times > 2 else " + ".join([str(size)] * times) for size, times in rows)
 
 
 def _through(evidence: Evidence, given: Given) -> str:
-    """The layer whose inner axes passed through a Dense layer to this tensor."""
     if given.giver is None:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:
@@ -526,6 +519,5 @@ def _through(evidence: Evidence, given: Given) -> str:
 
 
 def _reduced(evidence: Evidence, given: Given) -> Shape:
-    """What an operand with one axis was reduced from."""
     edges = evidence.flow.into(given.giver.id) if given.giver is not None else []
     return (edges[0].spec.shape or ()) if len(edges) == 1 else ()

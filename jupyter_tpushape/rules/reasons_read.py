@@ -74,17 +74,23 @@ _ENTRIES = {
     "pad": "pair of paddings",
     "mirrorpad": "pair of paddings",
     "slice": "start and one size",
+    "dynamicslice": "start and one size",
     "transpose": "entry of perm",
 }
 
 
-def multiples(node: Node, operands: list[Given]) -> Multiples | None:
+def multiples(evidence: Evidence, node: Node, operands: list[Given]) -> Multiples | None:
     """More or fewer multiples, or pairs of paddings, than a tensor has axes."""
     shapes, op = [one.spec.shape or () for one in operands], node.op.lower()
     what = next((_ENTRIES[start] for start in _ENTRIES if op.startswith(start)), "")
     said = hear(node.failure, HeardEntries)
     # The second operand of an update is no row of starts, but what is put there.
     count = said.count if said is not None else shapes[1][0] if len(shapes) > 1 and shapes[1] and "update" not in op else None
+    tree = syntax.parsed(evidence.raised.text.strip()) if evidence.raised is not None and "slice" in op else None
+    for call in ast.walk(tree) if tree is not None and shapes else ():
+        if isinstance(call, ast.Call) and syntax.called(call) in ("slice", "dynamic_slice"):
+            written = [len(one.elts) for one in (*call.args, *(word.value for word in call.keywords)) if isinstance(one, ast.Tuple)]
+            count = next((one for one in written if one != len(shapes[0])), count)
     if not what or not shapes or count in (None, len(shapes[0])):
         return None
     return Multiples(shapes[0], count or 0, what)

@@ -152,7 +152,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
             returned = model.train_step(state, batch)
         if recorder is not None:
             recorder.metered = {}
-        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2 and hasattr(returned[0], "items")  # as fit reads the logs
         parts = returned[1] if pair and isinstance(returned[1], (tuple, list)) else None
         if recorder is not None and parts is not None and len(parts) == len(state):
             shapes = [[[getattr(one, "shape", None) for one in group] for group in groups] for groups in (state, map(list, parts))]

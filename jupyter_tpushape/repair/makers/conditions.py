@@ -86,7 +86,6 @@ def elementwise(node: ast.expr, of: Callable[[ast.expr], str]) -> str | None:
 
 
 def _nested(function: str, parts: list[str | None]) -> str | None:
-    """A function of two arguments over several."""
     text = parts[0]
     for part in parts[1:]:
         text = None if text is None or part is None else f"{MODULE}.{function}({text}, {part})"
@@ -136,7 +135,6 @@ def _covers(node: ast.expr, line: int) -> bool:
 
 
 def _return_behind(line: Line, branch: ast.If) -> ast.Return | None:
-    """The return behind an ``if`` without an else, which is what the function gives otherwise."""
     block = getattr(parents(line.source.tree).get(branch), "body", [])
     then = block[block.index(branch) + 1 :][:1] if branch in block and not branch.orelse else []
     return then[0] if then and isinstance(then[0], ast.Return) else None
@@ -155,7 +153,6 @@ def branches(branch: ast.If, test: str, then: ast.Return | None = None, of: Call
 
 
 def _assigned(item: ast.stmt | None, of: Callable[[ast.expr], str]) -> tuple[str, str] | None:
-    """The name that a statement assigns, and the value."""
     if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
         return item.targets[0].id, of(item.value)
     if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
@@ -188,7 +185,6 @@ def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate)
 
 
 def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
-    """What a function gives for these arguments."""
     if not isinstance(function, ast.Lambda):
         return f"{ast.unparse(function)}({', '.join(map(ast.unparse, given))})"
     names = [item.arg for item in function.args.args]
@@ -325,7 +321,6 @@ def local(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
 
 
 def _file(evidence: Evidence, finding: Finding) -> str:
-    """The file of the line as it was written."""
     file = file_of(finding.location) if finding.location is not None else ""
     return str(evidence.facts.get("aliases", {}).get(file, file))
 

@@ -70,7 +70,6 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made:
-    """Two operands in each other's place, where the letters then agree with all sizes."""
     operands = line.operands()[1:]
     for i, j in itertools.combinations(range(len(terms)), 2):
         order = list(range(len(terms)))
@@ -86,7 +85,6 @@ def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made
 
 
 def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters with one exchanged for that of the only axis of its size elsewhere."""
     term, shape, known = terms[i], shapes[i], _known(terms, shapes, i)
     if shape is None or len(shape) != len(term):
         return
@@ -103,7 +101,6 @@ def _other_letter(terms: list[str], shapes: list[Shape | None], i: int, gives: s
 
 
 def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters without that of the batch."""
     term, shape = terms[i], shapes[i]
     if shape is None or len(shape) != len(term) - 1 or not any(term[0] == one[0] for j, one in enumerate(terms) if j != i):
         return
@@ -113,7 +110,6 @@ def _without_batch(terms: list[str], shapes: list[Shape | None], i: int) -> Iter
 
 
 def _with_batch(terms: list[str], shapes: list[Shape | None], i: int, gives: str) -> Iterator[tuple[int, str, str]]:
-    """An operand's letters with that of the batch in front."""
     term, shape, first = terms[i], shapes[i], gives[:1]
     others = [one for j, one in enumerate(terms) if j != i and one[:1] == first]
     if shape is None or len(shape) != len(term) + 1 or not first or first in term or not others:
@@ -139,7 +135,6 @@ def _shape_of(line: Line, node: ast.expr) -> Shape | None:
 
 
 def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:
-    """The size of each letter, by all operands but one."""
     known: dict[str, int | None] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         if i == but or shape is None or len(shape) != len(term):
@@ -151,7 +146,6 @@ def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, 
 
 
 def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tuple[str, bool]:
-    """The order of the letters with which the sizes that are known elsewhere agree, and whether it is the only one."""
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
         return "", False
     fits = [
@@ -159,8 +153,9 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tu
         for order in itertools.permutations(term)
         if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
-    # Two letters of one size could change places: those that agree where they stand stay there.
-    kept = [one for one in fits if all(new == old or known.get(old, size) != size for new, old, size in zip(one, term, shape, strict=True))]
+    # Letters of one size could change places: most of them stay where they are.
+    stay = [sum(new == old for new, old in zip(one, term, strict=True)) for one in fits]
+    kept = [one for one, count in zip(fits, stay, strict=True) if count == max(stay, default=0)]
     return next(((one[0], one is fits) for one in (fits, kept) if len(one) == 1), ("", False))
 
 
@@ -205,7 +200,6 @@ def of_features(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def _over_samples(line: Line, product: ast.Call | ast.BinOp) -> Iterator[tuple[ast.expr, str, list[ast.expr]]]:
-    """A product of the rows of two matrices, what sums over their rows instead, and the matrices."""
     if isinstance(product, ast.Call) and called(product) == "einsum" and len(product.args) == 3:
         text, one, other = product.args
         found = (
@@ -227,7 +221,6 @@ def _over_samples(line: Line, product: ast.Call | ast.BinOp) -> Iterator[tuple[a
 
 
 def _with_sizes(wanted: Shape, known: dict[str, int | None]) -> str | None:
-    """The one row of letters that have these sizes."""
     rows = [[letter for letter, size in known.items() if size == one] for one in wanted]
     found = ["".join(row) for row in itertools.product(*rows) if len(set(row)) == len(row)]
     return found[0] if len(found) == 1 else None

@@ -108,37 +108,37 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state with the rows of the batch, or with the one size that a step returns instead of its own."""
     owner = own_layer(evidence)
     for line in lines_of(evidence):
-        for item in nodes(line.scope, ast.Assign):
-            made = item.value
+        held = [(short(item.targets[0]), item.value) for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1]
+        for name, made in [*held, *((short(one), one) for one in _handed(line.node))]:
             shape = made.args[0] if isinstance(made, ast.Call) and called(made) in ("zeros", "ones", "full") and made.args else None
-            starts = len(item.targets) == 1 and ast.unparse(item.targets[0]) in _handed(line.node)
+            starts = name in [*map(ast.unparse, _handed(line.node)), short(made)]
             rows = next(
                 (name for name, spec in line.specs.items() if name.isidentifier() and spec.shape and spec.shape[0] == fact.after[0]), ""
             )
-            sizes = listed(shape) if starts else []
+            sizes = (listed(shape) or [shape]) if starts and shape is not None else []
             off = [i for i, (a, b) in enumerate(zip(fact.before, fact.after, strict=False)) if a != b]
             if len(sizes) == len(fact.before) == len(fact.after) and len(off) == 1:
                 size = fact.after[off[0]]
                 names = names_of(line, owner, size)
                 new = f"{rows}.shape[0]" if off == [0] and rows else names[0] if len(names) == 1 else str(size)
                 yield (
-                    f"Create {ast.unparse(item.targets[0])} with size {new} at axis {off[0]}, at line {sizes[0].lineno}",
+                    f"Create {name} with size {new} at axis {off[0]}, at line {sizes[0].lineno}",
                     [line.edit(sizes[off[0]], new)],
                     f"A step returns {show_shape(fact.after)}.",
                 )
-            if fact.after[1:] == fact.before and isinstance(shape, (ast.Tuple, ast.List)) and len(sizes) == len(fact.before) and rows:
-                parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, shape.elts)])
+            if fact.after[1:] == fact.before and shape is not None and len(sizes) == len(fact.before) and rows:
+                parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, sizes)])
                 yield (
-                    f"Create {ast.unparse(item.targets[0])} with as many rows as {rows}: ({parts})",
+                    f"Create {name} with as many rows as {rows}: ({parts})",
                     [line.edit(shape, f"({parts})")],
                     "",
                 )
 
 
-def _handed(node: ast.AST | None) -> set[str]:
-    """The names that a call is given, also where a part of its result is taken."""
+def _handed(node: ast.AST | None) -> list[ast.expr]:
+    """What a call is given, also where a part of its result is taken."""
     call = node.value if isinstance(node, ast.Subscript) else node
-    return {ast.unparse(item) for item in words_of(call)} if isinstance(call, ast.Call) else set()
+    return words_of(call) if isinstance(call, ast.Call) else []
 
 
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
@@ -226,12 +226,27 @@ def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> M
 
 
 def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
-    """The one expression that a function of the program returns."""
     if isinstance(branch, ast.Lambda):
         return branch.body
     named = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == ast.unparse(branch)]
     values = [item.value for item in nodes(named[0], ast.Return)] if len(named) == 1 else []
     return values[0] if len(values) == 1 else None
+
+
+def axis_of_each(evidence: Evidence, finding: Finding) -> Made:
+    """An entry of ``in_axes`` for the last arguments too: the batch, else None."""
+    for line in lines_of(evidence)[:1]:
+        shapes = line.shape_of_names()
+        for outer, call, axes, _ in mapped_calls(line):
+            rows = [shapes.get(ast.unparse(one), ())[:1] for one in outer.args]
+            if 0 < len(axes) < len(rows) and outer.lineno == line.raised.line:
+                more = ["0" if one and one == rows[0] else "None" for one in rows[len(axes) :]]
+                new = f"({', '.join([*map(line.source.of, axes), *more])})"
+                yield (
+                    f"Set in_axes={new} at line {call.lineno}, one entry for each argument",
+                    [line.edit(argument(call, "in_axes", ["fun", "in_axes"]) or call, new)],
+                    "None passes an argument as a whole each time.",
+                )
 
 
 @of(MappedApart)
@@ -255,7 +270,6 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
 
 
 def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
-    """None for the one argument of several that is not of their size."""
     apart = {name.partition("[")[0] for _, _, name in fact.axes if name}
     for line in lines_of(evidence) if len(apart) == 1 and any(not name for *_, name in fact.axes) else []:
         for outer, call, _, names in mapped_calls(line):
@@ -270,7 +284,6 @@ def _same_in_each(evidence: Evidence, fact: MappedApart) -> Made:
 
 
 def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
-    """The written axis of the argument that differs."""
     for line, (outer, _, axes, names) in ((at, one) for at in lines_of(evidence) for one in mapped_calls(at)):
         if (
             not outer.lineno <= line.raised.line <= (outer.end_lineno or 0)
@@ -438,7 +451,6 @@ def by_weights(evidence: Evidence, finding: Finding, fact: GradientOfOther) -> M
 
 
 def _paired(line: Line) -> Made:
-    """All that a differentiated function returns beside the loss in one tuple."""
     names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
     functions = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
     given = [one.value for function in functions for one in nodes(function, ast.Return)]

@@ -47,7 +47,6 @@ def swapped_step(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    """The functions of two parameters that a loop of JAX runs step by step."""
     own = line.scope
     names = {ast.unparse(item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)}
     defined = [item for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda)) if item is own or getattr(item, "name", "") in names]
@@ -57,7 +56,6 @@ def _bodies(line: Line) -> Iterator[ast.FunctionDef | ast.Lambda]:
 
 
 def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
-    """Whether the text says that the parameters are where the loop passes them."""
     first, second = (_held(body, item.arg) for item in body.args.args)
     state, other = (first, second) if loop == "scan" else (second, first)
     ends = [item.value for item in nodes(body, ast.Return) if item.value is not None]
@@ -70,13 +68,11 @@ def _in_order(body: ast.FunctionDef | ast.Lambda, loop: str) -> bool:
 
 
 def _held(body: ast.FunctionDef | ast.Lambda, name: str) -> set[str]:
-    """A parameter, and the names that it is unpacked into."""
     taken = [item.targets[0] for item in nodes(body, ast.Assign) if ast.unparse(item.value) == name]
     return {name} | {item.id for target in taken if isinstance(target, ast.Tuple) for item in target.elts if isinstance(item, ast.Name)}
 
 
 def _loop(line: Line, body: ast.AST) -> str:
-    """The loop that a function of the program is the step of."""
     for call in nodes(line.source.tree, ast.Call):
         place = {"scan": 0, "fori_loop": 2}.get(called(call), 99)
         given = call.args[place] if len(call.args) > place else None
@@ -108,10 +104,24 @@ def other_contracted(evidence: Evidence, finding: Finding, fact: OperationRaised
 def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
     """A zero for the axis that has no start, where a slice is written or read at fewer places than the tensor has axes."""
     for line in lines_of(evidence):
-        call = line.call("dynamic_update_slice", "dynamic_slice", "slice_update")
-        place = 1 if call is not None and called(call) == "dynamic_slice" else 2
+        call = line.call("dynamic_update_slice", "dynamic_slice", "slice_update", "slice")
+        place = 1 if call is not None and "update" not in called(call) else 2
         starts = listed(call.args[place]) if call is not None and len(call.args) > place else []
         shapes = [edge.spec.shape or () for edge in evidence.given]
+        sizes = listed(call.args[2]) if call is not None and place == 1 and len(call.args) > 2 else []
+        if call is not None and shapes and len(sizes) == len(starts) - 1 == len(shapes[0]) - 1:
+            # The axis that begins with its first entry is meant whole: that of the samples first.
+            for axis in [axis for axis, one in enumerate(starts) if ast.unparse(one) == "0"][:1]:
+                new = [
+                    *map(line.source.of, sizes[:axis]),
+                    f"{line.source.of(call.args[0])}.shape[{axis}]",
+                    *map(line.source.of, sizes[axis:]),
+                ]
+                yield (
+                    f"Give a size for each axis at {line.at}: ({', '.join(new)})",
+                    [line.edit(call.args[2], f"({', '.join(new)})")],
+                    f"The tensor has {len(shapes[0])} axes.",
+                )
         if call is None or not starts or not shapes or len(starts) != len(shapes[0]) - 1:
             continue
         # Only along an axis of which a part is taken is there another place than the first.
@@ -269,7 +279,6 @@ def kind_of_other(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _other_kind(line: Line, made: ast.expr) -> str:
-    """A list as a tuple, and a tuple as a list."""
     if isinstance(made, ast.ListComp):
         return f"tuple({line.source.of(made)[1:-1]})"
     if not isinstance(made, ast.Call) or called(made) not in ("tuple", "list") or len(made.args) != 1:
@@ -284,7 +293,6 @@ def _other_kind(line: Line, made: ast.expr) -> str:
 
 
 def _closed(text: str) -> bool:
-    """Whether brackets are closed in the order in which they are opened."""
     depth = 0
     for character in text:
         depth += (character in "([{") - (character in ")]}")

@@ -23,6 +23,7 @@ from ..text.source import nodes
 from .edits import Made, configure, of, shapes_set
 from .line import Line, assigned_to, calls_at, lines_of
 
+_OF_SEGMENTS = ["data", "segment_ids", "num_segments"]
 _SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
 
 
@@ -55,7 +56,6 @@ def taken(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sized(part: ast.Slice, line: Line) -> tuple[str, str] | None:
-    """Where a slice starts and how many elements it has."""
     if part.lower is None or part.upper is None or part.step is not None:
         return None
     size = difference(part.upper, part.lower)
@@ -143,7 +143,6 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
-    """Sizes to count to: those of what the count is made of, else of all tensors."""
     shapes, read = line.shape_of_names(), loaded(count)
     read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
     names = [name for name, shape in shapes.items() if name.isidentifier() and len(shape) > 1]
@@ -157,21 +156,22 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """As many segments as there are rows, of which each has one at least."""
     for line in lines_of(evidence) if fact.asked in ("size", "number", "argument") else []:
         call = line.call(*_SEGMENTS)
-        ids = argument(call, "segment_ids", ["data", "segment_ids", "num_segments"]) if call is not None else None
-        if call is None or ids is None or argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) is not None:
+        ids = argument(call, "segment_ids", _OF_SEGMENTS) if call is not None else None
+        count = argument(call, "num_segments", _OF_SEGMENTS) if call is not None else None
+        count = assigned_to(line, count) if count is not None else None
+        # A number that is given comes from the largest id.
+        if call is None or ids is None or (count is not None and not any(called(one) == "max" for one in nodes(count, ast.Call))):
             continue
         table = _table(argument(call, "data", ["data"]))
-        if table:
+        of = table or (ast.unparse(ids) if isinstance(ids, (ast.Name, ast.Attribute)) else "")
+        if of:
+            size = f"{of}.shape[0]"
             yield (
-                f"Set num_segments={table}.shape[0] at {line.at}",
-                [line.more(call, f"num_segments={table}.shape[0]")],
-                f"The ids then count the rows of {table}.",
-            )
-        elif isinstance(ids, (ast.Name, ast.Attribute)):
-            yield (
-                f"Set num_segments={ast.unparse(ids)}.shape[0] at {line.at}, which is enough for ids that count from 0",
-                [line.more(call, f"num_segments={ast.unparse(ids)}.shape[0]")],
-                "Each segment has at least one row, and segments without rows are empty.",
+                f"Set num_segments={size} at line {(count or call).lineno}{'' if table else ', which is enough for ids that count from 0'}",
+                [line.edit(count, size) if count is not None else line.more(call, f"num_segments={size}")],
+                f"The ids then count the rows of {table}."
+                if table
+                else "Each segment has at least one row, and segments without rows are empty.",
             )
 
 
@@ -184,7 +184,7 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
             if len(shape) != len(wanted) or len(off) != 1 or not isinstance(other, ast.Name):
                 continue
             for call in nodes(line.scope, ast.Call):
-                count = argument(call, "num_segments", ["data", "segment_ids", "num_segments"]) if called(call) in _SEGMENTS else None
+                count = argument(call, "num_segments", _OF_SEGMENTS) if called(call) in _SEGMENTS else None
                 if count is None or line.number(count) != shape[off[0]]:
                     continue
                 name = _there(line, call, other.id, off[0], wanted[off[0]])
@@ -197,7 +197,6 @@ def segments_of_other(evidence: Evidence, finding: Finding, fact: OperationRaise
 
 
 def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -> str:
-    """A tensor that the function has a name for at a call and that has a size on an axis."""
     scope, shapes = line.scope, line.shape_of_names()
     inputs = [one.arg for one in scope.args.args] if isinstance(scope, ast.FunctionDef) else []
     before = {one.id for one in nodes(scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < call.lineno}
@@ -310,7 +309,6 @@ def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Ma
 
 
 def _written(shape: Shape) -> str:
-    """The axes of size 1, as an argument."""
     ones = [axis for axis, size in enumerate(shape) if size == 1]
     return "-1" if ones == [len(shape) - 1] else str(ones[0]) if len(ones) == 1 else f"({', '.join(map(str, ones))})"
 

@@ -53,7 +53,6 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
 
 
 def _ends(evidence: Evidence, finding: Finding) -> bool:
-    """Whether only a last step is left behind an operation."""
     flow = evidence.flow
     return all(len(made.spec.shape or ()) < 3 for edge in flow.out_of(finding.nodes[0]) for made in flow.out_of(edge.target))
 
@@ -74,34 +73,59 @@ def loop_through_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrde
     """Steps before the batch for a loop, also in what its first state is made from, and its result as it was."""
     for line in lines_at(evidence, finding.location) if fact.loop and len(fact.shape) > 2 else ():
         call = line.call("scan")
-        if call is None or not isinstance(call.func, ast.Attribute):
+        if call is None:
             continue
-        given, module = line.keyword("xs") or next(iter(call.args[2:3]), None), ast.unparse(call.func.value).replace("jax.lax", "jnp")
+        given = line.keyword("xs") or next(iter(call.args[2:3]), None)
         if isinstance(given, (ast.Name, ast.Attribute)):
-            edits = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)"), *_first_state(line, call, given, module)]
+            edits = [_swapped(line, call, given), *_first_state(line, call, given)]
             yield (
                 f"Swap batch and steps around scan at line {call.lineno}",
-                [*edits, *turned_back(line, call, module)],
+                [*edits, *turned_back(line, call)],
                 "scan steps through the first axis.",
             )
 
 
-def _first_state(line: Line, call: ast.Call, given: ast.expr, module: str) -> list[Edit]:
+def _first_state(line: Line, call: ast.Call, given: ast.expr) -> list[Edit]:
     start = line.keyword("init") or next(iter(call.args[1:2]), None)
     made = assigned_to(line, start) if start is not None else None
     found = nodes(made, type(given)) if made is not None else []
-    return [line.edit(one, f"{module}.swapaxes({IT}, 0, 1)") for one in found if ast.unparse(one) == ast.unparse(given)]
+    return [_swapped(line, call, one) for one in found if ast.unparse(one) == ast.unparse(given)]
 
 
-def turned_back(line: Line, call: ast.Call, module: str) -> Iterator[Edit]:
+def of_arrays(call: ast.Call) -> tuple[str, str]:
+    """Where the functions of tensors are that go with a loop: beside it, and those for ``jax.lax`` in ``jax.numpy``, which is to be imported."""
+    of = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else "lax"
+    return (MODULE, "jax.numpy") if of.endswith("lax") else (of, "")
+
+
+def _swapped(line: Line, call: ast.Call, node: ast.expr) -> Edit:
+    module, where = of_arrays(call)
+    return line.edit(node, f"{module}.swapaxes({IT}, 0, 1)", where)
+
+
+def turned_back(line: Line, call: ast.Call) -> Iterator[Edit]:
     """The results of a loop with the batch in front again."""
+    module, where = of_arrays(call)
     for body in (getattr(item, "body", []) for item in ast.walk(line.source.tree)):
         for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
             held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
             result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
             if isinstance(result, ast.Name) and result.id != "_":
                 text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
-                yield line.before(then, text)
+                yield line.before(then, text, where)
+
+
+def not_over_samples(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis for a reduction over the samples, where too few values are left to reshape."""
+    for line in lines_of(evidence)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"])
+            if call.lineno < line.raised.line and called(call) in _REDUCES and isinstance(axis, ast.Constant) and axis.value == 0:
+                title = f"Pass axis=-1 to {called(call)} at line {call.lineno}"
+                yield title, [line.edit(axis, "-1")], "Axis 0 holds the samples, and their number is lost."
+
+
+_REDUCES = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
 
 
 @of(SharedByAll)

@@ -26,7 +26,7 @@ from ..text.source import nodes, parents, statement_of
 from .conditions import branches
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
-from .other_axes import turned_back
+from .other_axes import of_arrays, turned_back
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
@@ -128,7 +128,6 @@ def _meets(finding: Finding, made: ast.Call, size: ast.expr, index: int) -> bool
 
 
 def _sizes_apart(one: ast.Call, other: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
-    """The sizes of two weights that are not written alike, place by place."""
     shapes = [argument(call, "shape", ["shape"]) for call in (one, other)]
     first, second = [shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [] for shape in shapes]
     pairs = zip(first, second, strict=True) if len(first) == len(second) else ()
@@ -230,10 +229,8 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(finding.fact, OperationRaised) or not isinstance(finding.fact.reason, ScanRows) or over is None:
         return
     for line, call in calls_at(evidence, location(over[1]), "scan"):
-        if not isinstance(call.func, ast.Attribute):
-            continue
         given = line.keyword("xs") or next(iter(call.args[2:3]), None)
-        module = ast.unparse(call.func.value).replace("jax.lax", "jnp")
+        module, where = of_arrays(call)
         if given is None:
             continue
         # What has no batch axis in front, such as a row of numbers, one for each step, stays.
@@ -244,10 +241,10 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
             continue
         picked = parents(line.source.tree).get(call)
         if isinstance(picked, ast.Subscript) and whole_number(picked.slice) == 1 and all(_within(call, part) for part in turn):
-            edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module))]
+            edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module), where)]
         else:
-            edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)") for part in turn]
-            edits += turned_back(line, call, module)
+            edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)", where) for part in turn]
+            edits += turned_back(line, call)
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
 
 
@@ -256,7 +253,6 @@ def _within(whole: ast.AST, part: ast.AST) -> bool:
 
 
 def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:
-    """The text of an expression with batch and steps swapped in some of its parts, and in its result."""
 
     spans = [span_of(part) for part in parts]
 
@@ -270,7 +266,6 @@ def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:
 
 
 def _parts(given: ast.expr) -> list[ast.expr]:
-    """What stands in a tuple, list or dict of tensors, in the order of its leaves."""
     if isinstance(given, ast.Dict):
         keyed = {str(key.value): value for key, value in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)}
         return [keyed[key] for key in sorted(keyed)] if len(keyed) == len(given.keys) else []
@@ -341,8 +336,16 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+def seed_for_key(evidence: Evidence, finding: Finding) -> Made:
+    """The next key of a seed that the layer keeps, where a random function of JAX is given a number."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call()
+        ways = ("jax.random.", "jrandom.", "jr.", *["random."] * ("from jax import" in line.source.text))
+        if call is not None and call.args and ast.unparse(call.func).startswith(ways) and line.number(call.args[0]) is not None:
+            yield from _kept(line, call.args[0], f"{_SEED}.next()")
+
+
 def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
-    """The statement of the class that makes a key of a number once, and keeps it under this attribute."""
     every = [one for one in nodes(line.owner(), ast.Assign) if [ast.unparse(target) for target in one.targets] == [ast.unparse(held)]]
     key = every[0].value if len(every) == 1 else None
     made = isinstance(key, ast.Call) and called(key) in _KEYS and all(isinstance(one, ast.Constant) for one in key.args)
@@ -350,7 +353,6 @@ def _held_key(line: Line, held: ast.Attribute) -> ast.Assign | None:
 
 
 def _generators(line: Line, seed: ast.expr | None) -> list[ast.AST]:
-    """The call that makes a seed generator where it is used, or the statement that does for this use alone."""
     if isinstance(seed, ast.Call) and called(seed) == "SeedGenerator":
         return [seed]
     if not isinstance(seed, ast.Name):
@@ -371,7 +373,6 @@ def on_device(evidence: Evidence, finding: Finding, fact: HostDrawn) -> Made:
 
 
 def _in_keras(call: ast.AST | None) -> str:
-    """A call of Python's or NumPy's generators as one of ``keras.random``."""
     if isinstance(call, ast.Call) and called(call) == "permutation" and len(call.args) == 1 and "jax" not in ast.unparse(call.func):
         return f"{_RANDOM}.shuffle({MODULE}.arange({ast.unparse(call.args[0])}), seed={_SEED})"
     name, order = _DRAWS.get(called(call), ("", ())) if isinstance(call, ast.Call) else ("", ())
@@ -387,14 +388,14 @@ def _in_keras(call: ast.AST | None) -> str:
     return f"{_RANDOM}.{name}({shape}, {words}seed={_SEED})"
 
 
-def _kept(line: Line, call: ast.Call, new: str) -> Made:
-    """The call as ``new``, where the program's step sees the state of the seed."""
-    source, what = line.source, ast.unparse(call.func)
+def _kept(line: Line, call: ast.expr, new: str) -> Made:
+    source, above = line.source, parents(line.source.tree)
+    # A key is given to the call around it.
+    what = ast.unparse(next(one.func for one in (call, above.get(call)) if isinstance(one, ast.Call)))
     title = f"Store a seed generator: self.seed_generator, for {what} at line {call.lineno}"
     why = "Its state is a variable, so every step draws new values."
     step = line.scope if isinstance(line.scope, ast.FunctionDef) else None
     state = groups(step) if step is not None and len(step.args.args) == 3 else []
-    above = parents(source.tree)
     statement = statement_of(above, call)
 
     def edit(node: ast.expr | ast.stmt, text: str, module: str = "keras.ops") -> Seeded:
@@ -420,7 +421,7 @@ def _kept(line: Line, call: ast.Call, new: str) -> Made:
             yield title, [edit(branch, f"{MODULE}.where({test}, {', '.join(values)})")], why
 
 
-def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.Call, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:
+def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.expr, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:
     """A branch on a random number as a choice, and the statements that it makes needless."""
     test, plain = branch.test, ""
     if isinstance(test, ast.BoolOp):

@@ -133,14 +133,20 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
         each = labels[0] if len(labels) == 1 else said.given
         wanted, why = said.divisor * each, f"The output is split into {said.divisor} parts, of {count(each, 'value')} each."
         for line in lines_at(evidence, giver.location)[:1]:
-            calls = [
-                call
-                for call in makers_of(line, giver)
-                if isinstance(units := _units_of(call), ast.Name) and line.number(units) == said.given == each
-            ]
-            if len(calls) == 1 and (units := _units_of(calls[0])) is not None:
-                new = f"{said.divisor} * {ast.unparse(units)}"
-                yield f"Set units={new} on {giver.name}, one {ast.unparse(units)} for each part", [line.edit(units, new)], why
+            for units in [one for call in makers_of(line, giver) if (one := _units_of(call)) is not None][:1]:
+                names = [one for one in nodes(units, ast.Name) if line.number(one)]
+                whole = units is (names or [None])[0] and line.number(units) == said.given == each
+                # As many for each part as the name that the size is computed from says.
+                if whole or (isinstance(units, ast.BinOp) and len(names) == 1 and (line.number(names[0]) or 0) > each):
+                    name = names[0].id
+                    new = f"{said.divisor} * {name}"
+                    yield (
+                        f"Set units={new} on {giver.name}, one {name} for each part",
+                        [line.edit(units, new)],
+                        why.partition(", of")[0] + ".",
+                    )
+                    if not whole:
+                        return
         yield setting(giver, "units", wanted, f": {said.divisor} times {each}", why)
     if said is None or giver is None or giver.config.get("filters") != said.given:
         return
@@ -367,7 +373,6 @@ def _folded(evidence: Evidence) -> bool:
 
 
 def _to_rank(name: str, row: list[int], wanted: int, image: bool) -> Made:
-    """A sample in as many axes as a layer wants, the batch axis counted."""
     if wanted == 3 and len(row) == 3:
         if 1 in row[:-1]:
             # One step alone is no sequence.

@@ -121,7 +121,6 @@ class _Selection:
         ]  # fmt: skip
 
     def _picked(self, node: ast.AST) -> ast.expr | None:
-        """What a selection by the mask takes from."""
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return node.value if ast.unparse(node.slice) in (self._key, f"{self._key}[0]") else None
         taken = isinstance(node, ast.Call) and called(node) == "take" and len(node.args) > 1 and ast.unparse(node.args[1]) == self._key
@@ -133,7 +132,6 @@ class _Selection:
         return not words or (words == ["axis=0"] and bool(self.mask) and self._rank(syntax.parse(self.mask, mode="eval").body) == 1)
 
     def _names(self) -> dict[str, int]:
-        """The names that hold selected elements, and from which line on."""
         names: dict[str, int] = {}
         for item in nodes(self._line.scope, ast.Assign):
             if isinstance(item.targets[0], ast.Name) and self._depends(item.value, names):
@@ -141,7 +139,6 @@ class _Selection:
         return names
 
     def _depends(self, node: ast.AST, names: dict[str, int] | None = None) -> bool:
-        """Whether an expression holds selected elements, those in a mean or a sum aside."""
         if isinstance(node, ast.Call) and called(node) in ("mean", "sum"):
             return False
         names = self._names() if names is None else names
@@ -216,7 +213,6 @@ class _Selection:
         return max(0, base - mask) if base is not None and mask is not None else None
 
     def _rank(self, node: ast.expr) -> int | None:
-        """The number of axes of a tensor, of one row of it as well."""
         spec = self._line.specs.get(ast.unparse(node))
         if spec is not None:
             return len(spec.shape) if spec.shape is not None else None
@@ -247,7 +243,6 @@ def over_samples(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
 
 
 def _rows(line: Line, loop: ast.For | ast.comprehension, body: list[ast.AST]) -> dict[str, str]:
-    """Of each tensor of which the loop takes the row of its turn, a name for that row."""
     i, turns = loop.target, loop.iter
     if not isinstance(i, ast.Name) or not isinstance(turns, ast.Call) or called(turns) != "range" or len(turns.args) != 1:
         return {}
@@ -272,7 +267,6 @@ def _tensors(rows: dict[str, str]) -> str:
 
 
 def _joins(call: ast.Call, results: ast.expr) -> bool:
-    """Whether a call puts results one behind the other along a first axis."""
     words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
     return called(call) in _JOINS and [*call.args] == [results] and words in ([], ["axis=0"])
 

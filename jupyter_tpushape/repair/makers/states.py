@@ -16,7 +16,7 @@ from ...trace.axes import RECURRENT, recurs
 from ..edits import LayerConfig
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import method_of, nodes, words_of
+from ..text.source import given_before, method_of, nodes, words_of
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, running, short
 
@@ -231,7 +231,6 @@ def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
 
 
 def _unpacking(line: Line) -> list[ast.Assign]:
-    """The statement around the line, where it unpacks what it is given into names."""
     found = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
     target = found[-1].targets[0] if found else None
     return found[-1:] if isinstance(target, ast.Tuple) and all(isinstance(item, ast.Name) for item in target.elts) else []
@@ -304,16 +303,20 @@ def declared_states(evidence: Evidence, finding: Finding, fact: CellUnpacks) -> 
 
 @of(CellState)
 def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
-    """The output of a cell as its one state, where it returns another tensor as such."""
+    """The output of a cell as its one state, where it returns another tensor as such; else what that output is made of."""
     for line in lines_at(evidence, finding.location)[:1]:
         for cls in nodes(line.source.tree, ast.ClassDef):
-            sized = any(isinstance(item, ast.Attribute) and item.attr == "state_size" for item in nodes(cls, ast.Attribute))
-            call = method_of(cls, "call") if sized else None
+            call = method_of(cls, "call") if "state_size" in line.source.of(cls) else None
             for given in nodes(call, ast.Return) if call is not None else ():
                 parts = given.value.elts if isinstance(given.value, ast.Tuple) else []
                 kept = parts[1].elts if len(parts) == 2 and isinstance(parts[1], (ast.List, ast.Tuple)) else parts[1:2]
-                if len(kept) == 1 and isinstance(parts[0], ast.Name) and ast.dump(kept[0]) != ast.dump(parts[0]):
-                    name = parts[0].id
+                if len(kept) != 1 or call is None:
+                    continue
+                own = {one.id for one in nodes(call, ast.Name) if isinstance(one.ctx, ast.Store)}
+                made = [*given_before(call, kept[0]), kept[0]][0]
+                names = loaded(made) & own - loaded(kept[0]) if ast.dump(kept[0]) == ast.dump(parts[0]) else loaded(parts[0])
+                names = names or loaded(kept[0]) & own
+                for name in sorted(names) if len(names) == 1 and ast.unparse(kept[0]) not in names else ():
                     yield (
                         f"Return {name} as the state at line {given.lineno}",
                         [line.edit(kept[0], name)],
@@ -427,7 +430,6 @@ def units_of_cell(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 
 def _kept(line: Line, names: list[str]) -> Iterator[str]:
-    """The attributes in which a class keeps arguments of its constructor."""
     for item in nodes(line.owner(), ast.Assign):
         for target, value in assigned(item):
             if isinstance(target, ast.Attribute) and ast.unparse(value) in names:

@@ -16,7 +16,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import Change
 from ..text.source import Source, class_of, method_of, nodes
 from .edits import Made, of
-from .line import Line, lines_at, lines_of
+from .line import Line, lines_at, lines_of, listed
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -45,7 +45,6 @@ def _returned(step: ast.FunctionDef) -> list[ast.expr]:
 
 
 def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
-    """Each value that a step unpacks, with the names."""
     pairs = [(item.value, item.targets[0]) for item in _own(step) if isinstance(item, ast.Assign)]
     return [(value, [name.id for name in nodes(target, ast.Name)]) for value, target in pairs if isinstance(target, ast.Tuple)]
 
@@ -57,12 +56,10 @@ def groups(step: ast.FunctionDef) -> list[str]:
 
 
 def _used(step: ast.AST, name: str, way: type[ast.expr_context]) -> int:
-    """How often a name is stored or loaded."""
     return sum(item.id == name and isinstance(item.ctx, way) for item in nodes(step, ast.Name))
 
 
 def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
-    """A node as it is written, with changes inside it."""
     start, text = source.start(node), source.of(node)
     for at, until, new in sorted(changes, reverse=True):
         text = text[: at - start] + new + text[until - start :]
@@ -84,12 +81,14 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
         dropped = isinstance(finding.fact, StateDropped)
         if ("stateless_update_state" in calls and old[3]) or (old[1] and len(unread) > 1 and not dropped) or (dropped and not unread):
             continue
-        logs = values[0].elts[0] if isinstance(values[0], ast.Tuple) and values[0].elts else values[0]
+        given = listed(values[0]) or [values[0]]
+        logs = line.source.of(next((one for one in given if isinstance(one, ast.Dict)), given[0]))
+        logs = f'{{"loss": {logs}}}' if logs.isidentifier() and "loss" in logs else logs
         for new in unread[:3] if dropped else [unread[0] if old[1] and unread else names[1]]:
             state = f"({', '.join((made[0][0], new, made[0][1], names[3]))})"
             yield (
                 f"Return the state after the logs: {state}",
-                [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
+                [line.edit(values[0], f"{logs}, {state}")],
                 "fit stores what the step returns in the variables.",
             )
 
@@ -309,7 +308,6 @@ def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
 
 
 def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[str]) -> str:
-    """A statement under the tape as one of a loss, which is given the prediction for x."""
     me, text = step.args.args[0].arg, source.of(inner)
     made = inner.value if isinstance(inner, ast.Assign) else None
     given = [ast.unparse(one) for one in made.args] if isinstance(made, ast.Call) else []

@@ -71,7 +71,6 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def _units_of(evidence: Evidence, call: ast.expr, size: int | None) -> list[str]:
-    """The units of the layer that an attribute holds and that is called there, if they are that size."""
     held = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
     layers = [node for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("units") == size]
     return [f"{held}.units"] if held.startswith("self.") and layers else []
@@ -128,7 +127,7 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 if (size_of(times) or parts) * whole == parts * small
                 and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
             ]
-            if small < whole and found and len({name for _, name in found}) == 1:
+            if parts and small < whole and found and len({name for _, name in found}) == 1:
                 times, name = found[0]
                 yield (
                     f"Create the weights with {parts} * {name} columns, instead of {ast.unparse(times)} * {name}",
@@ -177,7 +176,6 @@ def turned_product(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _factors(node: ast.AST | None) -> tuple[ast.expr, ast.expr] | None:
-    """The two factors of a product of matrices, scaled or not."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
         return _factors(node.left) or _factors(node.right)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):

@@ -32,11 +32,11 @@ _INSTEAD: dict[Asked, str] = {
     "assert": "Check the data before fit, or remove the assertion.",
     "truth": "Python's if, and, or, not, max, min and chained comparisons need one value. Use ops.where, logical_and, maximum and others for each element.",
     "number": "Keep the tensor and compute with keras.ops.",
-    "index": "Take the size from x.shape, or use ops.take and ops.slice.",
+    "index": "Take the size from x.shape, or use ops.take and ops.slice. A loop needs a fixed number of turns: ops.where keeps what a turn should not change.",
     "argument": "Compute the number in Python, from x.shape and numbers of the program.",
     "slice": (
         "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis), "
-        "or x.at[start + jnp.arange(size)] to write them."
+        "or x.at[start + jnp.arange(size)] to write them. Instead of cutting off a varying end, keep it and mask it."
     ),
     "array": "Use keras.ops instead of NumPy, and print with the framework's own function.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",

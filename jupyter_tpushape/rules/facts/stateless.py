@@ -216,7 +216,7 @@ class StepReturns(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "Return logs, (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables): the same four lists that "
+            "Return a dict of logs, and (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables): the four lists that "
             "the step received, with updated values."
         )
 
