@@ -98,7 +98,6 @@ def verdicts(
 
 
 def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limits: Any, progress: Progress, search: bool) -> list[Finding]:
-    """Puts other batches that were compiled beside the verdict's own."""
     from .fit import batches
 
     # Without a yes or no to this batch there is nothing to go on from.

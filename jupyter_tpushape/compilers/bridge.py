@@ -174,7 +174,6 @@ def _options(devices: list[Any], replicas: int, effort: str, shardy: bool) -> An
 
 
 def _context() -> Any:
-    """MLIR's, with the dialects that XLA's programs are written in."""
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
     from jaxlib.mlir.dialects import chlo, mhlo, stablehlo
@@ -220,7 +219,6 @@ def entry_layout(text: str) -> str:
 
 
 def _text(made: Any) -> str:
-    """The compiled program's text."""
     try:
         return str(made.hlo_modules()[0].to_string())
     except Exception:

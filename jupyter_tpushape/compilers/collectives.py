@@ -76,7 +76,6 @@ def _elements(lines: list[str]) -> dict[tuple[str, int], str]:
 
 
 def _pieces(shape: str, kind: str, start: bool) -> list[float]:
-    """The sizes in bytes of what an exchange gives."""
     sizes = [prod(int(n) for n in dims.split(",") if n) * _width(name) for name, dims in _PIECE.findall(re.sub(r"\{[^}]*\}", "", shape))]
     if start and shape.startswith("((") and len(sizes) % 2 == 0:
         return sizes[len(sizes) // 2 :]

@@ -37,7 +37,6 @@ def _taking(seconds: float) -> str:
 
 
 def _seconds(goes: int, generation: str) -> float:
-    """Half of what goes both ways together goes one way."""
     one_way = _LINKS.get(generation, 0) / 2
     return goes / one_way if one_way else 0.0
 

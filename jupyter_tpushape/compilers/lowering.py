@@ -79,7 +79,6 @@ def lower(seen: Any, *, rows: int | None = None, only: str = "") -> list[Lowered
 
 
 def _on_the_mesh(seen: Any, rows: int | None) -> Callable[[Any], Any]:
-    """The whole batch, of which each device holds ``rows``."""
     from ..examine import shape_of
 
     shape, split = shape_of(seen), seen.evidence.split

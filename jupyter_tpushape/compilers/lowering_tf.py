@@ -188,7 +188,6 @@ def _parameters(seen: Any, owners: list[_Owner], concrete: Any, found: list[Leaf
 
 
 def _owners(seen: Any, model: Any) -> list[_Owner]:
-    """``(handle, path, node, shape)`` of each variable of the model."""
     by_name = {node.name: node.id for node in seen.evidence.flow.nodes if node.kind == "layer"}
     best: dict[int, tuple[int, Any, str]] = {}
     try:
@@ -216,7 +215,6 @@ def _owners(seen: Any, model: Any) -> list[_Owner]:
 
 
 def _owner(owners: list[_Owner], variable: Any, shape: tuple[int, ...]) -> str:
-    """The node that a variable belongs to: by identity."""
     for handle, _, node, _ in owners:
         if handle is variable.handle:
             return node

@@ -179,7 +179,6 @@ def _known(value: Any, package: str) -> Any:
 
 
 def _said(value: Any, package: str) -> Any:
-    """Losses, metrics and optimizers by their configurations."""
     if isinstance(value, dict):
         return {str(name): _said(inner, package) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -184,7 +184,6 @@ def versions() -> str:
 
 
 def _unasked() -> dict[str, Any] | None:
-    """Why libtpu is not asked here, as an answer."""
     wrong = bridge.check()
     if wrong:
         return {"ok": False, "kind": "versions", "message": wrong}
@@ -234,7 +233,6 @@ def _started(folder: Path, program: bytes, request: dict[str, Any]) -> subproces
 
 
 def _read(folder: Path, process: subprocess.Popen[bytes], finished: bool, asked: Limits) -> dict[str, Any]:
-    """What the worker left behind, or what its silence means."""
     answer = folder / "answer.json"
     if answer.exists():
         return dict(json.loads(answer.read_text(encoding="utf-8")))
@@ -273,7 +271,6 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progre
 
 
 def _death(code: int, errors: str) -> dict[str, Any]:
-    """What can be said of a worker that left no answer."""
     full = (
         "MemoryError",
         "bad_alloc",

@@ -86,7 +86,6 @@ def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: pro
 
 
 def _reason(error: BaseException) -> str:
-    """The sentence that says why."""
     coloured = re.search(r"\x1b\[1m(.+?)\x1b\[0m", str(error), re.DOTALL)
     lines = [line.strip() for line in (coloured.group(1) if coloured else str(error)).splitlines() if line.strip()]
     return lines[0][:160] if lines else type(error).__name__

@@ -96,7 +96,6 @@ class Roots:
             self._names.add(made.name)
 
     def _known(self, tensor: Any) -> bool:
-        """Whether a tensor does not depend on a variable or on the data."""
         known = self._static.get(tensor.op)
         if known is None:
             inputs = tensor.op.inputs

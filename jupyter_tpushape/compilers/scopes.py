@@ -64,7 +64,6 @@ class Scopes:
         self._stack.append((node, graph.num_operations() if graph is self._graph else -1))
 
     def _within(self, graph: Any) -> bool:
-        """Whether a graph is the traced one or a branch or loop of it."""
         while graph is not None and graph is not self._graph:
             graph = getattr(graph, "outer_graph", None)
         return graph is not None

@@ -31,7 +31,6 @@ def parse(text: str) -> list[Laid]:
 
 
 def _bare(text: str) -> str:
-    """A text without its remarks, ``/*index=5*/``."""
     first, *others = text.split("/*")
     return first + "".join(after if closed else f"/*{inside}" for inside, closed, after in (other.partition("*/") for other in others))
 

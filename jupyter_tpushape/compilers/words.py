@@ -54,7 +54,6 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 
 def _line(program: Lowered, scope: str) -> Any:
-    """The user's own line that made the operation of this name."""
     from ..graph.wrote import user_line
     from ..trace.locations import is_user_file
 
@@ -78,7 +77,6 @@ def _plain(message: str) -> str:
 
 
 def _first(message: str) -> str:
-    """The first sentence, without what TensorFlow puts around it."""
     text = _plain(message).removeprefix("Failed getting HLO text: ").lstrip("'")
     text = re.sub(r" __inference\S*", "", text).replace(" compatible with node )", ")")
     return text.split(". ", 1)[0].rstrip(". ") + "."
@@ -112,7 +110,6 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
 
 
 def _table(program: Lowered) -> Any:
-    """The first operation that reads what is no variable."""
     from ..graph.program import kernels
     from ..graph.walk import walk
 
@@ -130,7 +127,6 @@ def _table(program: Lowered) -> Any:
 
 
 def _without_kernel(seen: Any, program: Lowered, compiler: str, target: str, met: Any) -> tuple[Verdict, Finding]:
-    """An operation that XLA has no kernel for, and does not name."""
     kind = met.operation.type
     owner = program.scopes.node((met.by or met.operation).name) if program.scopes is not None else ""
     node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, met.scope)
@@ -172,7 +168,6 @@ def _crash(seen: Any, program: Lowered, message: str) -> Finding:
 
 
 def _suspect(program: Lowered, message: str) -> str:
-    """The one convolution over sizes that are known at run time only."""
     if "convolution" not in message:
         return ""
     found = set(program.read.dynamic)

@@ -81,7 +81,6 @@ def _limit_memory(limit: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """On Linux the process ends when the one that started it does."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             import ctypes

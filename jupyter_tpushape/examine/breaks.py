@@ -96,7 +96,6 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
 
 
 def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> None:
-    """Facts about the line that raised, for the rules."""
     adapter, facts, line = seen.adapter, seen.evidence.facts, error_line(error)
     assert adapter is not None
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
@@ -231,7 +230,6 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
-    """Notes the inputs that were declared before the break."""
     made = [obj for obj in recorder.alive if isinstance(obj, adapter.InputLayer)] if not recorder.inputs and not recorder.calls else []
     # One whose constructor raised has no nodes to ask for.
     made = [layer for layer in made if getattr(layer, "_inbound_nodes", None)]
@@ -239,7 +237,6 @@ def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
-    """The declared inputs that lead to the break."""
     every = [(source, spec) for source, _, spec in recorder.inputs]
     seen: set[int] = set()
     pending: list[Any] = [recorder.failed] if recorder.failed is not None else []
@@ -284,7 +281,6 @@ def _sure(seen: Examined, doors: list[Door]) -> list[tuple[Door, Leaf]]:
 
 
 def _of_shape(declared: Spec, got: Spec) -> bool:
-    """Whether a row of the data has exactly the declared shape."""
     return declared.shape is not None and got.shape is not None and None not in declared.shape[1:] and declared.shape[1:] == got.shape[1:]
 
 
@@ -317,7 +313,6 @@ def declare(evidence: Evidence, doors: list[Door] | None, recorder: Recorder, fe
 
 
 def _made(recorder: Recorder) -> list[str]:
-    """The names of the inputs that were seen being made, in that order."""
     layers = [obj for obj in recorder.alive if id(obj) in recorder.made and recorder.made[id(obj)].cls == "InputLayer"]
     layers = [layer for layer in layers if getattr(layer, "name", None)]
     return [str(layer.name) for layer in sorted(layers, key=lambda layer: recorder.made[id(layer)].ordinal)]

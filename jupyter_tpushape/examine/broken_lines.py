@@ -244,7 +244,6 @@ def taped_lines(step: Any) -> list[tuple[int, int]]:
 
 
 def _counted(file: str, line: int) -> int:
-    """A line as it is counted in locations."""
     where = location((file, line), text=False)
     return where.line if where is not None else line
 
@@ -318,7 +317,6 @@ def scanned(error: BaseException | None) -> tuple[tuple[Shape, ...], tuple[str, 
 
 
 def _leaves(tree: Any) -> list[Any]:
-    """The tensors of what a loop steps through, in order."""
     if isinstance(tree, dict):
         tree = [tree[key] for key in sorted(tree)]
     return [leaf for part in tree for leaf in _leaves(part)] if isinstance(tree, (list, tuple)) else [tree] if tree is not None else []

@@ -29,7 +29,6 @@ def compared(assembler: Assembler, adapter: Framework, recorder: Recorder, node:
 
 
 def _named(adapter: Framework, recorder: Recorder, error: BaseException) -> Iterator[Port]:
-    """The tensors that the expression which raised has names for."""
     found = innermost(error)
     if found is None:
         return
@@ -46,7 +45,6 @@ def _named(adapter: Framework, recorder: Recorder, error: BaseException) -> Iter
 
 
 def _made_last(recorder: Recorder) -> Iterator[Port]:
-    """What the program's last call gave."""
     last = next((call for call in reversed(recorder.calls) if call.done and call.parent is None), None)
     for port in last.outputs if last is not None else ():
         # What a model gives is what one of its layers made.

@@ -67,13 +67,11 @@ def _enclosed(adapter: Framework, given: Any) -> tuple[str, str]:
 
 
 def _keys(outputs: list[KeyPath]) -> tuple[str, ...]:
-    """The keys of outputs in a dict."""
     keys = tuple(str(path[1]) for path in outputs if len(path) == 2 and isinstance(path[1], str))
     return keys if len(keys) == len(outputs) else ()
 
 
 def _written(model: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys in the order of the program, where the model shows it."""
     made = getattr(model, "output", None) if keys and getattr(model, "built", False) else None
     return tuple(map(str, made)) if isinstance(made, dict) and len(made) == len(keys) else keys
 

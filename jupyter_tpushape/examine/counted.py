@@ -91,7 +91,6 @@ class _Tables:
 
 
 def _operands(statement: ast.stmt) -> Iterator[ast.expr]:
-    """What a statement combines value by value."""
     if isinstance(statement, ast.AugAssign):
         yield statement.value
     for node in ast.walk(statement):

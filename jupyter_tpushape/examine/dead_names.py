@@ -115,14 +115,12 @@ class _Text:
 
 
 def _keeps(statement: ast.stmt, name: str) -> bool:
-    """Whether an object is made of what a name holds."""
     return any(
         makes_object(call) and name in loaded(call) - loaded(call.func) for call in ast.walk(statement) if isinstance(call, ast.Call)
     )
 
 
 def _reads(node: ast.AST, name: str) -> bool:
-    """Whether a statement uses the values under a name."""
     static = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _STATIC}
     return any(
         isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)

@@ -85,5 +85,4 @@ def _line_of(stage: Any) -> Location | None:
 
 
 def _element(path: KeyPath) -> str:
-    """A place in a pipeline's element: its key alone, or its subscripts."""
     return path[0] if len(path) == 1 and isinstance(path[0], str) else subscript(path)

@@ -84,12 +84,10 @@ def batches(data: Any) -> CodeType | None:
 
 
 def _texts(file: str, aliases: dict[str, str]) -> tuple[Texts, str]:
-    """The texts as they are run: a file, or a notebook's cells."""
     return Texts([aliases.get(one, one) for one in cells_of(file)]), aliases.get(file, file)
 
 
 def _changed(texts: Texts, file: str, alias: str, kind: Any, chosen: Callable[[Any], bool]) -> Any:
-    """The one node of a file that is chosen."""
     before, after = texts.tree(file), texts.tree(alias)
     if before is None or after is None:
         return None
@@ -105,7 +103,6 @@ def _changed(texts: Texts, file: str, alias: str, kind: Any, chosen: Callable[[A
 
 
 def _title(node: ast.AST) -> str:
-    """What a function or call is called."""
     return called(node) if isinstance(node, ast.Call) else getattr(node, "name", "lambda")
 
 

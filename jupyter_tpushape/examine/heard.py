@@ -276,7 +276,6 @@ _UNLIKE_SHAPES = re.compile(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\
 
 @reads
 def _unlike(text: str) -> Iterator[Heard]:
-    """What a kernel says as it runs, where no shape was known before."""
     if found := _UNLIKE_SHAPES.search(text):
         first, second = (tuple(int(n) for n in part.split(",") if n) for part in found.groups())
         yield HeardUnlike(first, second)

@@ -320,7 +320,6 @@ _LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not ma
 
 @reads
 def _unequal(text: str) -> Iterator[Heard]:
-    """Which two sizes JAX means where it only lists the shapes."""
     matrix, labeled, multiplied = _JAX_MATRIX.search(text), _LABELED.search(text), _MULTIPLIED.search(text)
     if matrix or labeled:
         # An axis of which a model under construction does not know the size has a name.

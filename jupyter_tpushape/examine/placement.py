@@ -103,7 +103,6 @@ def _several(mesh: Mesh, facts: Laid) -> bool:
 
 
 def _along_batch(edge: Edge, mesh: Mesh) -> Axes | None:
-    """A tensor that each device holds its own rows of."""
     shape, held = edge.spec.shape, edge.replicas[0].shape
     if not shape or not held:
         return None
@@ -122,7 +121,6 @@ def _of_data(seen: Examined, distribution: Any) -> dict[str, Axes]:
 
 
 def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
-    """Layouts of what layers give, by edge."""
     adapter, model, traced = seen.adapter, seen.model, seen.run
     assert adapter is not None and traced is not None
     nest, given = leaves(seen.sample.x, shape_of(seen), "x")
@@ -154,7 +152,6 @@ def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
 
 
 def _makers(seen: Examined) -> Iterator[tuple[str, tuple[int, int]]]:
-    """``(edge, (call that made its tensor, the tensor's key))``."""
     assert seen.run is not None
     for call in seen.run.recorder.calls:
         for port in call.inputs:

@@ -61,7 +61,6 @@ def silent(name: str, function: Callable[..., Any] | None) -> Silent | None:
 
 
 def _called(seen: Any, adapter: Framework) -> Iterator[tuple[str, Any]]:
-    """What the program called last: layers, the loss, a metric."""
     calls = [seen.recorder.failed, *seen.recorder.calls[::-1][:3]] if seen.recorder is not None else []
     for held in (*(call.obj for call in calls if call is not None), seen.model):
         if isinstance(held, adapter.Layer):

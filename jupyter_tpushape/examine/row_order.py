@@ -147,7 +147,6 @@ def _is_drawn(texts: Texts, at: At, name: str) -> bool:
 
 
 def _seeded(texts: Texts) -> bool:
-    """Whether the file seeds random numbers more than once."""
     calls = [item for tree in texts.loaded() for item in ast.walk(tree) if isinstance(item, ast.Call)]
     makers = [call for call in calls if called(call) in ("default_rng", "RandomState", "Random")]
     seeds = [call for call in calls if called(call) in ("seed", "set_state") or any(word.arg == "random_state" for word in call.keywords)]

@@ -194,7 +194,6 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
 
 
 def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *, written: bool) -> Array:
-    """An array with the steps behind it."""
     here, value = at, node
     steps: list[Step] = []
     names: list[str] = []
@@ -313,7 +312,6 @@ def _counts(texts: Texts, at: At, name: str) -> bool:
 
 
 def _appended(at: At, name: str) -> Iterator[Step]:
-    """The windows that a loop puts into a list."""
     for loop in own_statements(at.scope, ast.For):
         for call in ast.walk(loop):
             if (
@@ -356,7 +354,6 @@ def stacked(value: ast.AST) -> list[ast.expr]:
 
 
 def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
-    """What an expression takes its rows from, where it keeps them."""
     if isinstance(value, ast.Subscript):
         first = first_index(value)
         return value.value if isinstance(first, ast.Slice) or (isinstance(first, ast.Constant) and first.value in (None, ...)) else None

@@ -81,7 +81,6 @@ def _name(step: Any) -> str:
 
 
 def _defined(step: Any) -> Location | None:
-    """The line that defines the step."""
     code = getattr(plain(step), "__code__", None)
     return location((code.co_filename, code.co_firstlineno)) if code is not None and is_user_file(code.co_filename) else None
 
@@ -177,7 +176,6 @@ def _run_on_state(seen: Examined, adapter: Framework, step: Any) -> None:
 
 
 def _assembled(seen: Examined, adapter: Framework, traced: Any, step: Any) -> None:
-    """The flow of a step that ran, or broke."""
     evidence = seen.evidence
     assembler = Assembler(adapter.name, place_of(seen))
     feeder = front(seen, assembler)
@@ -210,13 +208,11 @@ def _strategy(program: Program) -> Any:
 
 
 def _single(data: Any) -> bool:
-    """Whether a batch is a tuple of one."""
     spec = getattr(data, "element_spec", data)
     return isinstance(spec, tuple) and len(spec) == 1
 
 
 def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...], step: Any) -> StepState:
-    """The step's facts as plain values, for the rules."""
     from ..replicas.scope import made_outside, plain, strategy_name, variables_of
 
     assert seen.run is not None

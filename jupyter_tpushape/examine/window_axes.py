@@ -53,7 +53,6 @@ def exchanged_axes(seen: Examined) -> Exchanged | None:
 
 
 def _outermost(place: ast.expr) -> ast.Call | None:
-    """The reshape that gives a place its shape."""
     while isinstance(place, ast.Call) and called(place) in ("astype", "copy") and isinstance(place.func, ast.Attribute):
         place = place.func.value
     return place if isinstance(place, ast.Call) and called(place) == "reshape" and isinstance(place.func, ast.Attribute) else None
@@ -106,7 +105,6 @@ def _lengths(node: ast.expr) -> list[ast.expr]:
 
 
 def _same(texts: Texts, size: ast.expr, one: At, other: At) -> bool:
-    """Whether a name means the same in two places of the text."""
     if isinstance(size, ast.Constant):
         return True
     held = [texts.given(size.id, place) for place in (one, other)] if isinstance(size, ast.Name) else []

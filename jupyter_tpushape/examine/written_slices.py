@@ -53,7 +53,6 @@ def slices_at(place: Location, axis: int, rank: int, numbers: Mapping[str, int])
 
 
 def _along(node: ast.Subscript, axis: int, rank: int) -> ast.Slice | None:
-    """The slice along an axis that an index has."""
     index = node.slice
     parts = [part for part in (index.elts if isinstance(index, ast.Tuple) else [index]) if not is_new_axis(part)]
     rest = next((i for i, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is ...), None)
@@ -109,7 +108,6 @@ def _cut(item: ast.Subscript) -> str:
 
 
 def _whole(scope: ast.AST, text: str) -> list[ast.expr]:
-    """Where a function reads the same sequence, and takes no part of it."""
     parts = {id(item.value) for item in ast.walk(scope) if isinstance(item, (ast.Subscript, ast.Attribute))}
     return [
         item

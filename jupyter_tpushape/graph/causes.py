@@ -101,7 +101,6 @@ def _from_number(size: Size, target: int) -> Cause | None:
 
 
 def _shared(one: Sequence[Step], other: Sequence[Step]) -> int:
-    """How many first steps two ways have in common."""
     return next((i for i, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), min(len(one), len(other)))
 
 
@@ -121,7 +120,6 @@ def unlike(sizes: Sequence[Size]) -> Cause | None:
 
 
 def _values(begin: Axis | Given | Opaque, steps: Sequence[Step]) -> list[int] | None:
-    """The size before the first step and after each."""
     if begin.size is None or (steps and steps[0].of != begin):
         return None
     values = [begin.size]
@@ -184,7 +182,6 @@ def _factor(steps: Sequence[Step], values: list[int], target: int) -> Found | No
 
 
 def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """Several windows that would all have to be padded."""
     valid = {
         i: msgspec.structs.replace(one, padding="same")
         for i, one in enumerate(steps)
@@ -194,7 +191,6 @@ def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | 
 
 
 def _everywhere(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """Windows larger than their stride."""
     bare = without_padding(steps)
     strided = any(steps[i].stride > 1 for i in bare if isinstance(steps[i], Slid))  # type: ignore[union-attr]
     again = _again(steps, values[0], {i: msgspec.structs.replace(steps[i], padding="same") for i in bare})
@@ -209,7 +205,6 @@ def without_padding(steps: Sequence[Step]) -> list[int]:
 
 
 def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:
-    """The first stride that leaves a rest and that a later layer undoes."""
     for i, one in enumerate(steps):
         if isinstance(one, Slid) and one.stride > 1 and _rest(one, values[i]) and _undone(steps, i) is not None:
             return "lost", i, 0
@@ -257,7 +252,6 @@ def _back(steps: Sequence[Step], values: list[int], place: int) -> int | None:
 
 
 def _rest(one: Slid, n: int) -> int:
-    """What a stride leaves over of ``n``."""
     return (n - one.window) % one.stride if one.padding == "valid" and one.window > one.stride else n % one.stride
 
 

@@ -80,7 +80,6 @@ def _squeezed(again: Run) -> Opened | None:
 
 
 def _inner(seen: Any, rerun: Rerun | None) -> Opened | None:
-    """The look with every size unknown that a pipeline leaves unknown."""
     axes = tuple(
         (path, leaf.shape, leaf.concrete)
         for role in ("x", "y", "weight")
@@ -121,7 +120,6 @@ def _again(seen: Any, shape: Callable[[Any], Shape | None], *, fast: bool) -> Ru
 
 
 def _same(seen: Any, call: Call) -> Call | None:
-    """The call of the first run that is this one of another."""
     key = (call.kind, call.name, call.op, call.called)
     return next((one for one in seen.recorder.calls if (one.kind, one.name, one.op, one.called) == key and id(one) in seen.call_ids), None)
 
@@ -140,7 +138,6 @@ def _asks(seen: Any) -> bool:
 
 
 def _functions(obj: Any) -> Iterator[Any]:
-    """The functions that run when an object does."""
     if isinstance(obj, (FunctionType, MethodType)):
         yield obj
         return

@@ -162,7 +162,6 @@ def _batch(seen: Any) -> int | None:
 
 
 def _with_rows(seen: Any, batch: int, rows: int) -> Callable[[Any], Shape | None]:
-    """The shapes of the data's leaves with another number of rows."""
     shape = seen.shape_of()
 
     def grown(leaf: Any) -> Shape | None:
@@ -173,7 +172,6 @@ def _with_rows(seen: Any, batch: int, rows: int) -> Callable[[Any], Shape | None
 
 
 def _plain(seen: Any) -> Rerun:
-    """A plain call of the model, as the first look made it."""
     first, program = seen.run, seen.program
     return lambda shape, recorder: run(
         seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss,

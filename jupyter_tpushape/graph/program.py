@@ -164,7 +164,6 @@ def _uses_of_one(met: Met, limits: dict[str, frozenset[str]], training: bool, pr
 
 
 def _has_gradients(graph: Any) -> bool:
-    """Whether a step took its gradients in this graph."""
     return any(operation.name.startswith("gradient_tape/") for operation in graph.get_operations())
 
 
@@ -256,7 +255,6 @@ def sizes_as_numbers(seen: Any) -> list[Use]:
 
 
 def _from_size(operation: Any) -> bool:
-    """Whether a number comes from the size of an axis that is unknown."""
     pending = [source.op for source in operation.inputs]
     for _ in range(20):
         if not pending:

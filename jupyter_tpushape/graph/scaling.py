@@ -217,7 +217,6 @@ def _chosen(tensor: Any) -> bool:
 
 
 def _before(tensor: Any) -> tuple[int, ...]:
-    """Sizes of the axes that make one number a row."""
     return tuple(n for n in tensor.shape.as_list()[1:] if n)
 
 
@@ -364,7 +363,6 @@ def _limit(operation: Any, made: dict[int, Any]) -> tuple[int, float | None]:
 
 
 def _reads(tensor: Any, made: dict[int, Any]) -> bool:
-    """Whether a value is computed from gradients."""
     pending, seen = [tensor], set()
     while pending:
         current = pending.pop()

@@ -107,7 +107,6 @@ class Context:
         return {one.name: one for one in nodes(self.tree, ast.ClassDef)}
 
     def _called_in(self, inside: set[ast.AST]) -> set[ast.AST]:
-        """These functions with all that they call."""
         found, waiting = set(inside), list(inside)
         while waiting:
             for call in nodes(waiting.pop(), ast.Call):
@@ -118,7 +117,6 @@ class Context:
         return found
 
     def _given(self, node: ast.AST) -> ast.AST | None:
-        """The function that an argument is."""
         if isinstance(node, ast.Lambda):
             return node
         return self.functions.get(node.id) if isinstance(node, ast.Name) else None
@@ -177,7 +175,6 @@ class Context:
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str]]:
-    """``(name, what it stands for)``."""
     found = []
     for node in nodes(tree, (ast.Import, ast.ImportFrom)):
         for alias in node.names:

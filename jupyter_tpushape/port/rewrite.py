@@ -123,7 +123,6 @@ class Rewriter:
         return node.id if isinstance(node, ast.Name) else ""
 
     def _known(self, line: int, full: str) -> None:
-        """Notes a name that Keras 3 does not have."""
         import keras
 
         value: Any = keras
@@ -267,7 +266,6 @@ class Rewriter:
     # -- around the program ------------------------------------------------------------------------
 
     def _environment(self) -> Iterator[Change]:
-        """``os.environ`` lines that choose another Keras."""
         for node in nodes(self.context.tree, ast.Assign):
             target = node.targets[0]
             if (
@@ -314,7 +312,6 @@ class Rewriter:
             source.splice([(at, at, "\n".join([*lines, ""]))])
 
     def _unused(self) -> None:
-        """Takes out imports of TensorFlow that nothing uses any more."""
         tree, source = self.source.tree, self.source
         used = {node.id for node in nodes(tree, ast.Name)}
         changes = []
@@ -337,7 +334,6 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _imported(alias: ast.alias) -> tuple[str, str]:
-    """An ``import`` of one module as it was, and as it is for Keras 3."""
     old = _spelled(alias)
     for root in ("tensorflow.keras", "tf_keras"):
         if alias.name == root or alias.name.startswith(f"{root}."):
@@ -351,7 +347,6 @@ def _spelled(alias: ast.alias) -> str:
 
 
 def _moved(full: str) -> str:
-    """The Keras 3 name for a name of Keras."""
     for old in sorted(MOVED, key=len, reverse=True):
         if full == old or full.startswith(f"{old}."):
             return MOVED[old] + full[len(old) :] if MOVED[old] else ""
@@ -359,7 +354,6 @@ def _moved(full: str) -> str:
 
 
 def _apart(changes: list[Change]) -> list[Change]:
-    """The changes without those inside of larger ones."""
     kept: list[Change] = []
     for change in sorted(dict.fromkeys(changes), key=lambda one: (one[0] - one[1], one[0])):
         if not any(start <= change[0] and change[1] <= end and (start, end) != change[:2] and start != end for start, end, _ in kept):

@@ -81,7 +81,6 @@ class Setup:
         return source.change(statement, f"\n{indent}".join(lines))
 
     def _without(self, statement: ast.stmt) -> tuple[int, int, str]:
-        """The splice that takes a statement out with its lines."""
         source = self._source
         body = next(
             (block for block in ast.walk(self._context.above[statement]) for name in ("body", "orelse", "finalbody")
@@ -112,7 +111,6 @@ class Setup:
                     yield from self._outermost(handler.body)
 
     def _whole(self, statement: ast.stmt) -> bool:
-        """Whether nothing but the set-up is done in a statement."""
         if isinstance(statement, _COMPOUND):
             inner = [one for name in ("body", "orelse", "finalbody") for one in getattr(statement, name, None) or []]
             inner += [one for handler in getattr(statement, "handlers", []) for one in handler.body]

@@ -43,7 +43,6 @@ def _key(node: Node) -> tuple[str, ...]:
 
 
 def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
-    """For each node that existed before."""
     # In an incomplete flow, the output comes before the loss; in a complete one, after it.
     ends = {node.kind: node.id for node in before if node.kind in ("loss", "output")}
     single = all(sum(node.kind == kind for node in flow) <= 1 for kind in ("loss", "output") for flow in (before, now))
@@ -63,7 +62,6 @@ def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
 
 
 def _other(node: Node, old: Node | None, home: dict[str, str]) -> Node | None:
-    """The node as stored in the document, if it is new or changed."""
     if old is not None and (old.op, old.params, _config(old)) == (node.op, node.params, _config(node)):
         return None
     if old is not None and node.op == old.op and node.kind in _ENDS:
@@ -123,7 +121,6 @@ def effect_of(seen: Examined, again: Examined) -> Effect:
 
 
 def _parameters(seen: Examined) -> int | None:
-    """The number of parameters of a model."""
     if seen.model is None or seen.evidence.where == "build":
         return None
     if seen.evidence.where and not _built(seen.model):
@@ -136,6 +133,5 @@ def _parameters(seen: Examined) -> int | None:
 
 
 def _built(model: object) -> bool:
-    """Whether all of its layers are built."""
     layers = getattr(model, "_flatten_layers", None)
     return all(getattr(part, "built", False) for part in (layers() if callable(layers) else [model]))

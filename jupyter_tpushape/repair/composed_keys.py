@@ -26,7 +26,6 @@ def composed(file: str, pairs: Mapping[Entry, Entry], limit: int = 4) -> Iterato
 
 
 def _counted(source: Source) -> Iterator[tuple[int, int, str]]:
-    """Loops that count from one, from zero instead."""
     for node in nodes(source.tree, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 2 and ast.unparse(node.args[0]) == "1":
             last = node.args[1]
@@ -39,7 +38,6 @@ def _counted(source: Source) -> Iterator[tuple[int, int, str]]:
 
 
 def _axes(source: Source, pairs: Mapping[Entry, Entry]) -> Iterator[tuple[int, int, str]]:
-    """Where the one layout that all of these keys have is written."""
     changes = {(old.axes, new.axes) for old, new in pairs.items()}
     if len(changes) != 1 or any(old.key != new.key for old, new in pairs.items()):
         return
@@ -81,7 +79,6 @@ def _fits(written: str, common: str) -> bool:
 
 
 def _piece(pairs: list[tuple[str, str]]) -> _Piece | None:
-    """The one change of all keys."""
     parts = []
     for old, new in pairs:
         start = len(_common([old, new]))
@@ -94,6 +91,5 @@ def _piece(pairs: list[tuple[str, str]]) -> _Piece | None:
 
 
 def _common(texts: list[str]) -> str:
-    """What all of some texts begin with."""
     first, last = min(texts), max(texts)
     return first[: next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))]

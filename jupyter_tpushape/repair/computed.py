@@ -69,7 +69,6 @@ def _small(seen: Examined) -> bool:
 
 
 def _traced(seen: Examined, rows: int | None) -> Run:
-    """The program on a few rows; on its own where it takes no others."""
     own = seen.shape_of()
     assert seen.adapter is not None
     counts = {shape[0] for leaf in _leaves(seen.sample) if (shape := own(leaf))}
@@ -180,7 +179,6 @@ class _Computed:
         yield from (("units", self._named(key)) for key, left in never.items() if 0 < len(left) < len(groups[key]))
 
     def _reads(self, key: int, units: Any, data: Any, base: dict[int, Any], seed: int, draw: Any) -> bool:
-        """Whether the loss changes with some units of an output."""
         assert self.loss is not None
         changed = base[key].copy()
         changed[..., units] = draw.uniform(size=changed[..., units].shape)
@@ -188,7 +186,6 @@ class _Computed:
 
     @staticmethod
     def _of_class(labels: Any, unit: int, width: int) -> Any:
-        """Labels that are all of one class, where they name classes."""
         if labels.ndim > 1 and labels.shape[-1] == width and np.isin(labels, (0, 1)).all() and (labels.sum(-1) == 1).all():
             return np.broadcast_to(np.arange(width) == unit, labels.shape).astype(labels.dtype)
         if labels.dtype.kind in "iu" and labels.max(initial=0) < width:
@@ -222,7 +219,6 @@ class _Computed:
         return (draw.integers(top + 1, size=spec.shape) if whole else draw.uniform(size=spec.shape)).astype(spec.dtype)
 
     def _smaller(self, path: Any, drawn: Any) -> Any:
-        """Half of the whole numbers that an input holds as floats."""
         known = np.asarray(self.known.get(path, 0))
         return np.floor(drawn / 2) if path[0] == "x" and drawn.dtype.kind == "f" and known.any() and not (known % 1).any() else drawn
 
@@ -231,7 +227,6 @@ class _Computed:
         return one.ndim > 0 and rows == {len(one)} and len(one) > 1 and _differ(one[0], other[0])
 
     def _leading(self, ends: list[int]) -> set[int]:
-        """The tensors that some are computed from, and these themselves."""
         needed = set(ends)
         for _, inputs, outputs in reversed(self.values.operations):
             if needed & set(outputs):
@@ -251,12 +246,10 @@ class _Computed:
         }
 
     def _named(self, key: int) -> str:
-        """The name of the call that a tensor is in."""
         call = self._call(key)
         return str(call.name) if call is not None else ""
 
     def _inside(self, key: int, moved: set[int]) -> bool:
-        """Whether a tensor is in a built-in layer whose output changes."""
         call = self._call(key)
         ports = [port.key for port in call.outputs] if call is not None and call.kind == "layer" and call.opaque else []
         return bool(ports) and key not in ports and any(port in moved for port in ports)
@@ -277,7 +270,6 @@ _SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape", "SelectV2", "Select", "se
 
 
 def _changed(one: Any, other: Any) -> bool:
-    """Whether any value did: beside the -1e9 of a mask, too."""
     if one is other:
         return False
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")

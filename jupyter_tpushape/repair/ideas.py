@@ -21,7 +21,6 @@ Ideas = Iterator[tuple[str, str]]
 
 
 def _labels(evidence: Evidence) -> Ideas:
-    """Labels for some of several outputs only."""
     outputs, labels = evidence.outputs, evidence.y
     if labels and 1 <= len(labels) < len(outputs):
         known = [node.name for node in evidence.flow.nodes if node.kind == "output"]
@@ -87,7 +86,6 @@ def _own_loss(evidence: Evidence) -> Ideas:
 
 
 def _joined_rows(evidence: Evidence) -> Ideas:
-    """Labels for each part of samples that are joined."""
     for line in lines_of(evidence)[:1] if evidence.failed is not None else ():
         shaped = line.shaped() if line.call() is not None else []
         for (_, shape), (other, its) in itertools.permutations(shaped, 2):
@@ -117,7 +115,6 @@ def _same_count(evidence: Evidence) -> Ideas:
 
 
 def _class_weights(fact: ClassesAsWeights) -> Ideas:
-    """The weight of its class for each label."""
     yield (
         f"Weight each label by its class: {fact.each} instead of weights",
         "Not tried: tpushape cannot tell which class each weight is for.",
@@ -125,7 +122,6 @@ def _class_weights(fact: ClassesAsWeights) -> Ideas:
 
 
 def _metric(evidence: Evidence) -> Ideas:
-    """Labels and predictions of one shape in a metric, if they differ."""
     y = {spec.shape for _, spec in evidence.y}
     if y and not y & {spec.shape for _, spec in evidence.outputs}:
         yield (
@@ -135,7 +131,6 @@ def _metric(evidence: Evidence) -> Ideas:
 
 
 def _own_labels(evidence: Evidence, fact: NoLabels) -> Ideas:
-    """The inputs themselves as labels, if the outputs have their shape."""
     if fact.alike:
         how = "ds.map(lambda x: (x, x))" if evidence.sample is not None and evidence.sample.kind == "dataset" else "yield x, x"
         yield f"Use each batch as its own labels: {how}", "Not tried: tpushape cannot tell whether the model should reproduce its inputs."

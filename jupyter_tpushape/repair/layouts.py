@@ -68,7 +68,6 @@ def every(held: Laid, fact: Undivided) -> list[Change]:
 
 
 def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
-    """What to do, with the current entry and the new one."""
     fact = finding.fact
     if isinstance(fact, KeyUnused) and fact.key_for:
         axes = fact.instead or fact.axes
@@ -262,7 +261,6 @@ def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
 
 
 def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
-    """How the changed text lays out its variables, if it runs."""
     rerun = None
     try:
         text = changed_text(seen, texts)
@@ -295,7 +293,6 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str,
 
 
 def _files(seen: Examined) -> Iterator[str]:
-    """The texts that may contain the map."""
     found = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in (seen.program.model, seen.program.data)]
     found.append(seen.program.handed[0] if seen.program.handed is not None else "")
     yield from dict.fromkeys(file for file in found if file)
@@ -314,7 +311,6 @@ def _change(source: Source, old: Entry, new: Entry) -> None:
 
 
 def _add(source: Source, seen: Examined, new: Entry) -> None:
-    """One more entry behind the map's last."""
     last = seen.evidence.facts["layout"].entries[-1]
     places = [node for node in nodes(source.tree, ast.Constant) if node.value == last.key]
     if len(places) != 1:
@@ -331,7 +327,6 @@ def _add(source: Source, seen: Examined, new: Entry) -> None:
 
 
 def _value(source: Source, key: ast.Constant) -> ast.AST:
-    """The layout for a key: of ``map[key] = layout``, or in a dict."""
     above = parents(source.tree)
     node: ast.AST = key
     for _ in range(4):

@@ -79,7 +79,6 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 
 
 def _one_of_one(before: Flow, after: Flow) -> Iterator[Question]:
-    """A softmax that has one value left."""
     alone = [
         sum((edge.spec.shape or ())[1:] == (1,) for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
         for flow in (before, after)
@@ -111,14 +110,12 @@ def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
 
 
 def _several(flow: Flow, edit: InsertLayer) -> bool:
-    """Whether what reaches a new layer has more than one position."""
     beside = flow.into if edit.position == "before" else flow.out_of
     shapes = [edge.spec.shape or () for node in flow.nodes if node.name == edit.target for edge in beside(node.id)]
     return not shapes or any(set(shape[1:-1]) != {1} for shape in shapes)
 
 
 def _broadcasts(flow: Flow) -> int:
-    """How many operations combine one position with several."""
     pairs = ([edge.spec.shape or () for edge in flow.into(node.id)] for node in flow.nodes if node.kind == "op")
     inner = [(a[1:-1], b[1:-1]) for a, b in (pair for pair in pairs if len(pair) == 2) if len(a) == len(b) > 2]
     return sum((set(a) == {1}) != (set(b) == {1}) for a, b in inner)
@@ -202,7 +199,6 @@ def _stats(evidence: Evidence, path: KeyPath) -> Any:
 
 
 def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """The index of the largest value, if it is not the only one."""
     if not isinstance(edit, Transform) or edit.operation != "argmax":
         return
     stats = _stats(before, (edit.role, *edit.path))
@@ -238,7 +234,6 @@ _SAME_NUMBERS = frozenset({"Cast", "ExpandDims", "Reshape", "Squeeze", "StridedS
 
 
 def _picks(flow: Flow, name: str) -> bool:
-    """Whether a tensor holds the places of largest values."""
     for _ in range(8):
         node = flow.node(name)
         if node.op.lower() == "argmax":
@@ -254,19 +249,16 @@ def _picks(flow: Flow, name: str) -> bool:
 
 
 def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Rows dropped so that arrays of different lengths match."""
     if isinstance(edit, Transform) and edit.arguments.get("cut") and edit.arguments.get("axis") == 0:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
 def _batched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A batch inside a batch, declared as one sample."""
     if isinstance(edit, InputShape) and edit.shape and batched_twice(before):
         yield f"Is each batch one sample of {edit.shape[0]} rows? Without its first axis, it is a batch of {edit.shape[0]} samples that the model accepts."
 
 
 def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """One value of many, made a vector of one."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or set(edit.config.get("target_shape", ())) != {1}:
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -301,7 +293,6 @@ def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 
 
 def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A branch padded or cropped by more than a border."""
     if not isinstance(edit, InsertLayer) or edit.input is None or not edit.layer_class.startswith(("Cropping", "ZeroPadding")):
         return
     sizes = [edge.spec.shape or () for edge in before.operands()]

@@ -55,7 +55,6 @@ def difference(before: str, after: str, label: str) -> list[str]:
 
 
 def _without_magic(lines: list[str]) -> list[str]:
-    """A diff of a cell without the line of its cell magic."""
     hunk = _FIRST_HUNK.match(lines[2]) if len(lines) > 3 else None
     if hunk is None or lines[3].strip() != MAGIC:
         return lines
@@ -164,12 +163,10 @@ def _ended(line: str) -> str:
 
 
 def _end(lines: list[str], at: int) -> str:
-    """How a line ends that comes first in its place."""
     near = [*lines[at : at + 1], *lines[max(0, at - 1) : at]]
     return next((end for end in map(_ended, near) if end), "\n")
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their ends."""
     found = text.split("\n")
     return [line + "\n" for line in found[:-1]] + ([found[-1]] if found[-1] else [])

@@ -43,7 +43,6 @@ def _collect(source: Source, names: dict[str, Any], found: Reached) -> None:
 
 
 def _value(part: ast.AST, names: dict[str, Any]) -> Any:
-    """What a name, or an attribute of a module, is."""
     if isinstance(part, ast.Name):
         return names.get(part.id)
     if isinstance(part, ast.Attribute):
@@ -53,7 +52,6 @@ def _value(part: ast.AST, names: dict[str, Any]) -> Any:
 
 
 def _inherited(base: Any, found: Reached) -> None:
-    """What a class tells its base classes as it is made."""
     for one in getattr(base, "__mro__", ()):
         told = vars(one).get("__init_subclass__")
         function = getattr(told, "__func__", told)

@@ -119,7 +119,6 @@ class Rerun:
         return {file: (self.aliases[file], lines_moved(source.original, source.text)) for file, source in self.changed.items()}
 
     def _reached(self, entry: Any, live: Any) -> Callable[[], Any] | None:
-        """A builder of the changed program."""
         owner = getattr(entry, "__self__", None)
         if hasattr(owner, "again"):
             return self._cell(owner)
@@ -213,7 +212,6 @@ class Rerun:
         raise NoPlace
 
     def _handed(self) -> Any:
-        """The changed data; ``None`` where the change does not reach it."""
         data = self.seen.program.data
         if getattr(self, "_cell_program", None) is not None:
             program = self._cell_program
@@ -231,7 +229,6 @@ class Rerun:
 
 
 def _unset(build: Callable[[], Any]) -> Callable[[], Any]:
-    """The builder in a process where no distribution is set."""
 
     def begun() -> Any:
         unset_distribution()
@@ -278,7 +275,6 @@ class Overlay:
         )
 
     def _replaced(self, others: list[Overlay]) -> list[str]:
-        """Names here that lead to what another changed file defines."""
         found = []
         for other in others:
             old = {id(other.names[name]) for name in other.dirty() if name in other.names}
@@ -330,7 +326,6 @@ class Overlay:
         return [name for name in touched(statement) if name in self._given] if entries else bound(statement)
 
     def _needed(self, names: set[str]) -> set[str]:
-        """The names that something uses, and what these use in turn."""
         found: set[str] = set()
         pending = set(names)
         while pending:

@@ -18,7 +18,6 @@ Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
 
 
 def _merges(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A merge along a different axis."""
     if not isinstance(edit, LayerConfig) or "axis" not in edit.config:
         return
     node = next((item for item in after.flow.nodes if item.name == edit.target), None)
@@ -40,7 +39,6 @@ def _channels(node: Node | None, rank: int) -> int:
 
 
 def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A reshape that mixes the axes of its input."""
     if isinstance(edit, Transform) and edit.operation == "reshape_rows":
         row = next((spec.shape for path, spec in (*before.x, *before.y) if path == (edit.role, *edit.path)), None)
         target = tuple(edit.arguments["shape"])
@@ -56,7 +54,6 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Scores of each position against others, treated as channels."""
     if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Conv", "Dense")) or before.failed is None:
         return
     for edge in before.failed_inputs():
@@ -71,7 +68,6 @@ def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _compares(flow: Flow, node: Node) -> bool:
-    """Whether each position of one tensor meets each of another."""
     given, made = around(flow, node)
     if len(given) != 2 or not made or any(len(shape) < 3 or len(shape) != len(given[0]) for shape in (*given, made[0])):
         return False
@@ -84,7 +80,6 @@ def _compares(flow: Flow, node: Node) -> bool:
 
 
 def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Axes of an image merged into its channels."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
         return
     shape, target = _given(after, edit), tuple(edit.config["target_shape"])
@@ -117,7 +112,6 @@ def _stretched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Channels that a pooling left, made an image again."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
         return
     target = tuple(edit.config["target_shape"])
@@ -134,7 +128,6 @@ def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
 
 
 def _unit_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """The units of a recurrent layer's last step, made a sequence."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or edit.position != "before":
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -149,12 +142,10 @@ def _unit_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Quest
 
 
 def _one_position(target: tuple[int, ...], shape: Shape) -> bool:
-    """Whether a target keeps the channels last, at one position."""
     return set(target[:-1]) == {1} and target[-1] == shape[-1]
 
 
 def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A mean over axes whose meaning no layer indicates."""
     if not isinstance(edit, ReplaceLayer) or "GlobalAveragePooling" not in edit.layer_class or "1D" in edit.layer_class:
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -169,7 +160,6 @@ def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
 
 
 def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
-    """The input of the new layer, without the batch axis."""
     target = tuple(edit.config.get("target_shape", ()))
     for node in after.flow.nodes:
         if node.op == "Reshape" and tuple(node.config.get("target_shape") or ()) == target:

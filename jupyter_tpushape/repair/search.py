@@ -48,7 +48,6 @@ _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, 
 
 
 def _reorders(trial: Trial) -> bool:
-    """Whether an edit only exchanges parts of a function."""
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
     return whole and all(map(_exchanges, changed))
@@ -145,7 +144,6 @@ class Search:
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
-        """Whether the edit may change the meaning of the program."""
         assert trial.seen is not None
         # A layer that the finding names as the one to leave out is not asked about again.
         left_out = isinstance(finding.fact, StepsReduced) or (
@@ -185,7 +183,6 @@ class Search:
         return [*map(asked_of, sorted(found))]
 
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Removes alternatives that all work at one place."""
         chosen: dict[object, list[tuple[Candidate, Trial]]] = {}
         for pair in held:
             if pair[1].edits[-1].either:
@@ -400,7 +397,6 @@ def _trained(value: Value) -> bool:
 
 
 def _same_line(before: Examined, after: Examined) -> bool:
-    """Whether the same expression raises again, with any message."""
     one, other = before.evidence.raised, after.evidence.raised
     return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
 
@@ -430,7 +426,6 @@ def _at_raised(seen: Examined, edit: Edit) -> bool:
 
 
 def _ran(before: Examined, after: Examined, name: str) -> bool:
-    """Whether every operation of a name ran in the program that raised."""
     ran = sum(node.status == "ok" for node in before.evidence.flow.nodes if node.name == name)
     return bool(ran) and ran == sum(node.name == name for node in after.evidence.flow.nodes)
 

@@ -162,7 +162,6 @@ class Slice:
         return run
 
     def _fragile(self, value: Any, depth: int = 3) -> bool:
-        """Whether using an object again would change it."""
         adapter = self.rerun.seen.adapter
         if value is None or inspect.ismodule(value) or inspect.isclass(value):
             return False
@@ -214,7 +213,6 @@ class Slice:
         return lambda: eval(code, run())
 
     def _before(self, where: Any, given: dict[str, Any]) -> list[str]:
-        """The same arguments as the text had them when it ran."""
         original = Source(self.file, self.source.original)
         span = getattr(where, "span", None)
         if span is None:

@@ -105,19 +105,16 @@ def written(seen: Examined, held: list[tuple[Candidate, Trial]], attempt: Try) -
 
 
 def _arguments(seen: Examined, key: str) -> Counter[tuple[str, object]]:
-    """What the layers of a program have for an argument."""
     return Counter((node.op, node.config[key]) for node in seen.evidence.flow.nodes if node.kind == "layer" and key in node.config)
 
 
 def _cuts_data(seen: Examined, trial: Trial) -> bool:
-    """Whether the number also says how long the program's sequences are."""
     after = {path: spec.shape or () for path, spec in (trial.seen.evidence.x if trial.seen is not None else ())}
     pairs = ((spec.shape or (), after.get(path, ())) for path, spec in seen.evidence.x)
     return any(len(was) == len(now) in (2, 3) and (now[1] or 0) < (was[1] or 0) for was, now in pairs)
 
 
 def _whole(fact: Fact | None) -> bool:
-    """Whether all rows are wanted at once."""
     return isinstance(fact, OperationRaised) and isinstance(fact.reason, WholeOnly)
 
 
@@ -136,7 +133,6 @@ def _of_samples(seen: Examined, fact: Fact | None) -> bool:
 
 
 def _sizes(fact: Fact | None) -> tuple[int, int]:
-    """A size of the predictions and that of the labels."""
     if isinstance(fact, GridApart) and not fact.channels_first:
         return fact.predictions[fact.axis] or 0, fact.labels[fact.axis] or 0
     if isinstance(fact, Crosswise) and len(fact.predictions) == len(fact.labels):
@@ -146,7 +142,6 @@ def _sizes(fact: Fact | None) -> tuple[int, int]:
 
 
 def _apart(fact: Fact | None) -> int:
-    """By how much a size is larger than the one that it must equal."""
     if isinstance(fact, (GridApart, Crosswise)):
         have, want = _sizes(fact)
         return have - want
@@ -163,7 +158,6 @@ def _apart(fact: Fact | None) -> int:
 
 
 def _inner(shapes: list[Shape | None]) -> int:
-    """The difference of the inner sizes of a product of two matrices."""
     left, right = shapes if len(shapes) == 2 else (None, None)
     return (left[-1] or 0) - (right[-2] or 0) if left and right and len(left) > 1 < len(right) else 0
 
@@ -188,7 +182,6 @@ def _differ(shapes: list[Shape | None], joined: int | None) -> int:
 
 
 def _apart_after(trial: Trial, finding: Finding) -> int | None:
-    """The same difference after a number was changed."""
     return next((_apart(other.fact) for other in trial.left if (other.rule, type(other.fact)) == (finding.rule, type(finding.fact))), None)
 
 

@@ -114,7 +114,6 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
-    """Runs a trial's text and looks at the program that comes of it."""
     text = changed_text(root, made.texts)
     with entries_kept(text):
         try:
@@ -133,7 +132,6 @@ def _rerun(made: Trial, root: Examined, *, whole: bool = False) -> Trial:
 
 
 def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
-    """Several layers behind one are written from the last to the first."""
     behind = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.position == "after"]
     last = {edit.target: [one for one in behind if one.target == edit.target] for edit in behind}
     return [last[edit.target].pop() if isinstance(edit, InsertLayer) and edit in behind else edit for edit in edits]
@@ -144,7 +142,6 @@ def _lines(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _is_left(made: Trial, finding: Finding) -> bool:
-    """Whether a finding speaks against a fix."""
     line = finding.location.text.strip() if finding.location is not None else ""
     if finding.serious or finding.rule in _LEARNS_NOTHING:
         return True
@@ -200,7 +197,6 @@ def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def _root(seen: Examined) -> Examined:
-    """The examined program before any edit."""
     return getattr(seen.program, "root", None) or seen
 
 
@@ -307,7 +303,6 @@ def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Run]:
 
 
 def _fresh(seen: Examined, model: Any) -> Any:
-    """A separate model, so that training it does not change the user's."""
     if adapter_for(seen.program.model) is not None:
         made = builder_of(seen.adapter, model)()
         carry_weights(model, made)

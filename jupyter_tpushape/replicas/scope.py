@@ -67,7 +67,6 @@ def _current() -> Any:
 
 
 def _accelerators() -> bool:
-    """Whether this machine has a device other than CPUs."""
     config = getattr(sys.modules.get("tensorflow"), "config", None)
     return config is not None and any(device.device_type != "CPU" for device in config.list_physical_devices())
 
@@ -153,7 +152,6 @@ def plain(strategy: Any) -> bool:
 
 
 def _made_in(variable: Any, strategy: Any) -> bool:
-    """Whether a variable was created in the strategy's scope."""
     if plain(strategy):
         return True
     try:

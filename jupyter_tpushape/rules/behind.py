@@ -47,7 +47,6 @@ def _mended(first: Finding) -> bool:
 
 
 def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
-    """The program examined without the first fault, and what was assumed for it."""
     program, evidence = seen.program, seen.evidence
     if isinstance(fact, (Misfit, CutIntoPatches)) and seen.model is not None and seen.adapter is not None and seen.sample is not None:
         doors = seen.adapter.doors(seen.model)

@@ -54,7 +54,6 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
 
 
 def _agree(shapes: list[Shape], joins: bool, axis: int) -> bool:
-    """Whether branches can be merged as they are: what raised is something else."""
     rank = len(shapes[0])
     if len({len(shape) for shape in shapes}) > 1 or not rank or any(None in shape[1:] for shape in shapes):
         return False
@@ -81,7 +80,6 @@ def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edg
 
 
 def _gate(evidence: Evidence, edges: list[Edge]) -> str:
-    """The vector that was pooled from the map which it is merged with."""
     for vector, whole in itertools.permutations(edges, 2) if len(edges) == 2 else ():
         small, large = vector.spec.shape or (), whole.spec.shape or ()
         pooled = [node for node in ancestors(evidence, vector.source) if node.op.startswith("Global")]
@@ -92,7 +90,6 @@ def _gate(evidence: Evidence, edges: list[Edge]) -> str:
 
 
 def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
-    """The axes over which a Dot sums, if their sizes differ."""
     axes, shapes = node.config.get("axes"), [edge.spec.shape for edge in edges]
     pair = [axes, axes] if isinstance(axes, int) else list(axes) if isinstance(axes, (list, tuple)) else []
     if node.op != "Dot" or len(pair) != 2 or len(shapes) != 2 or not all(shapes):

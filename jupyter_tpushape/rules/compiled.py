@@ -85,14 +85,12 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
 
 
 def _losses_apart(told: Compiled) -> LossesSorted | None:
-    """A list of losses for outputs in a dict, which Keras sorts by key."""
     order = tuple(sorted(told.keyed))
     listed = told.loss.count == len(order) > 1 and (told.loss.mixed or told.weights.count == len(order))
     return LossesSorted(told.keyed, order, told.weights.count == len(order)) if listed and order != told.keyed else None
 
 
 def _weights_apart(told: Compiled) -> LossWeightsApart | None:
-    """Loss weights as Keras 3 matches them with the losses."""
     losses, weights, outputs = told.loss, told.weights, told.outputs
     if len(outputs) < 2 or (weights.names is None and weights.count is None):
         return None
@@ -170,7 +168,6 @@ def labels_in_one(evidence: Evidence) -> bool:
 
 
 def _lenient(evidence: Evidence) -> bool:
-    """Whether what fit of tf_keras makes of the labels is the program's loss."""
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ()))
     return evidence.framework == "tf_keras" and not evidence.where and "step" not in evidence.facts and not own
 
@@ -189,7 +186,6 @@ def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int, keyed:
 
 
 def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
-    """The structure of the labels or weights in the data."""
     paths = [path for path, _ in found]
     keys = tuple(str(path[1]) for path in paths if len(path) == 2 and isinstance(path[1], str))
     if keys and len(keys) == len(paths):

@@ -159,7 +159,6 @@ def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
 
 
 def _compares(evidence: Evidence, start: Node) -> Node | None:
-    """The product of matrices behind a norm that has the batch on both of its axes."""
     flow, pending, seen = evidence.flow, [start], {start.id}
     while pending:
         for edge in flow.out_of(pending.pop().id):
@@ -229,7 +228,6 @@ def _balanced(evidence: Evidence, reader: Node) -> bool:
 
 
 def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
-    """Whether an operation scales each sample of a matrix by a total of its own."""
     if node.op in ("Softmax", "LogSoftmax") and (given := evidence.flow.into(node.id)[:1]):
         return set(carried(evidence, given[0]) or {}) == {0} and softmax_axis(evidence, node, given[0]) % len(shape) != 0
     for edge in evidence.flow.into(node.id):

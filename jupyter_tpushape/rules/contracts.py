@@ -212,7 +212,6 @@ def _states(at: Break) -> Explained:
 
 
 def _handed(given: list[Given], of_cell: int = 0) -> list[Given]:
-    """The states among a layer's inputs: by name, or those after the sequence in a list."""
     named = [one for one in given if one.label in _STATES]
     if named:
         return named
@@ -294,7 +293,6 @@ def _arguments(at: Break) -> Explained:
 
 
 def _class_rows(at: Break) -> Explained:
-    """One-hot rows for a function of TensorFlow's own that reads class numbers."""
     said = hear(at.node.failure, HeardClassRows)
     if said is None or said.labels != said.predictions:
         return None
@@ -304,7 +302,6 @@ def _class_rows(at: Break) -> Explained:
 
 
 def _unpacked(at: Break) -> Explained:
-    """Keys of a dict used instead of its tensors."""
     found: KeysTaken | None = at.evidence.facts.get("unpacked")
     if found is None or at.evidence.where in ("loss", "metric", "data"):
         return None
@@ -312,7 +309,6 @@ def _unpacked(at: Break) -> Explained:
 
 
 def _refused(at: Break) -> Explained:
-    """A line of the program that calls a function with arguments that it does not accept."""
     found: Refused | None = at.evidence.facts.get("refused")
     if found is None or at.node.failure is None:
         return None
@@ -390,14 +386,12 @@ def _call(at: Break) -> Explained:
 
 
 def _unknown_size(at: Break) -> Explained:
-    """An operation of a functional model that keeps None as a size, which no program has."""
     if at.node.kind == "op" and at.node.op != "python" and hear(at.node.failure, HeardNoneNumber) is not None:
         return SYMBOLIC.id, SymbolicQuestion("size")
     return None
 
 
 def _one_tensor(at: Break) -> Explained:
-    """A tensor that a line unpacks."""
     last, raised = at.evidence.facts.get("last"), at.evidence.raised
     if hear(at.node.failure, HeardIterated) is None or not isinstance(last, LastCall) or len(last.outputs) != 1 or raised is None:
         return None
@@ -410,7 +404,6 @@ def _one_tensor(at: Break) -> Explained:
 
 
 def _line(at: Break) -> Explained:
-    """A line outside any layer."""
     if at.node.op != "python":
         return None
     apart: Unconnected | None = at.evidence.facts.get("unconnected")

@@ -155,7 +155,6 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _code(evidence: Evidence) -> str:
-    """The expression that raised, where it is short enough to be read in a sentence."""
     text = evidence.raised.text if evidence.raised is not None else ""
     return text if len(text) <= _SHORT and "\n" not in text else ""
 

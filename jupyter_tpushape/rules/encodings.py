@@ -129,7 +129,6 @@ def _mode(node: Node) -> str:
 
 
 def _coder(evidence: Evidence, embedding: Node) -> Node | None:
-    """The encoding layer directly before an embedding."""
     edges = evidence.flow.into(embedding.id)
     while edges:
         source = evidence.flow.node(edges[0].source)
@@ -179,7 +178,6 @@ def at_line(where: Location, line: int) -> Location:
 
 
 def _place(spec: Any, path: KeyPath) -> int | None:
-    """Where a leaf of the labels is among all that leaves a stage."""
     if not isinstance(spec, tuple) or len(spec) < 2 or path[0] != "y":
         return None
     before = len(list(flatten(spec[0], "x")))

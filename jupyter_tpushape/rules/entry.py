@@ -114,7 +114,6 @@ def _resized_sample(want: Shape, shape: Shape) -> bool:
 
 
 def _channels_moved(want: Shape, row: Shape) -> bool:
-    """Whether one has its fewest values, the channels, first, and the other has them last."""
     moves = (((row[-1], *row[:-1]), row[-1]), ((*row[1:], row[0]), row[0]))
     known = [size for size in row if size is not None]
     return any(want == moved and channels is not None and channels == min(known) for moved, channels in moves)
@@ -180,7 +179,6 @@ def once_for_all(evidence: Evidence) -> tuple[KeyPath, ...]:
 
 
 def _whole(row: Shape, shape: Shape | None) -> bool:
-    """Whether an array with all its rows has the shape of a sample with several axes."""
     return shape is not None and len(row) == len(shape) > 1 and fits(row, shape)
 
 
@@ -194,7 +192,6 @@ def _ranked(evidence: Evidence, door: KeyPath, want: Spec) -> bool:
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:
-    """Whether each row has its own label."""
     firsts = [spec.shape[0] for _, spec in evidence.y if spec.shape]
     return bool(firsts) and bool(got.shape) and got.shape is not None and all(n is not None and n > 1 and n == got.shape[0] for n in firsts)
 
@@ -286,7 +283,6 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:
-    """One tensor of several whose samples are on another axis than the first."""
     shape = dict(evidence.x)[path].shape
     rows = {spec.shape[0] for at, spec in (*evidence.x, *evidence.y) if at != path and spec.shape}
     labels = next((spec.shape for _, spec in evidence.y if spec.shape), None)
@@ -337,7 +333,6 @@ def _listed_by_sample(evidence: Evidence) -> bool:
 
 
 def _counts(evidence: Evidence) -> Fact:
-    """Why the data has a different number of arrays than the model has inputs."""
     doors, parts = _doors(evidence), [[spec for _, spec in part] for part in (evidence.x, evidence.y, evidence.weight) if part]
     rows = [[(spec.shape[1:] if spec.shape is not None else None, spec.dtype) for spec in part] for part in parts]
     if len(parts) == len(doors) > 1 and all(len(part) == 2 for part in parts) and all(part == rows[0] for part in rows[1:]):

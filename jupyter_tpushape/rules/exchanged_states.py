@@ -48,7 +48,6 @@ def states_exchanged(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _kinds(evidence: Evidence, edge: Edge) -> list[tuple[str, int, int]]:
-    """Which states of which LSTM layers a tensor is made of: the layer."""
     node, place = evidence.flow.node(edge.source), evidence.facts.get("places", {}).get(edge.id, 0)
     results = len({evidence.facts.get("places", {}).get(one.id, 0) for one in evidence.flow.out_of(node.id)})
     two_ways = node.op == "Bidirectional" and (place > 2 or results > 3)

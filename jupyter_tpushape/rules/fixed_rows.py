@@ -158,7 +158,6 @@ def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None
 
 
 def _parts(evidence: Evidence, node: Node, batch: int | None) -> int:
-    """The number of parts of the same size that an operation splits the batch into."""
     edges = (*evidence.flow.into(node.id)[:1], *evidence.flow.out_of(node.id)[:1])
     if "split" not in node.op.lower() or len(edges) != 2:
         return 0
@@ -168,7 +167,6 @@ def _parts(evidence: Evidence, node: Node, batch: int | None) -> int:
 
 
 def _reshaped(evidence: Evidence, node: Node) -> tuple[Shape, Shape]:
-    """The shapes that a reshape gets and gives."""
     edges = (*evidence.flow.into(node.id)[:1], *evidence.flow.out_of(node.id)[:1])
     if node.op.lower() != "reshape" or len(edges) != 2:
         return (), ()

@@ -58,7 +58,6 @@ def _shifted(evidence: Evidence) -> tuple[str, int, str, int] | tuple[()]:
 
 
 def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | None:
-    """The layer that moved the data's axis away which has as many positions as the labels."""
     for node in (evidence.flow.node(head), *ancestors(evidence, head)):
         edges, gives = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
         if (
@@ -85,7 +84,6 @@ TURNS = frozenset({"transpose", "permute", "permute_dims", "swapaxes"})
 
 
 def _turned(evidence: Evidence, predictions: Edge, y: Shape) -> tuple[Who | None, bool]:
-    """The transpose that put two axes in another order."""
     p = predictions.spec.shape or ()
     off = [axis for axis in range(min(len(p), len(y))) if p[axis] != y[axis]]
     if len(p) != len(y) or len(off) != 2 or 0 in off or [p[axis] for axis in off] != [y[axis] for axis in off[::-1]]:

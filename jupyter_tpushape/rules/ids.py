@@ -103,7 +103,6 @@ def taken_beyond(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tuple[int, bool]]:
-    """The axes that a take may have taken from, by its shapes."""
     if op == "TakeAlongAxis":
         same = len(given) == len(indices)
         return [
@@ -118,7 +117,6 @@ def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tupl
 
 
 def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:
-    """The dtype of integers that cannot hold the id of the last of so many rows."""
     dtype = next((spec.dtype for at, spec in evidence.x if at == path), "")
     return dtype if _LARGEST.get(dtype, size) < size - 1 else ""
 
@@ -152,7 +150,6 @@ def looked_up_columns(evidence: Evidence) -> Iterator[tuple[Node, Node, KeyPath,
 
 
 def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highest: int) -> tuple[int | None, int]:
-    """Another column of a table whose ids fit a table of ``size`` rows."""
     rows: dict[int, list[int]] = {}
     for node, _, at, other in looked_up_columns(evidence):
         if at == path and isinstance(node.config.get("input_dim"), int):
@@ -165,7 +162,6 @@ def _exchanged(evidence: Evidence, path: KeyPath, column: int, size: int, highes
 
 
 def _lookup(evidence: Evidence, edge: Edge) -> Node | None:
-    """The layer whose ids come along an edge as they are."""
     node = evidence.flow.node(edge.source)
     for _ in range(4):
         if "last_id" in node.config:

@@ -247,7 +247,6 @@ def _is_number(edge: Edge) -> bool:
 
 
 def _total(evidence: Evidence, edge: Edge) -> Node | None:
-    """The sum or norm of everything that a single number is."""
     for _ in range(4):
         node = evidence.flow.node(edge.source)
         given = evidence.flow.into(node.id)

@@ -268,7 +268,6 @@ def told(evidence: Evidence) -> Finding | None:
 
 
 def _foreign(error: Any) -> bool:
-    """Whether TensorFlow raised this when the program passed it a JAX array."""
     trace, inside = getattr(error, "__traceback__", None), False
     while trace is not None:
         name = str(trace.tb_frame.f_globals.get("__name__", ""))

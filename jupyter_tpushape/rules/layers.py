@@ -252,7 +252,6 @@ def _no_features(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
 
 
 def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
-    """Why the model around a layer is given maps of another size than at its earlier call."""
     doors = []
     for parent in (node.parent, before.parent):
         inside = {one.id for one in evidence.flow.nodes if parent and one.parent == parent}
@@ -269,14 +268,12 @@ def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
 
 
 def _giver(evidence: Evidence, edge: Edge) -> Node:
-    """What gives a tensor, but for the cast with which a model takes it in."""
     node = evidence.flow.node(edge.source)
     taken = evidence.flow.into(node.id) if node.op == "Cast" else []
     return evidence.flow.node(taken[0].source) if len(taken) == 1 else node
 
 
 def _axis_beyond(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    """A layer along an axis that its input does not have."""
     ranks = {len(edge.spec.shape) for edge in edges if edge.spec.shape is not None}
     for key in ("axis", "axes", "shared_axes") if node.kind == "layer" and shape and len(ranks) < 2 else ():
         given = node.config.get(key)
@@ -321,7 +318,6 @@ def _inside(evidence: Evidence, node: Node) -> tuple[str, int]:
 
 
 def _kernel(evidence: Evidence, node: Node) -> Shape | None:
-    """The shape of the layer's kernel, also where an earlier call of the layer shows it."""
     for item in evidence.flow.nodes:
         if item.name == node.name:
             for weight in item.weights:
@@ -349,7 +345,6 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 
 
 def _shrunk(evidence: Evidence, node: Node, edges: list[Edge], target: tuple[int, ...], rows: Shape) -> Cause | None:
-    """Why the first axes are not as large as the target has them."""
     origins = evidence.origins.of(edges[0]) if len(edges) == 1 else ()
     first, found, rest = int(node.kind == "layer"), [], elements(rows) or 0
     for axis, (want, have) in enumerate(zip(target, rows[:-1], strict=False)):
@@ -441,7 +436,6 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
 
 
 def _masks(mask: Shape, wanted: Shape) -> bool:
-    """Whether a mask can be broadcast to the scores."""
     if len(mask) > 4 or (len(mask) == 2 and mask[0] is None and wanted[1] is not None):
         return False  # (batch, source) would meet the query steps
     over = (wanted[0], None, *wanted[1:]) if len(mask) == 4 else wanted

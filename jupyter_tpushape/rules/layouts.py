@@ -183,7 +183,6 @@ def _patterns(laid: Laid) -> Iterator[Finding]:
 
 
 def _glob(key: str) -> str:
-    """A key that is written like a pattern of file names, as a regular expression."""
     return re.sub(r"(?<!\\)(^|[\w/-])\*+", r"\1.*", re.sub(r"^\*+/", ".*", key))
 
 
@@ -294,25 +293,21 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
 
 
 def _root(key: str) -> list[str]:
-    """The parts of a key that is a whole path, behind its first one."""
     parts = key.split("/")
     return parts[1:] if len(parts) > 2 and re.fullmatch(r"[\w/-]+", key) else []
 
 
 def _alternatives(key: str) -> list[str]:
-    """``.*(up|gate)/kernel`` as the keys that it stands for."""
     group = re.search(r"\((?:\?:)?([\w|-]+)\)", key)
     return [key[: group.start()] + word + key[group.end() :] for word in group[1].split("|")] if group else [key]
 
 
 def _words(key: str) -> list[str]:
-    """The parts of a path that a key contains."""
     plain = re.sub(r"_?(\\[dws]|\[0-9\])[+*]?", "", key)
     return re.sub(r"[.*^$\\()|?+\[\]]+", "/", plain).strip("/").split("/")
 
 
 def _kind(path: str) -> str:
-    """A variable's path without the numbers of repeated layers."""
     return re.sub(r"_?\d+", "", path)
 
 
@@ -385,7 +380,6 @@ def _idle(laid: Laid) -> Iterator[Finding]:
 
 
 def _whole(laid: Laid) -> Iterator[Finding]:
-    """Only if other variables are sharded."""
     cut = any(any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
     for path, shape, held, _ in laid.variables:
         if cut and held >= LARGE and laid.axes(path) == ():

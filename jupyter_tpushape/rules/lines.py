@@ -105,7 +105,6 @@ _TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
 
 
 def _key_missing(evidence: Evidence, raised: Raised) -> KeyMissing | None:
-    """A key that the model's own call looks up in the data, which has others."""
     keys = tuple(str(path[1]) for path, _ in evidence.x if len(path) == 2 and isinstance(path[1], str))
     tree = syntax.parsed(raised.text) if raised.function == "call" and not raised.callers and len(keys) == len(evidence.x) else None
     for node in ast.walk(tree) if tree is not None and keys else ():
@@ -117,7 +116,6 @@ def _key_missing(evidence: Evidence, raised: Raised) -> KeyMissing | None:
 
 
 def _size_missing(raised: Raised) -> SizeMissing | None:
-    """A size that is read of an array with fewer axes."""
     tree, known = syntax.parsed(raised.text), dict(raised.tensors)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
@@ -129,7 +127,6 @@ def _size_missing(raised: Raised) -> SizeMissing | None:
 
 
 def _wrapped(text: str) -> tuple[str, str] | None:
-    """A class that is made with a layer made on the spot, and the class of that layer."""
     try:
         tree = syntax.parse(text)
     except (SyntaxError, ValueError):
@@ -142,7 +139,6 @@ def _wrapped(text: str) -> tuple[str, str] | None:
 
 
 def _no_gradient(raised: Raised) -> NoGradient | None:
-    """The gradient that an expression works on and that a tape did not record."""
     for name, made in raised.nothing:
         found = _TAPE.fullmatch(made)
         if found and re.search(rf"\b{name}\b", raised.text) and found[3] in dict(raised.tensors):

@@ -307,7 +307,6 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
 
 
 def _reducer(evidence: Evidence, predictions: Edge) -> Node:
-    """The operation that leaves a single number of all samples."""
     source = evidence.flow.node(predictions.source)
     above = (node for node in [source, *ancestors(evidence, source.id)] if any(edge.spec.shape for edge in evidence.flow.into(node.id)))
     return next(above, source)
@@ -325,7 +324,6 @@ def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> E
 def _folded(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """The model receives as many rows as there are labels, but outputs a different number."""
     if p[0] is not None and y[0] not in (None, 1, p[0]):
         for path, spec in evidence.x:
             if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):
@@ -358,7 +356,6 @@ def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape | None) -> bool
 def _pairs(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """Predictions for every pair of samples: the batch is on two axes."""
     given = next((one for one in evidence.given if one.label == "predictions" and one.spec.shape == p), None)
     if given is None or len(given.grows) != 2:
         return None
@@ -384,7 +381,6 @@ def _pairs(
 def _last_only(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """One label per step, but a recurrent layer that returns only its last step."""
     steps = (
         (len(y) == len(p) == 2 and kind == "sparse" and integer)
         or (len(y) == len(p) + 1 and (y[-1] != 1 or len(p) > 3))
@@ -402,7 +398,6 @@ def _last_only(
 def _surplus(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """Inner axes that the labels do not have, caused by a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
         labelled = 2
@@ -437,7 +432,6 @@ def _surplus(
 def _encoding(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """One value a label against a row of them. What the values are is looked at."""
     none = classless(loss, p)
     if none is not None:
         return RANK.id, none, ()

@@ -20,7 +20,6 @@ TRACKER = rule(
 
 
 def _fact(evidence: Evidence) -> LossTracked | None:
-    """What the step gives to the metric of the loss, where that is not a loss."""
     found = evidence.facts.get("tracked")
     return None if found is None else LossTracked(found[0], found[1], evidence.failure is not None)
 

@@ -93,7 +93,6 @@ def padding_read(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_padding(evidence: Evidence, edge: Edge) -> Node | None:
-    """The comparison upstream that makes a mask true where ids equal one number."""
     pending, seen = [(edge, False)], set()
     while pending:
         edge, turned = pending.pop()
@@ -175,7 +174,6 @@ def mask_lost(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _readers(evidence: Evidence, node: Node) -> Iterator[Node]:
-    """The layers after one that read a mask where there is one, and that receive none."""
     flow, inside = evidence.flow, {node.id}
     for one in flow.nodes:
         if one.parent in inside:
@@ -296,7 +294,6 @@ def _of_itself(evidence: Evidence, edges: list[Edge]) -> bool:
 
 
 def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
-    """What scores meet on their way to a softmax."""
     flow, numbers = evidence.flow, evidence.facts.get("single") or {}
     edge = next(iter(flow.into(softmax.id)), None)
     axis = softmax.config.get("axis", -1) if softmax.kind == "layer" or edge is None else softmax_axis(evidence, softmax, edge)
@@ -353,7 +350,6 @@ def _mask(evidence: Evidence, edge: Edge, depth: int = 12) -> _Mask | None:
 
 
 def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
-    """What is wrong with the numbers of a mask."""
     place, edge, mask, same = met
     if mask is None:
         return
@@ -374,7 +370,6 @@ def _numbers(evidence: Evidence, softmax: Node, met: _Met) -> Iterator[Finding]:
 
 
 def _padding(evidence: Evidence, start: Node) -> bool | None:
-    """Whether a comparison with 0 is true at the padding of looked up ids."""
     given = evidence.flow.into(start.id)
     if len(given) != 1 or start.op not in ("Equal", "NotEqual", "Greater") or start.config.get("operand1") != 0:
         return None

@@ -93,7 +93,6 @@ def rows_met_apart(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _batch(evidence: Evidence, edge: Edge) -> int | None:
-    """The one axis that has a row for each sample."""
     grown = carried(evidence, edge)
     return next(iter(grown)) if grown and list(grown.values()) == [1.0] else None
 

@@ -376,7 +376,6 @@ _RAISED = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Exhausted|Interrupt)\b
 
 
 def _words(text: str) -> str:
-    """The text of an exception."""
     if 'File "' not in text and "Traceback" not in text and "---->" not in text:
         return text
     starts = [match.start() for match in _RAISED.finditer(text)]
@@ -384,6 +383,5 @@ def _words(text: str) -> str:
 
 
 def _line(match: re.Match[str]) -> str:
-    """The line that contains a match."""
     begin, end = match.string.rfind("\n", 0, match.start()) + 1, match.string.find("\n", match.start())
     return " ".join(match.string[begin : end if end != -1 else None].split())[:300]

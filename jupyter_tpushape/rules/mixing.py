@@ -123,7 +123,6 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
-    """The shape of an operand that comes from no other node."""
     made = next(iter(evidence.flow.out_of(node.id)), None)
     given = edges[0].spec.shape or () if len(edges) == 1 else ()
     after = made.spec.shape or () if made is not None else ()
@@ -268,7 +267,6 @@ def samples_picked(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _picked(evidence: Evidence, node: Node) -> Edge | None:
-    """What an operation makes of the samples, if that is one sample of a given index."""
     given = evidence.flow.into(node.id)[:1]
     made = next(iter(evidence.flow.out_of(node.id)), None)
     if not given or made is None or "slice" not in node.op.lower() or (carried(evidence, given[0]) or {}).get(0) != 1:
@@ -311,7 +309,6 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _maker(evidence: Evidence, start: Node) -> Node:
-    """The first operation upstream that changed the batch axis."""
     for node in [start, *ancestors(evidence, start.id)]:
         for edge in evidence.flow.into(node.id):
             grown = carried(evidence, edge)
@@ -321,7 +318,6 @@ def _maker(evidence: Evidence, start: Node) -> Node:
 
 
 def _many_draws(evidence: Evidence, source: Node) -> bool:
-    """Whether several draws of noise for each sample were combined with the samples:."""
     maker = _maker(evidence, source)
     for node in [maker, *(evidence.flow.node(edge.source) for edge in evidence.flow.into(maker.id))]:
         edges, made = evidence.flow.into(node.id), next(iter(evidence.flow.out_of(node.id)), None)
@@ -398,7 +394,6 @@ def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
 
 
 def _just_split(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a reshape has just split two axes of what is reshaped again."""
     shapes = [one.spec.shape or () for one in evidence.flow.into(edge.source) if evidence.flow.node(edge.source).op.lower() == "reshape"]
     return len(evidence.flow.out_of(edge.source)) == 1 and any(len(edge.spec.shape or ()) == len(one) + 2 for one in shapes)
 

@@ -46,7 +46,6 @@ def enclosing(evidence: Evidence, node: Node) -> Iterator[Node]:
 
 
 def _kept(evidence: Evidence, edge: Edge, axis: int, axes: Axes) -> Edge | None:
-    """What a layer was given, where the batch was on the same axis already."""
     above = [one for one in evidence.flow.into(edge.source) if axes(one)]
     return above[0] if len(above) == 1 and axes(above[0]) == {axis} and evidence.flow.node(edge.source).kind == "layer" else None
 
@@ -91,7 +90,6 @@ def _whole(evidence: Evidence) -> bool:
 
 
 def _open_twice(evidence: Evidence) -> bool:
-    """Whether something that was refused has two axes of unknown size."""
     return any((one.spec.shape or ()).count(None) == 2 for one in evidence.given)
 
 

@@ -93,7 +93,6 @@ def _reads_later(node: Node) -> bool:
 
 
 def _pads(node: Node) -> list[int]:
-    """How many steps are added before and after those of a sequence."""
     pads = node.config.get("padding") if node.op == "ZeroPadding1D" else None
     if node.op == "Pad":
         pads = [*(node.config.get("operand1") or ()), 0, 0][1]

@@ -78,7 +78,6 @@ def noise_shared(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _added(evidence: Evidence, node: Node) -> bool:
-    """Whether what an operation makes is added to a tensor that has a row for each sample."""
     for edge in evidence.flow.out_of(node.id):
         reader = evidence.flow.node(edge.target)
         others = [one for one in evidence.flow.into(reader.id) if one.id != edge.id]

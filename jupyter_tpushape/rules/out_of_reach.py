@@ -81,7 +81,6 @@ def activation_of(node: Node) -> str:
 
 
 def _bounded(evidence: Evidence, node: Node) -> Node | None:
-    """The layer whose activation the predictions come from, through layers without one."""
     for _ in range(4):
         if activation_of(node) in _RANGES:
             return node
@@ -93,5 +92,4 @@ def _bounded(evidence: Evidence, node: Node) -> Node | None:
 
 
 def _plain(evidence: Evidence, node: Node) -> bool:
-    """Whether a layer leaves the values as they are."""
     return node.op in ("Reshape", "Flatten", "Permute") or (node.op in ("Activation", "Identity") and keeps(evidence.flow, node))

@@ -284,7 +284,6 @@ def _rows_wanted(evidence: Evidence) -> RowsWanted | None:
 
 
 def _turned(evidence: Evidence) -> Reversed | None:
-    """The tensor of more than two axes that the line which raised turns around."""
     raised = evidence.raised
     try:
         tree = syntax.parse(raised.text.strip()) if raised is not None else None

@@ -124,7 +124,6 @@ def _unindexed(evidence: Evidence, mine: Given, other: Shape) -> Unindexed | Non
 
 
 def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None:
-    """What put an axis in front of the samples of an operand."""
     shape = mine.spec.shape or ()
     rows = (its.spec.shape or (None,))[0]
     behind = (1 in mine.grows and 0 not in mine.grows) if mine.grows or its.grows else shape[1:2] == (None,) == (rows,)

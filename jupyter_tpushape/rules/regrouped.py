@@ -46,7 +46,6 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None], spli
 
 
 def _adjacent(have: list[int], want: list[int]) -> bool:
-    """Whether axes that follow each other make each axis of the target."""
     reached = set(itertools.accumulate(have, lambda a, b: a * b))
     return set(itertools.accumulate(want, lambda a, b: a * b)) <= reached
 

@@ -68,7 +68,6 @@ def _reverses(node: Node) -> bool:
 
 
 def _turned(flow: Flow, edge: Edge, known: dict[str, _Turned | None]) -> _Turned | None:
-    """Who reversed the steps of a tensor since the input."""
     node = flow.node(edge.source)
     if len(edge.spec.shape or ()) < 3:
         return None
@@ -169,7 +168,6 @@ def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> I
 
 
 def _compared(evidence: Evidence, loss: Node) -> Iterator[tuple[Edge, Edge]]:
-    """What a loss compares."""
     if loss.kind == "loss":
         labels, predictions = ends(evidence, loss)
         if labels is not None and predictions is not None:
@@ -189,7 +187,6 @@ def _both(evidence: Evidence, labels: Edge, predictions: Edge) -> Iterator[tuple
 
 
 def _cuts(evidence: Evidence, edge: Edge, *, plain: bool = False) -> Iterator[Node]:
-    """The slices that a tensor comes from."""
     node = evidence.flow.node(edge.source)
     for _ in range(4):
         if node.kind != "op":
@@ -204,13 +201,11 @@ def _cuts(evidence: Evidence, edge: Edge, *, plain: bool = False) -> Iterator[No
 
 
 def _cut(node: Node) -> str:
-    """The slice that the line of an operation takes."""
     text = node.called.text.replace(" ", "") if node.called is not None else ""
     found = [cut for cut in (":-1", "1:") if f"[:,{cut}]" in text]
     return found[0] if len(found) == 1 else ""
 
 
 def _alike(evidence: Evidence, one: Node, other: Node) -> bool:
-    """Whether two slices take the same steps of the same tensor."""
     sources = [{edge.source for edge in evidence.flow.into(node.id)} for node in (one, other)]
     return sources[0] == sources[1] and _cut(one) == _cut(other)

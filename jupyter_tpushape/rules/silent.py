@@ -180,7 +180,6 @@ def _multiplies(evidence: Evidence, op: Node, labels: Edge, predictions: Edge) -
 
 
 def _maker_of_width(evidence: Evidence, node: Node, width: int | None) -> Node:
-    """The layer upstream that set the size of the last axis."""
     while True:
         edges = evidence.flow.into(node.id)
         shape = edges[0].spec.shape if len(edges) == 1 else None
@@ -275,13 +274,11 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _as_many(given: list[Edge], shape: Shape) -> bool:
-    """Whether a node is given one tensor with the same values, one in each of its rows."""
     its = given[0].spec.shape or () if len(given) == 1 else ()
     return its == shape or (its[-1:] == (1,) == shape[-1:] and elements(its) == elements(shape) is not None)
 
 
 def _one_value(node: Node) -> bool:
-    """Whether a layer gives one value at each position."""
     return 1 in (node.config.get("units"), node.config.get("filters"))
 
 
@@ -373,7 +370,6 @@ def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
 
 
 def _regularized(evidence: Evidence) -> bool:
-    """Whether weights have losses of their own."""
     return any("regularizer" in key and value for node in evidence.flow.nodes for key, value in node.config.items())
 
 

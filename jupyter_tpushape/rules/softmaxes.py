@@ -65,7 +65,6 @@ def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | No
 
 
 def _softmax(evidence: Evidence, edge: Edge) -> tuple[Node, Edge] | None:
-    """The softmax that a tensor comes from, with what it is given."""
     for _ in range(4):
         node = evidence.flow.node(edge.source)
         before = evidence.flow.into(node.id)
@@ -173,7 +172,6 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
-    """The axes of an operand that a product sums over."""
     if node.kind == "layer":  # Dot, which is told along which axes
         axes, rank = node.config.get("axes"), len(edge.spec.shape or ())
         given = [one.id for one in evidence.flow.into(node.id)]
@@ -184,13 +182,11 @@ def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
 
 
 def _order(node: Node) -> list[int]:
-    """The order in which a transposition puts axes."""
     order = node.config.get("operand1") if node.op == "Transpose" else None
     return list(order) if isinstance(order, (list, tuple)) else []
 
 
 def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, int]:
-    """The product that reads the weights, and the one axis of them that it sums over."""
     node, places = softmax, list(range(rank))
     for _ in range(4):
         readers = evidence.flow.out_of(node.id)
@@ -286,7 +282,6 @@ def several_marked(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _share(evidence: Evidence, path: KeyPath | None) -> float:
-    """How many of the observed vectors of 0 and 1 have more than one 1."""
     seen = seen_at(evidence, path)
     if not seen or any(array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all() for array in seen):
         return 0.0

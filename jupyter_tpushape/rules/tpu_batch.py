@@ -246,7 +246,6 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
-    """The compiler error that users report for an unknown axis at this node."""
     if node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest"):
         return "CustomCall is not supported to have a dynamic dimension" if batch or inner else ""
     if node.op.startswith(WINDOWS):

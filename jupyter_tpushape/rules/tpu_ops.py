@@ -129,7 +129,6 @@ TEXT = frozenset(
 
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:
-    """The node that an operation belongs to: the op node of that type."""
     if use.location is not None:
         for node in evidence.flow.nodes:
             if node.kind == "op" and node.op == use.op and node.called is not None and node.called.line == use.location.line:
@@ -181,7 +180,6 @@ def _learns(evidence: Evidence, node: Node | None) -> bool:
 
 
 def _within(evidence: Evidence, node: Node | None) -> Who | None:
-    """The loss or metric that a node is, or is in."""
     while node is not None and node.kind not in ("loss", "metric"):
         node = evidence.flow.node(node.parent) if node.parent else None
     return Who.of(node) if node is not None else None

@@ -99,7 +99,6 @@ def _stages(evidence: Evidence) -> list[Any]:
 
 
 def _feeds(stages: list[Any], name: str) -> list[Any]:
-    """The stages on the way to ``name``, nearest first."""
     known = {stage.name: stage for stage in stages}
     pending, found = list(known[name].inputs), []
     while pending:
@@ -116,7 +115,6 @@ def _nodes(evidence: Evidence, *stages: Any) -> tuple[str, ...]:
 
 
 def _place(evidence: Evidence, stage: Any) -> Location | None:
-    """The source location of the stage's function, as the flow shows it."""
     shown = next((node.location for node in evidence.flow.nodes if node.kind == "stage" and node.name == stage.name), None)
     return shown if shown is not None else stage.location
 

@@ -86,7 +86,6 @@ ROUNDED = rule(
 
 
 def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any, Any]]:
-    """What the trace, the functions of the pipeline and the flow show."""
     yield from evidence.facts.get("traps") or ()
     for stage in getattr(evidence.sample, "stages", ()):
         for dtype, line in stage.detail.get("slips", ()):
@@ -105,7 +104,6 @@ def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any,
 
 
 def _tables(evidence: Evidence, node: Node) -> Iterator[int]:
-    """How many rows a weight has that a layer, or an operation in it, looks up."""
     owner = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node
     for edge, made in zip(evidence.flow.into(node.id)[-1:], evidence.flow.out_of(node.id), strict=False):
         for shape in (weight.shape or () for weight in owner.weights):
@@ -114,7 +112,6 @@ def _tables(evidence: Evidence, node: Node) -> Iterator[int]:
 
 
 def _rounded_by(evidence: Evidence, edges: list[Edge]) -> str:
-    """The dtype of a few digits that whole numbers come from."""
     while edges and edges[-1].spec.dtype not in _EXACT:
         node, edges = evidence.flow.node(edges[-1].source), evidence.flow.into(edges[-1].source)
         if not (edges and edges[-1].spec.dtype.startswith("int")) and node.op not in ("Input", "Cast", "Reshape", "Slice", "StridedSlice"):

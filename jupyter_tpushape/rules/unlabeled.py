@@ -73,7 +73,6 @@ def no_labels(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _dropped(sample: Sample) -> Stage | None:
-    """The function of the pipeline that is given pairs and returns single tensors."""
     stages = {stage.name: stage for stage in sample.stages}
     for stage in sample.stages:
         before = [stages[name].spec for name in stage.inputs if name in stages]

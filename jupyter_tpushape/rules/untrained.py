@@ -54,7 +54,6 @@ def training_mode(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _changes(node: Node) -> bool:
-    """Whether a layer works otherwise in training."""
     return node.op == "BatchNormalization" or "Dropout" in node.op or node.op.startswith("GaussianNoise")
 
 
@@ -178,7 +177,6 @@ def _flat(evidence: Evidence, node: Node) -> bool:
 
 
 def _behind(evidence: Evidence, ends: Iterable[str], through: Callable[[Node], bool] | None = None) -> set[str]:
-    """The nodes from which a way leads to one of these."""
     flow, pending, found = evidence.flow, list(ends), set()
     for one in pending:
         for edge in flow.into(one):
@@ -204,7 +202,6 @@ def _first_step(evidence: Evidence, start: Node) -> Node | None:
 
 
 def _step(evidence: Evidence, operation: str, place: Location | None) -> Node | None:
-    """The operation of the program's own on a line."""
     here = [node for node in evidence.flow.nodes if node.kind == "op" and place is not None and node.called == place]
     return next((node for node in here if node.op == operation), here[0] if len(here) == 1 else None)
 

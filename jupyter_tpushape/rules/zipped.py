@@ -58,7 +58,6 @@ def zipped_apart(evidence: Evidence) -> ZippedApart | None:
 
 
 def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stage], Stage | None]:
-    """The stages, and the ``zip`` that the pipeline ends in but for some."""
     stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
     last = next(reversed(stages.values()), None)
     while last is not None and last.op in keeps and len(last.inputs) == 1:
@@ -88,7 +87,6 @@ def part_shuffled(evidence: Evidence) -> OrdersApart | None:
 
 
 def _batch_of(stages: dict[str, Stage], part: Stage) -> Stage | bool | None:
-    """The stage that batches a part."""
     stage: Stage | None = part
     while stage is not None:
         if stage.op in _BATCHES:

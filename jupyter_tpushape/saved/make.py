@@ -133,14 +133,12 @@ def _arguments(framework: Any, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _legacy(framework: Any) -> Any:
-    """Where a Keras keeps what reads the configurations of HDF5 files."""
     name = "keras.src.legacy.saving" if framework.__name__ == "keras" else "tf_keras.src.saving.legacy"
     return importlib.import_module(f"{name}.saving_utils")
 
 
 @contextlib.contextmanager
 def _hollow(package: str) -> Iterator[None]:
-    """Variables that are made inside have a shape and no memory."""
     if package == "keras":
         from keras.src.backend import Variable
 
@@ -171,7 +169,6 @@ def _imported(package: str) -> Any:
 
 
 def _second(config: Any) -> bool:
-    """Whether a configuration has the form that Keras 2 writes."""
     pending = [config]
     while pending:
         value = pending.pop()

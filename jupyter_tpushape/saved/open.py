@@ -74,7 +74,6 @@ def read(path: Path) -> Held:
 
 
 def _asked(path: Path) -> dict[str, Any]:
-    """The reader's answer, from a process of its own."""
     program = str(Path(__file__).with_name("reader.py"))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "HDF5_USE_FILE_LOCKING": "FALSE"}
     try:

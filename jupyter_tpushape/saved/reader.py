@@ -197,7 +197,6 @@ def _signatures(data: Any, graph: tuple[int, int]) -> dict[str, Any]:
 
 
 def _entry(data: Any, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """A map's key and the span of its value."""
     name, body = "", (0, 0)
     for number, value in _fields(data, span, spans=(1, 2)):
         if number == 1:

@@ -45,7 +45,6 @@ def serving(held: Held) -> Callable[[], Any]:
 
 
 def _plain(names: list[str]) -> dict[str, str]:
-    """For each name one that Keras accepts, and that no other has."""
     found: dict[str, str] = {}
     for name in names:
         plain = made = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in name) or "x"
@@ -58,7 +57,6 @@ def _plain(names: list[str]) -> dict[str, str]:
 
 
 def _layer(keras: Any, outputs: dict[str, Spec]) -> Any:
-    """A layer as ``keras.layers.TFSMLayer`` of that signature would be."""
 
     def call(_layer: Any, inputs: Any) -> Any:
         first = next(iter(inputs.values())) if isinstance(inputs, dict) else inputs
@@ -76,7 +74,6 @@ def _layer(keras: Any, outputs: dict[str, Spec]) -> Any:
 
 
 def _shape(given: Any, spec: Spec) -> tuple[int | None, ...]:
-    """The signature's shape with the batch of what is given."""
     shape = spec.shape or ()
     return (given[0], *shape[1:]) if shape and shape[0] is None and len(given) else shape
 

@@ -22,7 +22,6 @@ TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a gen
 
 
 def _stream(value: Any) -> str:
-    """The kind of batch source, or ``""``."""
     if is_dataset(value):
         return "dataset"
     if is_pydataset(value) or is_sequence(value):

@@ -152,7 +152,6 @@ def _roots(root: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _part(one: Any) -> Iterator[tuple[Any, int]]:
-    """A layer, a loss or a metric."""
     if isinstance(one, types.FunctionType) or _is_plain(one) or _is_source(one):
         yield one, _OWN
     elif is_users(file_of(type(one))):
@@ -188,13 +187,11 @@ def _leads_to(one: Any, value: Any) -> bool:
 
 
 def _metrics(model: Any) -> Iterator[Any]:
-    """What a model was given to measure, however it is nested."""
     for name in ("_compile_metrics", "compiled_metrics"):
         yield from _each(getattr(getattr(model, name, None), "_user_metrics", None))
 
 
 def _each(many: Any) -> Iterator[Any]:
-    """What a model was compiled with, one by one."""
     if isinstance(many, (dict, list, tuple)):
         for one in many.values() if isinstance(many, dict) else many:
             yield from _each(one)
@@ -203,7 +200,6 @@ def _each(many: Any) -> Iterator[Any]:
 
 
 def _functions_of(dataset: Any) -> Iterator[Any]:
-    """The Python functions that a pass over a pipeline can call."""
     for value in list(vars(dataset).values()):
         function = getattr(value, "_func", None)
         if isinstance(function, types.FunctionType):
@@ -213,7 +209,6 @@ def _functions_of(dataset: Any) -> Iterator[Any]:
 
 
 def _held_by(function: Any) -> list[Any]:
-    """What a function can reach without its arguments."""
     if isinstance(function, functools.partial):
         return [function.func, *function.args, *function.keywords.values()]
     if isinstance(function, types.MethodType):
@@ -247,5 +242,4 @@ def _is_plain(obj: Any) -> bool:
 
 
 def _is_source(obj: Any) -> bool:
-    """A ``PyDataset`` or ``Sequence`` of the user."""
     return has_base(obj, "PyDataset", "keras.src") or has_base(obj, "Sequence", "tf_keras.src.utils")

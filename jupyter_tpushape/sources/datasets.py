@@ -138,7 +138,6 @@ def rows_of(dataset: Any) -> int | None:
 
 
 def _why_empty(dataset: Any) -> str:
-    """Which stage leaves nothing of what it is given."""
     current = dataset
     while len(inputs_of(current)) == 1:
         before = inputs_of(current)[0]
@@ -253,7 +252,6 @@ def _nothing(sample: Sample, what: str, drawn: Drawn) -> None:
 
 
 def _empty(sample: Sample) -> None:
-    """Notes a batch without rows, of which only JAX makes no step."""
     keras = sys.modules.get("keras")
     if len(sample.batch_sizes) > 1 and 0 in sample.batch_sizes and keras is not None and keras.backend.backend() == "jax":
         number = next((i for i, parts in enumerate(sample.sampled) if any(shape == 0 for shape in _rows(parts))), 0)

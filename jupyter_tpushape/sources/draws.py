@@ -39,7 +39,6 @@ def _all(moves: list[Move]) -> frozenset[str]:
 
 
 def _walk(tensor: Any, chosen: frozenset[str], found: list[Move]) -> set[int]:
-    """The places of the arguments that a result comes from."""
     reached, seen, pending = set[int](), set[Any](), [(tensor, chosen)]
     for one, by in pending:
         made = one.op

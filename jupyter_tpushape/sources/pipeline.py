@@ -207,7 +207,6 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
 
 
 def _between(dataset: Any, op: str) -> bool:
-    """Whether this is an adapter of TensorFlow's own."""
     if op == "restructured":
         return True
     modules = [str(getattr(user_function(wrapper), "__module__", "")) for wrapper in wrappers_of(dataset)[:1]]
@@ -215,7 +214,6 @@ def _between(dataset: Any, op: str) -> bool:
 
 
 def _how_many(names: Any) -> int | None:
-    """How many elements a dataset has, such as names of files."""
     try:
         count = int(names.cardinality())
     except Exception:

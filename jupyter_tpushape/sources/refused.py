@@ -27,7 +27,6 @@ def numbers_only(tree: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """The letter of NumPy's dtype."""
     if not isinstance(value, np.ndarray):
         return ""
     kind = value.dtype.kind
@@ -151,7 +150,6 @@ def _gathers(dtype: Any) -> bool:
 
 
 def _only_numpy(value: Any) -> str:
-    """What NumPy holds and JAX does not, where Keras runs on JAX."""
     keras = sys.modules.get("keras")
     if not isinstance(value, np.ndarray) or keras is None or keras.backend.backend() != "jax":
         return ""
@@ -167,7 +165,6 @@ def _swapped(value: np.ndarray) -> str:
 
 
 def _rows_of_steps(value: np.ndarray) -> bool:
-    """Whether each row is an array of vectors, as many as it has steps."""
     rows = [row for row in value[:64] if isinstance(row, np.ndarray) and row.ndim > 1] if value.ndim == 1 else []
     return bool(rows) and len(rows) == len(value[:64]) and len({(row.shape[1:], row.dtype.kind in "iuf") for row in rows}) == 1
 
@@ -180,7 +177,6 @@ def alike(value: np.ndarray) -> bool:
 
 
 def _row(row: Any) -> np.ndarray:
-    """A row as an array."""
     if isinstance(row, np.ndarray) and (row.dtype != object or not row.ndim):
         return row
     try:
@@ -190,13 +186,11 @@ def _row(row: Any) -> np.ndarray:
 
 
 def _rows_of_ids(value: np.ndarray) -> bool:
-    """Whether each row is a list of integers."""
     rows = [_row(row) for row in list(value.reshape(-1)[:64]) if isinstance(row, (list, tuple, np.ndarray))]
     return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 
 def _objects(value: np.ndarray, name: str) -> str:
-    """The kind of objects in an array, and what to do."""
     items = list(value.reshape(-1)[:1000])
     if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
         return f", although all of them are numbers: use {name}.astype('float32')"
@@ -219,7 +213,6 @@ def _objects(value: np.ndarray, name: str) -> str:
 
 
 def _text_columns(value: np.ndarray) -> list[int]:
-    """The columns of a table that hold text."""
     columns = range(value.shape[1]) if value.ndim == 2 else ()
     return [column for column in columns if any(isinstance(item, str) for item in value[:1000, column])][:8]
 

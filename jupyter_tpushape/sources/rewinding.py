@@ -171,7 +171,6 @@ _EMPTY = types.CellType()
 
 
 def _stored(code: types.CodeType) -> set[str]:
-    """Names of the module that a function gives other values."""
     found = {one.argval for one in dis.get_instructions(code) if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
     return found.union(*(_stored(part) for part in code.co_consts if isinstance(part, types.CodeType)))
 

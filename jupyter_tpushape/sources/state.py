@@ -64,7 +64,6 @@ def in_graph() -> bool:
 
 
 def _eager() -> contextlib.AbstractContextManager[Any]:
-    """Outside of any function that TensorFlow is tracing."""
     module = sys.modules.get("tensorflow")
     return contextlib.nullcontext() if module is None else module.init_scope()
 

@@ -82,7 +82,6 @@ def _carries(params: dict[str, Any]) -> bool:
 
 
 def _reads(program: Any) -> dict[int, set[int]]:
-    """The arguments of a program that each of its values depends on."""
     reads: dict[int, set[int]] = {id(one): {id(one)} for one in program.invars}
     for equation in program.eqns:
         found: set[int] = set()

@@ -84,7 +84,6 @@ def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = F
 
 
 def _holds(obj: Any) -> bool:
-    """Whether an object has variables, or is one."""
     if hasattr(obj, "assign") or hasattr(getattr(obj, "state", None), "assign"):
         return True
     try:

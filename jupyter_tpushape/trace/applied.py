@@ -69,7 +69,6 @@ class Updates:
         return None
 
     def _known(self, optimizer: Any) -> set[Any] | None:
-        """The variables that it was built for."""
         if id(optimizer) in self._first:
             return self._first[id(optimizer)]
         listed, indexed = getattr(optimizer, "_trainable_variables", None), getattr(optimizer, "_index_dict", None)

@@ -52,7 +52,6 @@ def name_axes(flow: Flow) -> None:
 
 
 def _into(node: Node, edge: Edge) -> tuple[str, ...]:
-    """What the receiving layer reads the axes as."""
     rank = edge.spec.rank
     if (
         rank is None
@@ -69,7 +68,6 @@ def _into(node: Node, edge: Edge) -> tuple[str, ...]:
 
 
 def _out_of(node: Node, edge: Edge, given: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What the giving layer wrote them as."""
     rank = edge.spec.rank
     if (
         rank is None

@@ -34,7 +34,6 @@ def runs_by_rows(adapter: Framework, layer: Any, spec: Spec) -> bool:
 
 @functools.cache
 def _observed(adapter: Framework, cls: Any) -> bool:
-    """Computes one row of a few steps."""
     ends: dict[str, Any] = {}
 
     def body(graph: Graph) -> None:

@@ -74,7 +74,6 @@ def config_of(obj: Any) -> dict[str, Any]:
 
 
 def _told(obj: Any) -> dict[str, Any]:
-    """A layer's own configuration."""
     try:
         return config_of(obj)
     except Exception:
@@ -85,7 +84,6 @@ def _told(obj: Any) -> dict[str, Any]:
 
 
 def _reserved(config: dict[str, Any]) -> int:
-    """Ids of a lookup that stand for no word: padding and unknown words."""
     return int(config["num_oov_indices"]) + (config.get("mask_token") is not None) if "num_oov_indices" in config else 2
 
 
@@ -170,7 +168,6 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as text, number or short list."""
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
@@ -213,7 +210,6 @@ def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]
 
 
 def _flat(sizes: Any) -> Iterator[Any]:
-    """The sizes of the states of one cell, or of several in their order."""
     if isinstance(sizes, (list, tuple)):
         for one in sizes:
             yield from _flat(one)

@@ -153,7 +153,6 @@ def _walk(
 
 
 def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
-    """What a model inside a model is fed, as the framework matches it."""
     doors = adapter.doors(model)
     # A tensor may stand there twice, so each place has a value of its own.
     found = adapter.feeds(model, doors, map_leaves(lambda tensor: replace(known[id(tensor)]) if id(tensor) in known else None, first))

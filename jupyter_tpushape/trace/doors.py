@@ -132,7 +132,6 @@ def feeds(
 
 
 def _bare(spec: Any) -> Any:
-    """An input's spec that looks at nothing but its name."""
     made = copy.copy(spec)
     for attribute in ("shape", "ndim", "min_ndim", "max_ndim", "dtype"):
         setattr(made, attribute, None)

@@ -110,7 +110,6 @@ def raised_in(trace: TracebackType | None) -> tuple[FrameType | None, str, tuple
 
 
 def _is_operation(frame: FrameType) -> bool:
-    """Whether Keras calls an operation of a functional graph here."""
     code = frame.f_code
     # Asked of the class: the property of a model collects all of its weights.
     return code.co_name == "__call__" and code.co_filename.endswith(_OPERATION) and not hasattr(type(frame.f_locals.get("self")), "weights")
@@ -122,7 +121,6 @@ def made_by(frame: FrameType | None) -> Any:
 
 
 def _function(frame: FrameType) -> str:
-    """The name of the function that runs in a frame."""
     return _told(frame.f_code.co_name, frame.f_code.co_filename)
 
 

@@ -396,7 +396,6 @@ class Framework(ABC):
         """The model's own loss, as its training step computes it."""
 
     def _fresh(self, metrics: Any) -> Any:
-        """Metrics made again, so that two models do not share their state."""
         if isinstance(metrics, dict):
             return {key: self._fresh(value) for key, value in metrics.items()}
         if isinstance(metrics, (list, tuple)):
@@ -463,7 +462,6 @@ class Framework(ABC):
 
 
 def _held(obj: Any) -> list[Any]:
-    """The variables of an object."""
     try:
         return list(getattr(obj, "weights", ()) or ())
     except ValueError:

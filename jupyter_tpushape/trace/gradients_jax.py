@@ -96,7 +96,6 @@ def beyond(name: str, tensor: Any, starts: Sequence[Any], params: dict[str, Any]
 
 
 def _inside(program: Any, operands: list[Any]) -> Any:
-    """What a compiled function of one result gives, where it is short."""
     inner = program.jaxpr
     if len(inner.eqns) > _SHORT or len(inner.outvars) != 1:
         return None

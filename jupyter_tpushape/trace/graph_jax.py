@@ -180,7 +180,6 @@ class TraceGraph(Graph):
         return None if isinstance(value, dict) else value
 
     def _origin(self, tensor: Any, call: Call) -> int:
-        """The key of a tensor."""
         port = next((one for one in call.inputs if one.spec.shape == getattr(tensor, "shape", None)), None)
         return port.key if self.recorder.producers.get(id(tensor)) is call and port is not None else id(tensor)
 
@@ -252,7 +251,6 @@ _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
-    """The program's function that runs."""
     callee, _ = callee_of(frame)
     return callee.f_back if callee is not None else None
 
@@ -271,7 +269,6 @@ dtype_name = functools.cache(str)  # NumPy makes the name of a dtype anew each t
 
 @functools.cache
 def _listening(kind: Any) -> Any:
-    """A trace of this kind that tells its graph of each equation."""
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
         def process(self: Any, primitive: Any, *args: Any, **kwargs: Any) -> Any:
@@ -311,7 +308,6 @@ def base(value: Any) -> Any:
 
 
 def _is_constant(tracer: Any) -> bool:
-    """Whether a tracer stands for a value that the program has as it is."""
     ask = getattr(tracer, "get_const", None)
     return ask is not None and ask() is not None
 

@@ -72,7 +72,6 @@ class Hidden:
 
 
 def _number(value: Any) -> float | None:
-    """The one number that an operand of the program's is, however often."""
     if value is None or not 0 < np.size(value) <= 1 << 20:
         return None
     first = np.asarray(value).reshape(-1)

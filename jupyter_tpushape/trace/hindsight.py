@@ -62,7 +62,6 @@ def look_back_at_compile(model: Any) -> tuple[str, int] | None:
 
 
 def _layers(model: Any) -> list[Any]:
-    """The layers inside a model, inner ones too."""
     found = []
     for layer in getattr(model, "layers", ()) or ():
         found += [layer, *_layers(layer)]
@@ -73,7 +72,6 @@ def _layers(model: Any) -> list[Any]:
 
 
 def _program() -> tuple[dict[str, Any], list[str]]:
-    """The user's names, and the files or cells that ran, in order."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:
@@ -97,7 +95,6 @@ def _tree(name: str) -> ast.Module | None:
 
 
 def _assigned(body: list[ast.stmt], name: str) -> list[ast.Assign | ast.AnnAssign]:
-    """The plain statements that give a name or ``self.name`` its value."""
     found: list[ast.Assign | ast.AnnAssign] = []
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
@@ -107,7 +104,6 @@ def _assigned(body: list[ast.stmt], name: str) -> list[ast.Assign | ast.AnnAssig
 
 
 def _makes(node: ast.AST | None, layer: Any) -> ast.Call | None:
-    """The one call in an expression that can have made the layer."""
     if node is None:
         return None
     calls = [call for call in _calls(node) if _fits(call, layer)]
@@ -198,7 +194,6 @@ def _function(code: Any) -> ast.FunctionDef | None:
 
 
 def _last(names: list[str], name: str) -> tuple[str, ast.Assign | ast.AnnAssign] | None:
-    """The cell or file that gave a variable its value last."""
     for source in reversed(names):
         tree = _tree(source)
         if tree is None or not re.search(rf"\b{re.escape(name)}\b", "".join(linecache.getlines(source))):
@@ -213,7 +208,6 @@ def _last(names: list[str], name: str) -> tuple[str, ast.Assign | ast.AnnAssign]
 
 
 def _variables(layers: list[Any], names: dict[str, Any], sources: list[str]) -> None:
-    """``dense = Dense(3)`` at the top of a cell or file."""
     for name, value in list(names.items()):
         layer = next((layer for layer in layers if layer is value), None)
         if layer is None or name.startswith("_") or line_of(layer) is not None:
@@ -225,7 +219,6 @@ def _variables(layers: list[Any], names: dict[str, Any], sources: list[str]) -> 
 
 
 def _model(model: Any, left: list[Any], layers: list[Any], names: dict[str, Any], sources: list[str]) -> None:
-    """The program that made the model as a whole."""
     bound = [name for name, value in list(names.items()) if value is model and not name.startswith("_")]
     if len(bound) != 1:
         return
@@ -283,6 +276,5 @@ def _other_models(body: list[ast.stmt], model: Any, names: dict[str, Any]) -> bo
 
 
 def _counter(name: str) -> tuple[str, int]:
-    """A name that Keras counted: ``dense_3`` is ``("dense", 3)``."""
     match = re.fullmatch(r"(.*?)(?:_(\d+))?", name)
     return (match[1], int(match[2] or 0)) if match else (name, 0)

@@ -188,7 +188,6 @@ class Hooks:
         return outputs
 
     def _going_on(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
-        """The layer's call."""
         try:
             return original(layer, *args, **kwargs)
         except Exception:
@@ -355,7 +354,6 @@ def remember(*arguments: Any) -> None:
 
 
 def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The range of the ids that a table is asked for."""
     values = framework.backend.known(tensors[0][1]) if len(tensors) == 1 else None
     if values is None or not getattr(values, "size", 0) or values.dtype.kind not in "iu":
         return {}

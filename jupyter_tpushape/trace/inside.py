@@ -88,7 +88,6 @@ def _way_to(failed: Call) -> list[Call]:
 
 
 def _unknown(found: list[Port]) -> int:
-    """The most axes of unknown size of one tensor."""
     return max(((port.spec.shape or ()).count(None) for port in found), default=0)
 
 

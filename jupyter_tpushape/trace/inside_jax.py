@@ -53,7 +53,6 @@ def _bodies(name: str, params: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _body(recorder: Recorder, framework: Any, parent: Call, program: Any) -> None:
-    """One program's equations."""
     makers: dict[int, Call] = {}
     last: tuple[str, Place | None] | None = None
     call: Call | None = None

@@ -152,7 +152,6 @@ class Generators:
 
 
 def _named(functions: list[Any], wanted: frozenset[str] = frozenset({"random"})) -> bool:
-    """Whether one of these reads one of the names."""
     pending = [one.__code__ for one in functions]
     while pending:
         code = pending.pop()

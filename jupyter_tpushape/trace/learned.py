@@ -95,7 +95,6 @@ def _passes(operation: Any) -> bool:
 
 
 def _behind(operation: Any, weights: Collection[int], fixed: Collection[int], held: dict[int, int]) -> bool:
-    """Whether a weight is among what an operation is computed from."""
     pending, seen = list(operation.inputs), set()
     while pending:
         tensor = pending.pop()

@@ -91,7 +91,6 @@ def _operations(framework: Any, recorder: Keeping) -> Iterator[None]:
 
 
 def _followed(module: Any) -> list[tuple[str, ...] | None]:
-    """The layouts of a program's results."""
     from jaxlib.mlir import ir, passmanager
 
     try:
@@ -128,7 +127,6 @@ def _looped(value: Any, loops: set[str]) -> bool:
 
 
 def _axes(text: str) -> tuple[str, ...]:
-    """``#sdy.sharding<@mesh, [{"batch"}, {}]>`` as names."""
     inner = text.partition("[")[2].rpartition("]")[0]
     return tuple("+".join(_NAME.findall(axis)) for axis in _AXIS.findall(inner))
 

@@ -216,7 +216,6 @@ class _Watch:
                     hand_over(self.thread, kind)
 
     def _over_within(self, seconds: float) -> bool:
-        """Waits for the block's end."""
         if not self.most:
             return self.over.wait(seconds)
         end = time.monotonic() + seconds
@@ -258,7 +257,6 @@ _BIRTH = 1000
 
 
 def _starts_another(thread: int) -> bool:
-    """Whether a thread waits for one that it is starting."""
     frame = sys._current_frames().get(thread)
     while frame is not None:
         if frame.f_code is threading.Thread.start.__code__:

@@ -97,7 +97,6 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
 
 
 def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) -> Raised:
-    """A line that was running, with what the names of its function hold."""
     values = _Values(frame)
     tensors, numbers, variables = {}, {}, []
     read = [item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))]
@@ -130,7 +129,6 @@ def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) ->
 
 
 def _decides(scope: ast.AST, line: int) -> Literal["", "while", "assert"]:
-    """The loop or assertion whose condition stands on a line."""
     for node in ast.walk(scope):
         if isinstance(node, (ast.While, ast.Assert)) and node.test.lineno <= line <= (node.test.end_lineno or 0):
             return "while" if isinstance(node, ast.While) else "assert"
@@ -173,7 +171,6 @@ def raised_by(place: Place) -> Raised | None:
 
 
 def _text(place: Place) -> str:
-    """The expression that ran, else its line."""
     span, lines = place.span, linecache.getlines(place[0])
     if span is None:
         return linecache.getline(*place).strip()
@@ -271,7 +268,6 @@ def _around(place: Place) -> tuple[ast.AST | None, ast.AST | None]:
 
 @lru_cache(maxsize=8)
 def _scopes(text: str) -> tuple[ast.AST | None, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]]:
-    """The tree of a text and the functions in it."""
     tree = syntax.parsed(text)
     return tree, [node for node in ast.walk(tree) if isinstance(node, syntax.Function)] if tree is not None else []
 

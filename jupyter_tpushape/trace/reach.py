@@ -156,7 +156,6 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
 
 
 def _sort(value: Any, found: Reached) -> bool:
-    """Files a Keras object, a variable or a strategy."""
     for base in type(value).__mro__:
         module, name = base.__module__ or "", base.__name__
         if module.startswith(("keras.", "tf_keras.")):
@@ -183,7 +182,6 @@ def _sort(value: Any, found: Reached) -> bool:
 
 
 def _users(cls: type) -> bool:
-    """Whether a class is written in the user's own source."""
     if cls.__module__ == "__main__":
         return True
     code = next((item.__code__ for item in vars(cls).values() if isinstance(item, FunctionType)), None)

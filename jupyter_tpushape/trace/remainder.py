@@ -46,7 +46,6 @@ def _joined(assembler: Assembler, sources: list[str], target: str) -> None:
 
 
 def _listed(adapter: Any, seen: Any, recorder: Recorder) -> list[Any]:
-    """The layers of a sequence behind the one that broke, in order."""
     call = recorder.failed
     if call is None or call.obj is None:
         return []
@@ -60,7 +59,6 @@ def _listed(adapter: Any, seen: Any, recorder: Recorder) -> list[Any]:
 
 
 def _rest_of_graph(assembler: Assembler, seen: Any, network: Any, failed: str) -> list[str]:
-    """Adds what a functional graph has left, joined as the graph is."""
     adapter, recorder = seen.adapter, seen.recorder
     pairs = seen.run.feeds.pairs if seen.run is not None and seen.run.feeds is not None else []
     made = {id(door.tensor): assembler.ids.get(id(leaf.source), failed) for door, leaf in pairs}

@@ -86,7 +86,6 @@ _GRAPH = frozenset({"_inbound_nodes", "_outbound_nodes", "_inbound_nodes_value",
 
 
 def _same(values: Any, others: Any) -> bool:
-    """Whether these are the same objects in the same order."""
     return len(values) == len(others) and all(map(operator.is_, values, others))
 
 
@@ -129,7 +128,6 @@ _TAKES: dict[type, Callable[[Memento, Any], Any]] = {list: _built_in, dict: _bui
 
 
 def _take_of(obj: Any) -> Callable[[Memento, Any], Any]:
-    """What is kept of objects of this type."""
     if isinstance(obj, _LEAF_TYPES):
         return _leave
     if isinstance(obj, (list, dict, set)):

@@ -138,7 +138,6 @@ def _loss_roots(adapter: Framework, model: Any) -> list[Any]:
 
 
 def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
-    """Runs a program inside the graph of a trace."""
     adapter, recorder = run.adapter, run.recorder
 
     def body(graph: Graph) -> None:
@@ -157,7 +156,6 @@ def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
 
 
 def _fed(run: Run, nest: Any) -> Any:
-    """Placeholders for the leaves of the data."""
 
     def feed(leaf: Leaf) -> Any:
         tensor = run.graph.placeholder(leaf.spec, leaf.name)
@@ -183,7 +181,6 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
 
 
 def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weight: Any) -> None:
-    """The model's own training step, with its state."""
     adapter, recorder, generators = run.adapter, run.recorder, _generators(run, model)
     batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
     with limited("The training step"), metered(adapter, adapter.comparing_metrics(model), recorder), tracked(adapter, model, recorder):
@@ -195,7 +192,6 @@ def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weig
 
 
 def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
-    """The model's call, its loss and its metrics."""
     adapter, recorder = run.adapter, run.recorder
     x_tensors = _fed(run, x)
     # Without a loss no labels are needed, and no tensor of this backend may hold them.

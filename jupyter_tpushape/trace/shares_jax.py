@@ -63,7 +63,6 @@ def adds_up(equation: Any, found: dict[Any, tuple[int, ...]]) -> bool:
 
 
 def _total_of(parts: Any, whole: Any, makers: dict[Any, Any]) -> tuple[int, ...]:
-    """The axes along which a divisor is the sum of what it divides."""
     way: list[Any] = []
     equation = makers.get(whole) if not hasattr(whole, "val") else None
     while equation is not None and str(equation.primitive.name) in _SHAPED | _CAST:
@@ -108,7 +107,6 @@ def _alike(one: Any, other: Any, makers: dict[Any, Any], depth: int = 4) -> bool
 
 
 def _origin(one: Any, makers: dict[Any, Any]) -> tuple[Any, Any]:
-    """What a tensor is but for its dtype, and the equation that made it."""
     while not hasattr(one, "val") and (equation := makers.get(one)) is not None:
         if str(equation.primitive.name) not in _CAST:
             return one, equation

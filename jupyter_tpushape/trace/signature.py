@@ -101,7 +101,6 @@ def _layer_called(node: ast.expr) -> bool:
 
 
 def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: bool) -> Refused | None:
-    """Tensors, sizes or layers that came one by one."""
     values = values_of(frame)
     kind = values.function(call.func.func) if isinstance(call.func, ast.Call) else values.function(call.func)
     layer = isinstance(kind, type) and issubclass(kind, adapter.Layer)

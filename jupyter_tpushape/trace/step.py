@@ -87,7 +87,6 @@ def run_step(
 def _attempt(
     run: Run, doors: Doors, function: Any, bind: Callable[[Any], tuple[Any, ...]], iterates: bool, element: Any, outer: bool
 ) -> None:
-    """Calls the step once, in the graph of the trace."""
     recorder, adapter = run.recorder, run.adapter
 
     def feed(leaf: Leaf) -> Any:

@@ -95,7 +95,6 @@ def _opened(function: Any) -> Any:
 
 
 def _stood_in(adapter: Framework, graph: Any, values: list[Any]) -> list[Any]:
-    """The state with placeholders for its tensors."""
 
     def stand_in(value: Any) -> Any:
         value = value.value if adapter.is_variable(value) else value

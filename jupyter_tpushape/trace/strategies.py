@@ -381,7 +381,6 @@ def _unmade(variable: Any) -> bool:
 
 
 def _classes(base: Any, name: str) -> Iterator[Any]:
-    """The classes below ``base`` that define ``name`` themselves."""
     pending, seen = [base, *base.__mro__], set()
     while pending:
         cls = pending.pop()

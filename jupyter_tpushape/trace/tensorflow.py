@@ -216,7 +216,6 @@ _WITH_ONE = frozenset({"Add", "AddV2", "Sub", "Mul", "RealDiv", "SelectV2"})
 
 
 def _single(op_type: str, inputs: Any) -> Iterator[tuple[int, float]]:
-    """Single numbers that an operation is given, and their places."""
     for place, tensor in enumerate(inputs) if op_type in _WITH_ONE else ():
         if tensor.op.type == "Const" and tensor.shape.num_elements() == 1 and tensor.dtype.is_floating | tensor.dtype.is_integer:
             yield place, float(tf.get_static_value(tensor).reshape(())[()])

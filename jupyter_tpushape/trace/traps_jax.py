@@ -108,7 +108,6 @@ def backward(program: Any, trained: Sequence[bool]) -> list[Trap]:
 
 
 def _defined(step: Step) -> Any:
-    """The code of a backward function that the program itself defines."""
     code = getattr(getattr(step.params.get("bwd"), "f", None), "__code__", None)
     return code if code is not None and is_user_file(code.co_filename) else None
 
@@ -149,7 +148,6 @@ def _with_root(one: Any, makers: dict[Any, Step]) -> Iterator[Any]:
 
 
 def _chosen(step: Step) -> bool:
-    """Whether the program itself calls the function that chooses."""
     return function_between(called_at(step.outer)[0]).strip("_") in ("where", "select")
 
 
@@ -158,7 +156,6 @@ def _at(step: Step, makers: dict[Any, Step]) -> Any:
 
 
 def _compared_with_zero(condition: Any, makers: dict[Any, Step]) -> Iterator[Any]:
-    """What a condition compares with zero."""
     pending, seen = [condition], 0
     while pending and seen < _DEEP:
         one, seen = origin(pending.pop(), makers), seen + 1
@@ -201,7 +198,6 @@ def _cancelled(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) 
 
 
 def _terms(step: Step, makers: dict[Any, Step], sign: float, found: dict[Any, float], depth: int) -> dict[Any, float]:
-    """How often a sum has each of its terms."""
     for place, given in enumerate(step.given):
         turned = -sign if step.name == "neg" or (step.name == "sub" and place == 1) else sign
         one = origin(given, makers, frozenset({"convert_element_type", "copy", "name"}))
@@ -217,7 +213,6 @@ def _terms(step: Step, makers: dict[Any, Step], sign: float, found: dict[Any, fl
 
 
 def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
-    """Random numbers whose key comes from outside of a loop as it is."""
     for step in steps:
         if step.name == "scan" and step.params.get("length") != 1:
             body, constant = step.params["jaxpr"].jaxpr, step.params["num_consts"]

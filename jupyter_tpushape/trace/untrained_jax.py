@@ -78,7 +78,6 @@ def never_trained(graph: Any, variables: Sequence[Any], framework: Any) -> list[
 
 
 def _behind(program: Any, end: Any) -> set[Any]:
-    """The variables of a program that ``end`` can depend on."""
     behind = {end}
     for equation in reversed(program.eqns):
         if not behind.isdisjoint(equation.outvars):
@@ -120,7 +119,6 @@ def untrained(program: Any, loss: Any, weights: Sequence[Any], zeros: Collection
 
 
 def _live(program: Any, loss: Any, zero: set[Any], ones: dict[Any, tuple[int, ...]] | None = None) -> set[Any]:
-    """The variables that a gradient of the loss reaches."""
     live, ones = {loss}, shares(program, ones or {})
     for equation in reversed(program.eqns):
         if any(one in live for one in equation.outvars):
@@ -162,7 +160,6 @@ def _zeros(program: Any, given: set[Any]) -> set[Any]:
 
 
 def _made_zero(equation: Any, zero: set[Any]) -> list[bool]:
-    """Which results of an equation are zero."""
     name = str(equation.primitive.name)
     known = [_is_zero(one, zero) for one in equation.invars]
     if name in _PRODUCTS:

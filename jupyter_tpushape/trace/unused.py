@@ -55,7 +55,6 @@ def around(call: Call) -> Iterator[Call]:
 
 
 def _returned(call: Call) -> bool:
-    """Whether a call around this one returns its result."""
     keys = {port.key for port in call.outputs}
     return any(port.key in keys for one in around(call) for port in one.outputs)
 

@@ -120,7 +120,6 @@ def _variable(variable: Any, draw: Any) -> Any:
 
 
 def _attributes(operation: Any) -> tuple[Any, ...]:
-    """Names and values of an operation's attributes, in a row."""
     if operation.type == "Const":
         return ()
     public = [(name, _plain(value)) for name, value in operation.node_def.attr.items() if not name.startswith("_")]

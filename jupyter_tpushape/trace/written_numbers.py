@@ -72,7 +72,6 @@ def quotients(frames: Frames, adapter: Framework) -> tuple[Quotient, ...]:
 
 
 def _traced(frames: Frames, holds: Callable[[Any], bool], reader_of: Callable[..., _Reader[R]]) -> tuple[R, ...]:
-    """What the first function holds that reads or makes such a value."""
     for module, scope, place, values in frames:
         if module is None or scope is None:
             return ()
@@ -283,7 +282,6 @@ def _divides(node: ast.AST) -> bool:
 
 
 def _running(scope: ast.AST, place: Place) -> list[ast.AST]:
-    """The expression that ran, else what stands on its line."""
     span, line = place.span, place[1]
     held = [node for node in ast.walk(scope) if isinstance(node, (ast.expr, ast.stmt))]
     exact = [
@@ -298,12 +296,10 @@ def _running(scope: ast.AST, place: Place) -> list[ast.AST]:
 
 
 def _names(node: ast.Assign, name: str) -> bool:
-    """Whether an assignment is for a name."""
     return any(isinstance(item, ast.Name) and item.id == name for target in node.targets for item in ast.walk(target))
 
 
 def _takes(scope: ast.AST, name: str) -> bool:
-    """Whether a function has a parameter of this name."""
     taken = getattr(scope, "args", None)
     return taken is not None and name in {arg.arg for arg in [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]}
 
@@ -313,7 +309,6 @@ def _is(targets: list[ast.expr], name: str) -> bool:
 
 
 def _whole(node: ast.expr) -> int | None:
-    """The whole number of an index."""
     minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     value = node.operand if isinstance(node, ast.UnaryOp) and minus else node
     if not isinstance(value, ast.Constant) or type(value.value) is not int:

@@ -116,7 +116,6 @@ def _padding(graph: Any, verdict: Verdict) -> Any:
 
 
 def _names(layers: Any) -> list[str]:
-    """The labels of the bars."""
     names = [layer.name for layer in layers]
     return [_plain(f"{layer.name} ({layer.node})" if names.count(layer.name) > 1 else layer.name) for layer in layers]
 

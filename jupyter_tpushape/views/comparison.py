@@ -146,13 +146,11 @@ def diff(before: Report, after: Report) -> Comparison:
 
 
 def _title(report: Report, told: bool) -> str:
-    """``told``: the variables' names tell the two apart."""
     target = f" on {report.target.name}" if report.target else ""
     return f"{(told and report.about.model) or report.title or 'model'}{target}"
 
 
 def _about(before: About, after: About) -> About:
-    """What a comparison is of. No cell made it, so none makes it old."""
     model = f"{before.model} → {after.model}" if before.model and after.model else ""
     return About(model, after.data, after.backend, after.when)
 

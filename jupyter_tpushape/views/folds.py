@@ -41,7 +41,6 @@ def folded(flow: Flow, units: list[Unit]) -> list[Unit]:
 
 
 def _named(units: Sequence[Unit]) -> list[Unit]:
-    """Runs of neighbours whose names share a numbered beginning."""
     result: list[Unit] = []
     keys = [_beginning(unit) for unit in units]
     i = 0
@@ -80,7 +79,6 @@ def _beginning(unit: Unit) -> str:
 
 
 def _repeats(flow: Flow, units: list[Unit]) -> list[Unit]:
-    """Runs of the same block, once."""
     exact = _insides(flow, fractions=True)
     signs = _signs(flow, units)
     result: list[Unit] = []
@@ -134,7 +132,6 @@ def _insides(flow: Flow, *, fractions: bool = False) -> dict[str, int]:
 
 
 def _signs(flow: Flow, units: Sequence[Unit]) -> list[tuple[object, ...] | None]:
-    """What makes two units identical."""
     place = {node.id: i for i, node in enumerate(node for unit in units for node in unit.nodes)}
     sources: dict[str, list[str]] = {}
     gives: dict[str, object] = {}

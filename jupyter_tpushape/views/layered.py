@@ -119,7 +119,6 @@ def layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
 
 
 def _through(line: Line, bends: list[Box], first: list[Box], last: list[Box]) -> list[tuple[float, float]]:
-    """The way of a line: a long one leaves and arrives at a side."""
     a, b = line.source, line.target
     begin = [(a.x + a.width / 2, a.y + a.height)]
     end = [(b.x + b.width / 2, b.y)]
@@ -137,7 +136,6 @@ def _through(line: Line, bends: list[Box], first: list[Box], last: list[Box]) ->
 
 
 def _square(row: list[Box], lines: list[Line]) -> None:
-    """Right angles for what leaves one box of a row."""
     bottom = row[0].y + max(box.height for box in row)
     aside: dict[int, list[Line]] = {}
     spans: list[tuple[int, float, float]] = []
@@ -160,7 +158,6 @@ def _square(row: list[Box], lines: list[Line]) -> None:
 
 
 def _beside(box: Box, bend: Box, row: list[Box]) -> float | None:
-    """Where a line to a bend stands beside a box."""
     at = bend.x + bend.width / 2
     right = at > box.x + box.width / 2
     away = at - box.x - box.width if right else box.x - at

@@ -97,7 +97,6 @@ def _weights(node: Node) -> int | None:
 
 
 def _outputs(edges: list[Edge]) -> int | None:
-    """Each tensor once, however many read it."""
     tensors = {(edge.spec.shape, edge.spec.dtype, edge.replicas) for edge in edges}
     sizes = []
     for shape, dtype, replicas in tensors:

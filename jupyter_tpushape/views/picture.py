@@ -182,7 +182,6 @@ def label(box: Box) -> tuple[str, str]:
 
 
 def _make_room(report: Report, lines: list[Line]) -> None:
-    """Keeps free what `wants … gets …` needs beside a broken edge."""
     longest: dict[str, int] = {}
     for finding in report.findings:
         words = max((len(side.text) for side in (finding.expected, finding.found) if side), default=0)

@@ -198,7 +198,6 @@ def _labels(drawn: Picture, found: dict[str, Finding]) -> list[str]:
 
 
 def _sides(drawn: Picture, line: Line, finding: Finding | None) -> list[tuple[str, Side]]:
-    """What is written at a broken line: the two sides of its finding."""
     if finding is None:
         return []
     wants, broken, own = finding.expected, {*finding.edges}, line.edges[0].spec.shape

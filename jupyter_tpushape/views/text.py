@@ -91,7 +91,6 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
 
 
 def _flow(console: Console, report: Report) -> None:
-    """One line per node, in order, with its inputs."""
     edges: dict[str, list[Edge]] = {}
     for edge in report.flow.edges:
         edges.setdefault(edge.target, []).append(edge)
@@ -170,7 +169,6 @@ def _paragraph(console: Console, text: RichText, indent: int, hang: int = 0) -> 
 
 
 def _side(side: Side) -> Text:
-    """A side's text."""
     if not side.axes or len(side.axes) < 1 or not side.text.startswith("("):
         return Text(side.text)
     text = Text("(")

@@ -76,7 +76,6 @@ def _merged(before: Flow, after: Flow, same: Mapping[str, str], home: Mapping[st
 
 
 def _noted(node: Node, mark: Mark | None) -> Node:
-    """The node with its mark in words, for views that know no marks."""
     if mark is None:
         return node
     said = [f"{change.what} {change.before} → {change.after}" for change in mark.changes]

@@ -96,7 +96,6 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
 
 
 def _execution() -> int | None:
-    """The number of the running cell."""
     from IPython import get_ipython
 
     shell = get_ipython()

@@ -65,7 +65,6 @@ class Rebatch(_Batching):
 
 
 def _tensorflow() -> Any:
-    """TensorFlow, whose pipelines Keras takes on every backend."""
     try:
         return importlib.import_module("tensorflow")
     except ImportError:

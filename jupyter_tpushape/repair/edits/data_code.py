@@ -42,7 +42,6 @@ class DataCode(Edit):
 
 
 def _reshapes(scope: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """Every call of ``reshape`` with the parts of its shape."""
     for call in nodes(scope, ast.Call):
         if called(call) != "reshape" or not call.args or call.keywords:
             continue
@@ -186,7 +185,6 @@ class YieldTuple(DataCode):
         source.splice(changes)
 
     def _changes(self, source: Source, value: ast.expr) -> Iterator[Change]:
-        """Brackets become parentheses."""
         if not isinstance(value, (ast.Tuple, ast.List)):
             if self.parts:
                 raise NoPlace
@@ -304,7 +302,6 @@ class SlicedTuple(DataCode):
         return found
 
     def _holds(self, made: ast.Assign, name: str) -> bool:
-        """Whether a name is given a list of that many."""
         listed = isinstance(made.value, ast.List) and len(made.value.elts) == self.count
         return listed and any(isinstance(item, ast.Name) and item.id == name for item in made.targets)
 
@@ -353,7 +350,6 @@ _PYTHON = ("numpy_function", "py_function", "py_func")
 
 
 def _behind_part(source: Source, value: ast.expr, part: int, text: str) -> Change:
-    """A text behind one part of what a function gives."""
     parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
     if part >= len(parts):
         raise NoPlace

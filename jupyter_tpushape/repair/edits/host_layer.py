@@ -67,7 +67,6 @@ class HostLayer(Edit):
             self._taken_out(text, source, obj, name)
 
     def _name(self, source: Source, assign: ast.AST) -> str:
-        """A name for a layer that has none, or is an attribute."""
         held = assign.targets[0].attr if isinstance(assign, ast.Assign) and isinstance(assign.targets[0], ast.Attribute) else ""
         taken = {item.id for item in nodes(source.tree, ast.Name)} | {one for item in source.tree.body for one in bound(item)}
         for name in (held, self.target.rstrip("0123456789").rstrip("_")):
@@ -76,7 +75,6 @@ class HostLayer(Edit):
         raise NoPlace
 
     def _held(self, text: Text, source: Source, obj: Any, name: str) -> None:
-        """A layer that an attribute of a class holds."""
         above = parents(source.tree)
         assign = above[text.made(obj)[2]]
         assert isinstance(assign, ast.Assign)
@@ -96,7 +94,6 @@ class HostLayer(Edit):
         source.splice([*changes, (put, put, f"{name} = {source.of(assign.value)}\n\n\n"), whole_line(source, assign)])
 
     def _taken_out(self, text: Text, source: Source, obj: Any, name: str) -> None:
-        """A layer that is called, or listed, where it is made."""
         _, _, call = text.made(obj)
         above = parents(source.tree)
         changes = _unwrapped(source, above[call], call)
@@ -166,7 +163,6 @@ class HostLayer(Edit):
         return [(put, put, moved + "\n\n\n"), (start, (rest if rest >= 0 else len(source.text)) + 1, "")]
 
     def _gives(self, text: Text) -> Spec:
-        """What the layer gives."""
         flow = text.seen.evidence.flow
         node = next((node for node in flow.nodes if node.name == self.target), None)
         edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
@@ -216,7 +212,6 @@ def _in_front(source: Source, above: dict[ast.AST, ast.AST], node: ast.AST) -> i
 
 
 def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bool) -> list[ast.AST]:
-    """Every place in the model's code where the name is read."""
     found: list[ast.AST] = []
     for node in nodes(scope, ast.Name):
         if node.id != name or not isinstance(node.ctx, ast.Load):
@@ -233,7 +228,6 @@ def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bo
 
 
 def _unwrapped(source: Source, parent: ast.AST, use: ast.AST) -> list[Change]:
-    """What takes a layer out of where it is called, or listed."""
     if isinstance(parent, ast.Call) and parent.func is use and len(parent.args) == 1:
         return [(source.start(parent), source.start(parent.args[0]), ""), (source.end(parent.args[0]), source.end(parent), "")]
     return [_taken(source, parent, use)] if isinstance(parent, ast.List) else []

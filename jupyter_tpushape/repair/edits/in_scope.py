@@ -63,7 +63,6 @@ class InScope(Edit):
         raise NoPlace
 
     def _into(self, source: Source, moved: list[ast.stmt], block: ast.With) -> None:
-        """Statements above a scope's block moved into it."""
         start = source.start(moved[0])
         inner = source.indent(block.body[0])
         head_end = source.start(block.body[0]) - len(inner)
@@ -114,7 +113,6 @@ class SetFirst(Edit):
 
 
 def _scoped(edit: Edit, run: Run, build: Any, strategy: Any) -> Any:
-    """The builder inside of the strategy's scope."""
     if strategy is None:
         return build
     run.done(edit)
@@ -154,7 +152,6 @@ _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _set_first(source: Source, body: list[ast.stmt], lines: set[int]) -> bool:
-    """Moves the first statement of a body that sets a distribution."""
     setters = _doing(source, body, lambda call: called(call) == "set_distribution")
     makers = _doing(source, body, lambda call: any(call.lineno <= line <= (call.end_lineno or 0) for line in lines))
     if not setters or not makers or body.index(setters[0]) <= body.index(makers[0]):
@@ -182,7 +179,6 @@ def _set_first(source: Source, body: list[ast.stmt], lines: set[int]) -> bool:
 
 
 def _with_comments(source: Source, item: ast.stmt) -> int:
-    """Where a statement's lines begin, with the comments above it."""
     start = source.start(item) - len(source.indent(item))
     while start and source.text[(above := source.text.rfind("\n", 0, start - 1) + 1) : start].lstrip().startswith("#"):
         start = above
@@ -206,7 +202,6 @@ def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bo
 
 
 def _indented(lines: list[str], new: str, old: str) -> str:
-    """Lines one step further in."""
     rest = [new + line[len(old) :] if line.startswith(old) and line.strip() else line for line in lines[1:]]
     return "\n".join([new + lines[0], *rest])
 
@@ -216,7 +211,6 @@ def _is_scope(source: Source, block: ast.With) -> bool:
 
 
 def _strategy(source: Source) -> str:
-    """The one name that a strategy is given."""
     found = set()
     for node in nodes(source.tree, ast.Assign):
         if not isinstance(node.value, ast.Call):

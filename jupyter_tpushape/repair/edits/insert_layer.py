@@ -54,7 +54,6 @@ class InsertLayer(Edit):
         self._at_construction(text, text.object(self.target))
 
     def _new(self, text: Text, source: Source, names: Names, call: ast.Call) -> tuple[str, list[Change]]:
-        """The new layer as it is written there, and what imports it."""
         cls, beside = text.layer_class(self.layer_class), self._beside_written(text, source, call)
         name, changes = names.spell(cls, call, beside)
         prefix = name[: -len(self.layer_class)] if name.endswith(self.layer_class) else ""
@@ -65,7 +64,6 @@ class InsertLayer(Edit):
         return (made if prefix or name == self.layer_class else name + made[len(self.layer_class) :]), changes
 
     def _beside_written(self, text: Text, source: Source, call: ast.Call) -> ast.AST:
-        """How the layer's own class is written."""
         func: ast.AST = getattr(call, "func", call)
         while isinstance(func, ast.Call):
             func = func.func
@@ -139,7 +137,6 @@ class InsertLayer(Edit):
         return True
 
     def _around_call(self, text: Text, source: Source, names: Names, call: ast.Call) -> None:
-        """The new layer at the call of one that is there."""
         new, changes = self._new(text, source, names, call)
         held = _held(source, call, new, self.layer_class)
         if held is not None:
@@ -162,7 +159,6 @@ class InsertLayer(Edit):
         source.splice([*changes, *enclosed(source, place, f"{new}(", ")")])
 
     def _behind_input(self, text: Text) -> None:
-        """A line behind the one that declares an input."""
         source, names, call = text.made(text.door(self.target))
         above = parents(source.tree)
         statement = statement_of(above, call)
@@ -183,7 +179,6 @@ class InsertLayer(Edit):
         source.splice([*changes, *(source.change(node, behind) for node in reading)])
 
     def _listed(self, call: ast.Call) -> list[ast.expr]:
-        """The tensors that a call, or an operator, names one by one."""
         given = call if isinstance(call, ast.BinOp) else self._given(call)
         parts = [given.left, given.right] if isinstance(given, ast.BinOp) else getattr(given, "elts", call.args if call.args[1:] else [])
         return [] if any(isinstance(item, (ast.Starred, ast.Constant)) for item in parts) else parts
@@ -215,7 +210,6 @@ class InsertLayer(Edit):
         return outside, names, outer, outer.args[found[1]]
 
     def _at_construction(self, text: Text, obj: Any) -> None:
-        """A layer of a list, or one that a model calls inside the framework."""
         try:
             source, names, call = text.made(obj)
         except NoPlace:
@@ -311,7 +305,6 @@ def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Chan
 
 
 def _declares(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
-    """Whether a name stands among the inputs that a model is made with."""
     around = above[node]
     while isinstance(around, (ast.List, ast.Tuple, ast.Dict, ast.keyword)):
         if isinstance(around, ast.keyword) and around.arg not in ("inputs", "input_tensor"):
@@ -331,7 +324,6 @@ def enclosed(source: Source, node: ast.AST, before: str, after: str) -> list[Cha
 
 
 def _joined(one: list[Change], other: list[Change]) -> list[Change]:
-    """Two additions to one import are one."""
     made = {(start, end): "" for start, end, _ in (*one, *other)}
     for start, end, text in (*one, *other):
         if text not in made[start, end]:
@@ -354,7 +346,6 @@ def _called_with(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) 
 
 
 def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.AST | None:
-    """Where a layer that is given a name stands in a list or is added."""
     parent = above[call]
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return None
@@ -376,7 +367,6 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
 
 
 def _added(parent: ast.AST, spot: ast.AST) -> bool:
-    """Whether ``parent`` is ``model.add`` of ``spot``."""
     return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add" and spot in parent.args
 
 
@@ -392,7 +382,6 @@ def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str)
 
 
 def _statement(source: Source, above: dict[ast.AST, ast.AST], add: ast.Call, new: str, position: str) -> Change:
-    """One more ``model.add`` in front of this one or behind it."""
     statement = statement_of(above, add)
     if not isinstance(statement, ast.Expr) or statement.value is not add:
         raise NoPlace

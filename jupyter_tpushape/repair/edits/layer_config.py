@@ -63,7 +63,6 @@ class LayerConfig(LayerEdit):
         return fit[0] if len(fit) == 1 and type(self.config[key]) is int else ""
 
     def _multiple(self, text: Text, obj: Any, key: str) -> bool:
-        """A multiple of the size that a name stands for."""
         source, names, call = text.made(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
         known, wanted = obj.get_config().get(key), self.config[key]
@@ -79,7 +78,6 @@ class LayerConfig(LayerEdit):
         return True
 
     def _factor(self, text: Text, obj: Any, key: str) -> bool:
-        """What the old sizes were computed from, by one product or division."""
         source, names, call = text.made(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
         was, now = obj.get_config().get(key), self.config[key]
@@ -99,7 +97,6 @@ class LayerConfig(LayerEdit):
         return bool(changes)
 
     def _of_one(self, text: Text, obj: Any, key: str) -> bool:
-        """Of several layers that one line makes."""
         source, names, call = text.made(obj)
         where = text.where(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
@@ -199,7 +196,6 @@ def _several(text: Text, obj: Any, place: Place) -> bool:
 
 
 def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value: str) -> Change | None:
-    """The element of a loop's list that a layer got."""
     if not isinstance(given, ast.Name):
         return None
     above = parents(source.tree)
@@ -215,7 +211,6 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
 
 
 def _of_list(text: Text, source: Source, given: ast.expr | None, obj: Any, outer: Place, value: str) -> tuple[Source, Change] | None:
-    """The element of the list that a function was called with."""
     above: dict[ast.AST, ast.AST] = parents(source.tree)
     node: ast.AST | None = given if isinstance(given, ast.Name) else None
     while node is not None and not isinstance(node, ast.For):
@@ -239,13 +234,11 @@ def _of_list(text: Text, source: Source, given: ast.expr | None, obj: Any, outer
 
 
 def _by_way_of(text: Text, obj: Any, place: Place) -> bool:
-    """Whether a layer was made by way of an outer call."""
     where = text.where(obj)
     return isinstance(where, Place) and any(item == place and item.span == place.span for item in where.outer)
 
 
 def _turn(text: Text, obj: Any, loop: Any, name: str) -> ast.expr | None:
-    """What the loop's variable was when the layer was made."""
     if not isinstance(loop.iter, (ast.List, ast.Tuple)) or any(isinstance(item, ast.Starred) for item in loop.iter.elts):
         return None
     made = text.seen.recorder.made

@@ -46,7 +46,6 @@ class Loss(Edit):
         source.splice(self._changes(text, source, names, self._one_of(names, value)))
 
     def _one_of(self, names: Names, value: ast.expr) -> ast.expr:
-        """Of several losses the one that it was."""
         several = value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
         if several is None:
             return value
@@ -107,7 +106,6 @@ class Loss(Edit):
         return args, ({**kwargs, "metrics": self.metrics} if self.metrics is not None else kwargs)
 
     def _among(self, before: Any, loss: Any) -> Any:
-        """Several losses with the edited one in its place."""
 
         def named(value: Any) -> bool:
             said = value if isinstance(value, str) else getattr(value, "name", "") or getattr(value, "__name__", "")

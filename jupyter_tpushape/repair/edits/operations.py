@@ -64,7 +64,6 @@ def _shape(spec: Spec | None) -> tuple[int | None, ...] | None:
 
 
 def _column(spec: Spec | None) -> bool:
-    """Whether the last axis holds one number."""
     shape = _shape(spec)
     return shape is not None and len(shape) > 1 and shape[-1] == 1
 
@@ -172,7 +171,6 @@ def _dense(x: str, _: Spec | None, sparse: bool = False, shape: Any = None) -> s
 
 
 def _padded_steps(x: str, _: Spec | None, rank: int, length: int | None = None) -> str:
-    """Zeros in front of each row."""
     size, row = (f"max(map(len, {x}))", "row") if length is None else (str(length), f"row[-{length}:]")
     rest = ", (0, 0)" * (rank - 2)
     return f"np.stack([np.pad({row}, [({size} - len({row}), 0){rest}]) for row in {x}])"

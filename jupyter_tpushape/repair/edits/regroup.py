@@ -44,7 +44,6 @@ class Regroup(Edit):
 
     @property
     def _twice(self) -> frozenset[int]:
-        """The parts that the new element has more than once."""
         names = [node.id for node in ast.walk(syntax.parse(self.element)) if isinstance(node, ast.Name)]
         return frozenset(NAMES.index(name) for name in names if names.count(name) > 1)
 
@@ -67,12 +66,10 @@ class Regroup(Edit):
         source.splice([source.change(value, self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
 
     def _written(self, parts: list[str]) -> str:
-        """The new element as it stands behind yield or return."""
         new = self._regrouped(parts)
         return new[1:-1] if new.startswith("(") else new
 
     def _regrouped(self, parts: list[str]) -> str:
-        """The new element with the program's own expressions for its names."""
         if len(parts) != self.parts:
             raise NoPlace
         new, names = self.element, [node for node in ast.walk(syntax.parse(self.element)) if isinstance(node, ast.Name)]
@@ -101,7 +98,6 @@ class Regroup(Edit):
 
 
 def _opened(source: Source, held: ast.Dict, element: str) -> str:
-    """The new element with the values of a literal dict for their keys."""
     new = element
     for key, value in zip(held.keys, held.values, strict=True):
         if isinstance(key, ast.Constant):

@@ -214,7 +214,6 @@ class UnwrapLayer(LayerEdit):
 
 
 def _in_method(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
-    """Whether a call stands in a class."""
     while node in above:
         node = above[node]
         if isinstance(node, ast.ClassDef):

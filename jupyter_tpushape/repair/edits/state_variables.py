@@ -121,7 +121,6 @@ class SeedState(TextEdit):
 
 
 def _owner(source: Source, line: int) -> ast.ClassDef:
-    """The innermost class around a line."""
     found = max(at_line(source.tree, ast.ClassDef, line), key=lambda item: item.lineno, default=None)
     if found is None:
         raise NoPlace
@@ -149,7 +148,6 @@ def _assignments(owner: ast.ClassDef, attribute: str, *, split: bool = False) ->
 
 
 def _attribute(node: ast.AST) -> str:
-    """The attribute of an object that a method calls itself by."""
     return node.attr if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
 
 
@@ -158,7 +156,6 @@ def _stored(node: ast.AST) -> bool:
 
 
 def _assigned(source: Source, item: ast.Assign | ast.AugAssign) -> str:
-    """The statement as a call of ``assign``."""
     if isinstance(item, ast.Assign):
         return f"{source.of(item.targets[0])}.assign({source.of(item.value)})"
     method = _ADDED.get(type(item.op))
@@ -168,7 +165,6 @@ def _assigned(source: Source, item: ast.Assign | ast.AugAssign) -> str:
 
 
 def _number(node: ast.expr) -> int | float | None:
-    """The number that is written there, a minus in front of it included."""
     minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     value = getattr(node.operand if minus else node, "value", None)  # type: ignore[attr-defined]
     if isinstance(value, bool) or not isinstance(value, (int, float)):

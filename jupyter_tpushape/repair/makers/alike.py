@@ -55,7 +55,6 @@ def as_sibling(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 def _given_alike(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two calls of other layers are given the same."""
     if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or ast.unparse(one.func) == ast.unparse(other.func):
         return False
     return bool(one.args) and [*map(ast.unparse, one.args)] == [*map(ast.unparse, other.args)]
@@ -94,7 +93,6 @@ def as_others(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _kind(node: ast.expr) -> str:
-    """What makes a tensor, weights aside: ``self.q(x)`` and ``self.k(x)`` are of one kind."""
     if isinstance(node, ast.Call):
         own = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
         return f"{'self' if own else called(node.func) or ast.unparse(node.func)} {len(node.args)}"

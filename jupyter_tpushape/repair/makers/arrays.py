@@ -164,7 +164,6 @@ def as_many_rows(evidence: Evidence, finding: Finding, fact: RowBeyond) -> Made:
 
 
 def _filled(evidence: Evidence) -> Iterator[tuple[Line, list[ast.expr]]]:
-    """The line that writes into an array, and the sizes that the array was made with."""
     for line in lines_of(evidence)[:1]:
         for item in line.around(ast.Assign):
             target = item.targets[0]
@@ -202,7 +201,6 @@ def sliced_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _axis(node: ast.Subscript) -> int | None:
-    """The one axis that an index slices, where it takes all samples."""
     parts = listed(node.slice)
     cut = [place for place, part in enumerate(parts) if ast.unparse(part) != _ALL]
     return cut[0] if len(cut) == 1 and cut[0] > 0 and isinstance(parts[cut[0]], ast.Slice) else None
@@ -306,7 +304,6 @@ def _drawn_once(line: Line, draw: Draw, name: str) -> list[Edit]:
 
 
 def _instead(line: Line, draw: Draw, index: str) -> list[Edit]:
-    """A second order in which the first one is used."""
     if draw.step is None:
         array = ast.unparse(draw.call.args[0]) if draw.call is not None else ""
         return [line.edit(draw.node, f"{array}[:] = {array}[{index}]")]
@@ -333,7 +330,6 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
 
 
 def _names(line: Line, fact: StepsReversed) -> tuple[str, ...]:
-    """The attributes and names that hold a layer which goes backwards."""
     made = [
         node for node in nodes(line.source.tree, ast.Assign) if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op
     ]

@@ -64,7 +64,6 @@ def _among_ends(line: Line, fact: NotCalled) -> Made:
 
 
 def _unwrapped(line: Line, call: ast.Call, fact: NotCalled) -> Made:
-    """A wrapper around a layer instead of around its output."""
     inner = call.args[0] if call.args else None
     if (
         not isinstance(inner, ast.Call)
@@ -105,7 +104,6 @@ def without_wrapper(evidence: Evidence, finding: Finding, fact: NotRecurrent) ->
 
 
 def _called_on_last(line: Line, fact: NotCalled) -> Made:
-    """A layer that is assigned where its output was meant."""
     above = [item for item in nodes(line.scope, ast.Assign) if len(item.targets) == 1 and isinstance(item.targets[0], ast.Name)]
     parameters = [item.arg for item in line.scope.args.args if item.arg != "self"] if isinstance(line.scope, ast.FunctionDef) else []
     for made in above:
@@ -236,7 +234,6 @@ def missing_axis(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made
 
 
 def _names(node: ast.expr) -> set[str]:
-    """The expressions that an argument is, or that a list of them holds."""
     return {ast.unparse(item) for item in node.elts} if isinstance(node, (ast.List, ast.Tuple)) else {ast.unparse(node)}
 
 

@@ -200,7 +200,6 @@ def stride_beside(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _as_written(evidence: Evidence, beside: Node, strided: Node) -> Made:
-    """The stride as it is written at the other convolution."""
     for line, other in itertools.product(lines_at(evidence, beside.location)[:1], lines_at(evidence, strided.location)[:1]):
         mine, its = makers_of(line, beside), makers_of(other, strided)
         stride = argument(its[0], "strides", ["filters", "kernel_size", "strides"]) if len(mine) == len(its) == 1 else None
@@ -224,7 +223,6 @@ def _source(evidence: Evidence, node: Node) -> str:
 
 
 def _shortcut(evidence: Evidence) -> bool:
-    """Whether a branch with a stride and other channels meets one that has neither."""
     shapes = [edge.spec.shape for edge in evidence.operands()]
     node = evidence.failed
     return node is not None and node.op == "Add" and all(shapes) and len({shape[-1] for shape in shapes if shape}) > 1
@@ -287,7 +285,6 @@ def crop_output(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _end(evidence: Evidence, output: Node) -> Node | None:
-    """The layer that an output comes from."""
     for edge in evidence.flow.into(output.id):
         node = evidence.flow.node(edge.source)
         return node if node.kind == "layer" else owner_of(evidence, node)
@@ -324,7 +321,6 @@ def keep_positions(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _strided(node: Node) -> bool:
-    """Whether a convolution or pooling takes steps of more than one position."""
     steps = node.config.get("strides") or node.config.get("pool_size") or 1
     most = max(steps) if isinstance(steps, (list, tuple)) else steps
     return ("Pooling" in node.op or node.op.startswith(("Conv", "Separable", "Depthwise"))) and isinstance(most, int) and most > 1

@@ -205,7 +205,6 @@ def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _compared(line: Line) -> bool:
-    """Whether both operands are comparisons."""
     made = [assigned_to(line, operand) for operand in line.operands()]
     return len(made) == 2 and all(
         any(isinstance(item, ast.Compare) or called(item) == "equal" for item in nodes(one, (ast.Compare, ast.Call))) for one in made
@@ -266,13 +265,11 @@ def _multiplies(line: Line) -> bool:
 
 
 def _calculates(evidence: Evidence) -> bool:
-    """Whether what failed is a sum or a product of its operands."""
     node = evidence.failed
     return node is not None and node.op.lower().startswith(("mul", "add", "sub"))
 
 
 def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.expr, ast.Call]]:
-    """One-hot labels that meet predicted classes."""
     stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
@@ -352,7 +349,6 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
 
 
 def _all_of(line: Line, depth: ast.expr) -> list[ast.expr]:
-    """A number of classes wherever a function reads it by that name."""
     if not isinstance(depth, ast.Name):
         return [depth]
     return [one for one in nodes(line.scope, ast.Name) if one.id == depth.id and isinstance(one.ctx, ast.Load)]

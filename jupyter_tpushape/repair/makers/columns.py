@@ -89,7 +89,6 @@ _FLAT = frozenset({"[-1]", "(-1,)", "-1"})
 
 
 def _unpacked(line: Line) -> Iterator[tuple[list[str], ast.stmt]]:
-    """The columns among the names that a statement of the function unpacks."""
     fed = {
         item.id
         for call in nodes(line.scope, ast.Call)
@@ -128,7 +127,6 @@ def behind_the_fed(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _but_last(index: ast.expr) -> bool:
-    """Whether an index is ``[:, :-1]``."""
     return ast.unparse(index).replace(" ", "").strip("()") == ":,:-1"
 
 
@@ -183,7 +181,6 @@ def next_step(evidence: Evidence, finding: Finding, fact: LossCalled) -> Made:
 
 
 def _cuts_last(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation takes all steps but the last."""
     edges = evidence.flow.into(node.id)
     before, after = (edges[0].spec.shape if edges else None) or (), gives(evidence, node) or ()
     cut = len(before) == len(after) > 1 and None not in (before[1], after[1]) and (before[1] or 0) - 1 == after[1]

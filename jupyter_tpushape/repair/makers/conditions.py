@@ -45,7 +45,6 @@ _PICKS = {"max": "maximum", "min": "minimum"}
 
 
 def _inside(span: Span | None, node: ast.expr) -> bool:
-    """Whether what ran is a part of a node, or the node, and the node decides something."""
     decides = (
         isinstance(node, ast.BoolOp)
         or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))

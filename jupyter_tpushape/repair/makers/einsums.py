@@ -120,7 +120,6 @@ def _with_batch(terms: list[str], shapes: list[Shape | None], i: int, gives: str
 
 
 def _shape_of(line: Line, node: ast.expr) -> Shape | None:
-    """The shape of an operand, or of what a sum or quotient of two names is broadcast to."""
     shape = line.shape(node)
     if shape is not None or not isinstance(node, ast.BinOp):
         return shape

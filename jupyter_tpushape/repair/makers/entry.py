@@ -130,7 +130,6 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _varies(evidence: Evidence, path: KeyPath) -> bool:
-    """Whether an inner axis of an input differs from batch to batch."""
     leaf = dict(evidence.sample.leaves()).get(path) if hasattr(evidence.sample, "leaves") else None
     return leaf is not None and leaf.shape is not None and None in leaf.shape[1:]
 
@@ -172,7 +171,6 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _whole(evidence: Evidence, path: KeyPath) -> Shape:
-    """The shape of an array of the data with all of its rows."""
     return (
         next((leaf.shape for at, leaf in evidence.sample.leaves() if at == path and leaf.shape), ()) if evidence.sample is not None else ()
     )
@@ -298,7 +296,6 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _ids_below(stats: Stats | None, depth: int) -> bool:
-    """Whether values are the numbers of so many classes."""
     if stats is None or not stats.whole or stats.minimum is None or stats.maximum is None:
         return False
     return stats.minimum >= 0 and depth > 2 and depth / 2 < stats.maximum + 1 <= depth

@@ -284,7 +284,6 @@ def _as_wanted(line: Line, said: HeardDtype) -> Made:
 
 
 def _beside_number(line: Line, operands: list[ast.expr]) -> Made:
-    """A tensor of integers as floats, where it meets a number with a fraction."""
     tensors = [node for node in operands if not _is_number(line, node)]
     floats = {spec.dtype for spec in line.specs.values() if _floats(spec)}
     if len(operands) == 2 and len(tensors) == 1 and isinstance(line.node, ast.BinOp):
@@ -293,13 +292,11 @@ def _beside_number(line: Line, operands: list[ast.expr]) -> Made:
 
 
 def _is_number(line: Line, node: ast.expr) -> bool:
-    """Whether an expression computes with numbers alone."""
     names = [ast.unparse(item) for item in nodes(node, (ast.Name, ast.Attribute))]
     return not any(name in line.specs for name in names) and not list(nodes(node, ast.Call))
 
 
 def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Which operand to cast, and the one to take the dtype from."""
     for node in operands:
         for operand in operands:
             # An operand that is computed in place has the dtype of what it is computed from.
@@ -312,7 +309,6 @@ def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast
 
 
 def _weight(spec: Spec | None) -> int:
-    """First what a layer of mixed precision computes in."""
     if spec is None:
         return 1
     return 2 if spec.dtype in ("float16", "bfloat16") else 0 if spec.dtype == "float64" else 1

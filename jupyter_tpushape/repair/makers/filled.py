@@ -75,7 +75,6 @@ def as_many_rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
-    """The call that makes a tensor of one value."""
     if isinstance(node, ast.Name):
         made = given_before(line.scope, node)
         return _fill(line, made[-1]) if made else None
@@ -88,7 +87,6 @@ def _fill(line: Line, node: ast.AST | None) -> ast.Call | None:
 
 
 def _like(line: Line, fill: ast.Call, call: ast.Call, first: tuple[ast.Call, ast.expr, ast.expr]) -> Edit | None:
-    """The edit at one of several calls of a function."""
     places = [words_of(first[0]).index(one) for one in first[1:]]
     words = words_of(call)
     if len(words) != len(words_of(first[0])) or [item.arg for item in call.keywords] != [item.arg for item in first[0].keywords]:
@@ -139,7 +137,6 @@ def _parts_of(held: ast.AST) -> list[ast.expr]:
 
 
 def _joined(line: Line, node: ast.expr) -> bool:
-    """Whether a name holds several such tensors, one behind the other."""
     made = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else []
     first = made[0] if made else None
     parts = listed(first.args[0]) if isinstance(first, ast.Call) and called(first) in _JOINS and first.args else []

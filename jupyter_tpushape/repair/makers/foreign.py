@@ -66,7 +66,6 @@ def _calls(line: Line) -> list[ast.Call]:
 
 
 def _first(line: Line) -> int:
-    """The first line at the top that can hold a symbolic tensor."""
     made: list[int] = [
         call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")
     ]
@@ -197,12 +196,10 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _reads(call: ast.Call, names: set[str]) -> bool:
-    """Whether a call is given a tensor that is known by its name."""
     return any(ast.unparse(item) in names for argument in call.args for item in nodes(argument, (ast.Name, ast.Attribute)))
 
 
 def _from_start(line: Line) -> int:
-    """The first line that can hold a symbolic tensor."""
     made = [
         call.lineno
         for call in nodes(line.scope, ast.Call)
@@ -233,12 +230,10 @@ def head_left_out(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
 
 
 def _counted(layer: Node) -> bool:
-    """Whether a layer's name is that of its class, with a number or without."""
     return layer.name.replace("_", "").lower().startswith(layer.op.lower())
 
 
 def _read(evidence: Evidence, node: Node) -> bool:
-    """Whether another layer with weights reads what a layer returns."""
     pending, seen = [node.id], set[str]()
     while pending:
         for edge in evidence.flow.out_of(pending.pop()):

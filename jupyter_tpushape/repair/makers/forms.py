@@ -174,7 +174,6 @@ def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iter
 
 
 def _settings(line: Line, call: ast.Call, said: frozenset[str]) -> Made:
-    """What a layer is called with, or what takes the layer, for its constructor."""
     made = next((one for one in (call.func, *call.args[:1]) if isinstance(one, ast.Call)), None)
     for word in call.keywords if made is not None else ():
         if made is not None and {"unexpected", "argument", word.arg or ""} <= said:

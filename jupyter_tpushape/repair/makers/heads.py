@@ -44,7 +44,6 @@ from .line import lines_at, own_layer, short
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
-    """The first Dense below the cause on the way to the loss."""
     way = [evidence.flow.node(predictions.source), *upstream(evidence, evidence.flow.node(predictions.source))]
     reached = _below(evidence, cause)
     below = [node for node in way if node.id in reached] if reached else way
@@ -58,7 +57,6 @@ def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | No
 
 
 def _below(evidence: Evidence, node: Node) -> set[str]:
-    """All that is computed from what a node gives."""
     found: set[str] = set()
     pending = [node.id]
     while pending:
@@ -233,7 +231,6 @@ def flatten_inside(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _sampleless(evidence: Evidence, finding: Finding) -> bool:
-    """Whether an operand that the loss does not accept is the same for every sample."""
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     shapes = finding.fact.shapes if isinstance(finding.fact, OperationRaised) else ()
     return bool(batch) and any(shape and len(shape) > 1 and shape[0] not in (None, 1, batch) for shape in shapes)
@@ -279,7 +276,6 @@ _HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6
 
 
 def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, Any], Node] | None:
-    """The classifier or regressor that the labels ask for."""
     labels, predictions = ends_of(evidence, finding)
     loss = loss_node(evidence, finding)
     if labels is None or predictions is None or loss is None or not labels.spec.shape:

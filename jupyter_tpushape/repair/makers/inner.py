@@ -127,7 +127,6 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
 
 
 def _added(line: Line, model: ast.Call) -> list[ast.Call]:
-    """The layers that are added to a model one by one, by the name that it is given."""
     held = [item for item in nodes(line.scope, ast.Assign) if item.value is model]
     names = {ast.unparse(target) for item in held for target in item.targets}
     adds = [call for call in nodes(line.scope, ast.Call) if called(call) == "add" and isinstance(call.func, ast.Attribute)]
@@ -135,7 +134,6 @@ def _added(line: Line, model: ast.Call) -> list[ast.Call]:
 
 
 def _changed(line: Line, node: ast.expr, more: int) -> str:
-    """A size as it is written, with so much more."""
     if isinstance(node, ast.Constant):
         return str((line.number(node) or 0) + more)
     written, size = line.source.of(node), (line.number(node) or 0) + more
@@ -152,7 +150,6 @@ def _changed(line: Line, node: ast.expr, more: int) -> str:
 
 
 def _number(line: Line, node: ast.expr) -> int | None:
-    """The whole number that a size is, also under a name of the function."""
     known = line.number(node)
     made = assigned_to(line, node)
     return known if known is not None else line.number(made) if made is not node else None

@@ -80,7 +80,6 @@ def swapped_pair(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _alike(declared: list[tuple[str, Spec]], x: list[tuple[Any, Spec]], order: tuple[int, ...]) -> tuple[float, float]:
-    """How well an order agrees: dtypes first, then names."""
     pairs = [(want, x[i]) for want, i in zip(declared, order, strict=True)]
     kinds = sum(_kind(want[1].dtype) == _kind(got[1].dtype) for want, got in pairs)
     return kinds, sum(difflib.SequenceMatcher(None, want[0], str(got[0])).ratio() for want, got in pairs)
@@ -348,7 +347,6 @@ def _together(texts: list[str]) -> str:
 
 
 def _drawn(sample: Any, path: KeyPath) -> Any:
-    """What was drawn of a leaf, to compare it with another one."""
     value: Any = sample.sampled[0] if sample.sampled else None
     try:
         for key in path:

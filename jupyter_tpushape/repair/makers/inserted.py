@@ -96,7 +96,6 @@ def behind_samples(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _moved(shape: Shape, axes: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Shape]]:
-    """A shape with its axes of size 1 at each of the places behind the batch."""
     rest = [size for i, size in enumerate(shape) if i not in axes]
     for places in itertools.combinations(range(1, len(shape)), len(axes)):
         sizes = iter(rest)
@@ -142,13 +141,11 @@ def _axes_of(made: ast.Call | ast.Subscript, rank: int) -> tuple[ast.expr | None
 
 
 def _target(made: ast.Call) -> ast.expr | None:
-    """The shape that a reshape is given."""
     named = argument(made, "newshape", ["x", "newshape"]) or argument(made, "shape", ["x", "shape"])
     return named if called(made) == "reshape" else None
 
 
 def _inserted_at(line: Line, made: ast.Call | ast.Subscript, places: tuple[int, ...], rank: int) -> Edit:
-    """The edit that inserts the axes of size 1 at other places."""
     if isinstance(made, ast.Subscript):
         last = places == (rank - 1,)
         return line.edit(made.slice, "..., None" if last else ", ".join("None" if i in places else ":" for i in range(rank)))
@@ -187,7 +184,6 @@ def restored_axis(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def _broadcast(one: Shape, other: Shape) -> bool:
-    """Whether two shapes broadcast to the second one."""
     try:
         sizes = np.broadcast_shapes(*(tuple(7919 if n is None else n for n in shape) for shape in (one, other)))
     except ValueError:

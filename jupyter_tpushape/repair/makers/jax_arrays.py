@@ -136,7 +136,6 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
 
 
 def _handed(node: ast.AST | None) -> list[ast.expr]:
-    """What a call is given, also where a part of its result is taken."""
     call = node.value if isinstance(node, ast.Subscript) else node
     return words_of(call) if isinstance(call, ast.Call) else []
 
@@ -149,7 +148,6 @@ _FILLED = frozenset({"zeros", "ones", "zeros_like", "ones_like", "full_like", "f
 
 
 def _by_default(line: Line, node: ast.expr) -> bool:
-    """Whether a first state has whole numbers only because nothing else was said."""
     made = [item.value for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) == ast.unparse(node)]
     value = made[-1] if made else node
     if not isinstance(value, ast.Call) or called(value) not in _FILLED:
@@ -159,7 +157,6 @@ def _by_default(line: Line, node: ast.expr) -> bool:
 
 
 def _computed(line: Line, name: str) -> bool:
-    """Whether the loop's function computes with a part of its state."""
     place = name.rpartition("[")[2].rstrip("]")
     names = {ast.unparse(one) for one in line.node.args} if isinstance(line.node, ast.Call) else set()
     bodies: list[ast.FunctionDef | ast.Lambda] = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]

@@ -76,7 +76,6 @@ def projected_skip(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -
 
 
 def _projects(value: ast.expr) -> bool:
-    """Whether an expression calls a layer that gives its input another number of channels."""
     return any((called(call) or "").startswith(("Conv", "Dense", "SeparableConv")) for call in nodes(value, ast.Call))
 
 
@@ -219,7 +218,6 @@ def called_on_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> 
 
 
 def _inputs(statement: ast.Assign) -> Iterator[str]:
-    """The names that a statement gives to Inputs."""
     target, value = statement.targets[0], statement.value
     both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
     for name, made in zip(target.elts, value.elts, strict=False) if both else [(target, value)]:  # type: ignore[attr-defined]
@@ -266,7 +264,6 @@ def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _made_before(scope: ast.AST, name: str, line: int) -> bool:
-    """Whether a name gets its only value above a line."""
     stored = [item.lineno for item in nodes(scope, ast.Name) if item.id == name and isinstance(item.ctx, ast.Store)]
     return len(stored) == 1 and stored[0] < line
 
@@ -336,7 +333,6 @@ def alike_branches(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -
 
 
 def _behind_flatten(evidence: Evidence, node: Node) -> Node:
-    """The layer whose numbers a Flatten passes on."""
     while node.op in ("Flatten", "Reshape") and len(evidence.flow.into(node.id)) == 1:
         node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
     return node

@@ -205,7 +205,6 @@ def _there(line: Line, call: ast.Call, name: str, axis: int, size: int | None) -
 
 
 def _table(data: ast.expr | None) -> str:
-    """What rows are looked up in: ``h`` of ``h[senders]`` or ``take(h, senders, axis=0)``."""
     if isinstance(data, ast.Subscript) and isinstance(data.slice, (ast.Name, ast.Attribute)):
         return ast.unparse(data.value) if isinstance(data.value, (ast.Name, ast.Attribute)) else ""
     if isinstance(data, ast.Call) and called(data) == "take" and data.args and isinstance(data.args[0], (ast.Name, ast.Attribute)):

@@ -56,7 +56,6 @@ def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
 
 
 def _parts(order: list[tuple[str, str, int]], rows: list[np.ndarray], columns: int) -> list[tuple[str, int]]:
-    """How many columns each output has in this order."""
     parts, told, start = [], False, 0
     for name, kind, size in order:
         width = 1 if kind == "softmax" else size

@@ -114,7 +114,6 @@ def other_index(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:
-    """Whether two expressions take a part of the same tensor, by indices of the same kind."""
     if not isinstance(one, ast.Subscript) or not isinstance(other, ast.Subscript) or ast.unparse(one.value) != ast.unparse(other.value):
         return False
     kinds = [[isinstance(part, ast.Slice) for part in listed(item.slice) or [item.slice]] for item in (one, other)]
@@ -170,7 +169,6 @@ def in_structure(evidence: Evidence, finding: Finding, fact: StructureApart) -> 
 
 
 def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str], counter: str, output: bool) -> str:
-    """What a step should return in place of ``end``."""
     parts, many = [ast.unparse(one) for one in listed(end)], len(state)
     if fact.of == "pair":
         if not parts and many == 1:
@@ -186,7 +184,6 @@ def _structured(fact: StructureApart, loop: str, end: ast.expr, state: list[str]
 
 
 def _output(line: Line, call: ast.Call) -> bool:
-    """Whether anything reads what a scan stacks."""
     statement = statement_of(parents(line.source.tree), call)
     target = listed(statement.targets[0]) if isinstance(statement, ast.Assign) and statement.value is call else []
     read = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Load)}
@@ -209,7 +206,6 @@ def in_python(evidence: Evidence, finding: Finding, fact: LeakedOut) -> Made:
 
 
 def _fills(line: Line, call: ast.Call) -> bool:
-    """Whether the body of a loop, which stands in the same function, appends to a list."""
     place = 2 if called(call) == "fori_loop" else 0
     name = ast.unparse(call.args[place]) if len(call.args) > place else ""
     bodies = [item for item in nodes(line.scope, ast.FunctionDef) if item.name == name]
@@ -217,7 +213,6 @@ def _fills(line: Line, call: ast.Call) -> bool:
 
 
 def _loop(line: Line, call: ast.Call) -> list[Edit] | None:
-    """The statement of a loop as one of Python's, and its first state in front of it."""
     statement = statement_of(parents(line.source.tree), call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not isinstance(statement, (ast.Assign, ast.Expr)) or statement.value is not call or call.keywords:

@@ -48,13 +48,11 @@ def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
 
 
 def _suffix(source: Source, call: ast.Call) -> str:
-    """A stage as it stands behind its pipeline: ``.batch(32)``."""
     assert isinstance(call.func, ast.Attribute)
     return source.text[source.end(call.func.value) : source.end(call)]
 
 
 def _behind(call: ast.Call) -> list[ast.Call]:
-    """The stages that a stage stands behind, the nearest first."""
     found = []
     node: ast.AST = call
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -110,7 +108,6 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
 
 
 def _moved(line: Line, call: ast.Call) -> list[Edit]:
-    """The ``batch`` of a statement above, moved behind a stage."""
     source = line.source
     assert isinstance(call.func, ast.Attribute)
     start = call.func.value
@@ -215,7 +212,6 @@ def _size(line: Line, given: ast.expr | None) -> int | None:
 
 
 def _written(line: Line, sizes: list[ast.expr], target: tuple[int | None, ...]) -> list[str]:
-    """A target as text: what is written already stays as it is."""
     values, new = [line.number(size) for size in sizes], [str(n) for n in target]
     count = len(sizes)
     if count <= len(target) and values == list(target[:count]):
@@ -386,7 +382,6 @@ def run_in_python(evidence: Evidence, finding: Finding, fact: MappedValue) -> Ma
 
 
 def _parameters(line: Line, function: ast.expr) -> list[str]:
-    """The parameters of a function of the file, or of a lambda."""
     if isinstance(function, ast.Lambda):
         return [item.arg for item in function.args.args]
     found = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == ast.unparse(function)]

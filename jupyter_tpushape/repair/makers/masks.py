@@ -45,7 +45,6 @@ def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
 
 
 def _of_output(call: ast.FunctionDef, mask: str) -> str:
-    """The mask with the index that a layer takes of the steps of its input."""
     given, made = call.args.args[1].arg, [item.value for item in nodes(call, ast.Return)]
     index = made[0] if len(made) == 1 and isinstance(made[0], ast.Subscript) else None
     parts = listed(index.slice) if index is not None and ast.unparse(index.value) == given else []
@@ -119,7 +118,6 @@ def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
 
 
 def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
-    """The lower triangle for the upper one, where the text makes one."""
     for line in lines_at(evidence, finding.location)[:1]:
         why = "Each step then sees itself and the steps before it."
         calls = [node for node in nodes(line.source.tree, ast.Call) if called(node) in ("band_part", "triu")]

@@ -368,7 +368,6 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
 
 
 def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: bool) -> Made:
-    """The smaller branch made larger."""
     rank, same = len(big) - 2, concat or small[-1] == big[-1]
     if len(big) == len(small) and len(big) in (3, 4, 5):
         inner = [(a or 0, b or 0) for a, b in zip(small[1:-1], big[1:-1], strict=True)]

@@ -153,7 +153,6 @@ def loss_of_each(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Mad
 
 
 def _loss_for(giver: Node, predictions: Shape | None, labels: Spec, whole: bool | None) -> str | None:
-    """The loss of the framework that reads these labels and what an activation gives."""
     activation, y = giver.config.get("activation"), labels.shape
     if not predictions or not y:
         return None
@@ -167,7 +166,6 @@ def _loss_for(giver: Node, predictions: Shape | None, labels: Spec, whole: bool 
 
 
 def _labels_of(shape: Shape) -> set[Shape]:
-    """The shapes of labels for an output: as it is, or class indices."""
     return {shape, shape[:-1], (*shape[:-1], 1)}
 
 
@@ -303,7 +301,6 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _sigmoid_elsewhere(evidence: Evidence) -> bool:
-    """Whether no loss for probabilities reads a sigmoid, and another loss does."""
     found = [
         (kind_of(node), evidence.flow.node(out.source).config.get("activation"))
         for node in evidence.losses()
@@ -386,7 +383,6 @@ def _shaped(output: Shape | None, labels: Spec, stats: Any) -> bool:
 
 
 def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) -> bool:
-    """Whether the observed labels are what a loss reads for its predictions."""
     y, p, kind = labels.shape, predictions.spec.shape if predictions is not None else None, kind_of(node)
     if not y or not p or stats is None or stats.minimum is None:
         return False
@@ -407,7 +403,6 @@ def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
 
 
 def _held_by(evidence: Evidence, node: Node) -> list[str]:
-    """The variables that are assigned on the line that makes or calls a layer."""
     found = []
     for line in lines_at(evidence, node.called or node.location)[:1]:
         for statement in ast.walk(line.scope):

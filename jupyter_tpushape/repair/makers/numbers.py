@@ -87,20 +87,17 @@ def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
 
 
 def _apart_by(fact: Fact, old: int, new: int) -> int:
-    """On how many axes two operands have these two sizes, aligned from the right."""
     shapes = fact.shapes if isinstance(fact, OperationRaised) else ()
     pairs = zip(reversed(shapes[0] or ()), reversed(shapes[1] or ()), strict=False) if len(shapes) == 2 else ()
     return sum({one, other} == {old, new} for one, other in pairs)
 
 
 def _axes_of(line: Line, argument: str) -> int:
-    """How many axes of one shape an argument of a layer gives in the class, at most."""
     shapes = [[ast.unparse(one) for one in item.elts] for item in nodes(line.owner(), (ast.Tuple, ast.List))]
     return max((sum(one in (argument, f"self.{argument}") for one in shape) for shape in shapes), default=0)
 
 
 def _sized_by(line: Line) -> set[str]:
-    """The names that give the weights on the line their sizes."""
     held = {ast.unparse(item) for item in nodes(line.node or line.scope, ast.Attribute)}
     made = [item.value for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) in held]
     return {ast.unparse(name) for value in made for name in nodes(value, (ast.Name, ast.Attribute))}

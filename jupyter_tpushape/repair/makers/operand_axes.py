@@ -194,7 +194,6 @@ def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:
 
 
 def _tensors(line: Line, node: ast.expr) -> set[str]:
-    """The names of tensors in an expression."""
     return {item.id for item in nodes(node, ast.Name) if item.id in line.specs}
 
 
@@ -203,7 +202,6 @@ def _sizes(shape: Shape) -> str:
 
 
 def _ends(shape: Shape, last: Shape) -> bool:
-    """Whether the last axes of a shape are these, or are of size 1 there."""
     return all(one in (size, 1, None) or size in (1, None) for size, one in zip(reversed(shape), reversed(last), strict=False))
 
 
@@ -226,7 +224,6 @@ def _hides(line: Line, node: ast.expr) -> bool:
 
 
 def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> Made:
-    """A reduction over everything, where the other operand still has its samples."""
     for node, shape in operands:
         call = _assigned(line, node) if shape == () and most > 1 else None
         if call is not None and over_everything(call) and not call.keywords:
@@ -238,7 +235,6 @@ def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> M
 
 
 def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
-    """The call that gave a name its value above the line, or the operand itself."""
     if isinstance(node, ast.Call):
         return node
     found = [
@@ -309,12 +305,10 @@ def _turned(line: Line) -> Made:
 
 
 def _last_exchanged(rank: int) -> list[int]:
-    """The order of axes in which the last two stand in each other's place."""
     return [*range(rank - 2), rank - 1, rank - 2]
 
 
 def _mask(line: Line, shape: Shape | None) -> Made:
-    """A padding mask is one of value steps, the same for every query step."""
     node = line.keyword("attention_mask")
     if node is not None and shape is not None and len(shape) == 2:
         yield (

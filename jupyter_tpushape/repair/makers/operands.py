@@ -42,7 +42,6 @@ def shape_of_other(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
-    """The shape that a name was made with, in the function that raised."""
     if not isinstance(node, ast.Name):
         return None
     for item in nodes(line.scope, ast.Assign):
@@ -57,7 +56,6 @@ def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
 
 
 def _mixes(scope: ast.AST, name: str) -> bool:
-    """Whether a function computes with a number and with what it lacks to 1."""
     return any(ast.unparse(item) in (f"1 - {name}", f"1.0 - {name}") for item in nodes(scope, ast.BinOp))
 
 
@@ -314,7 +312,6 @@ def plain_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 
 
 def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
-    """The sizes that a tensor was made of, one expression for each."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return None if any(isinstance(item, ast.Starred) for item in node.elts) else list(node.elts)
     if not isinstance(node, ast.Call) or not node.args:

@@ -92,7 +92,6 @@ def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _augmenting(evidence: Evidence, door: Node) -> Iterator[Node]:
-    """The layers and models behind an input that draw random numbers, in their order."""
     at = door.id
     while True:
         tops = [_top(evidence, evidence.flow.node(edge.target)) for edge in evidence.flow.out_of(at)]
@@ -179,7 +178,6 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _own(evidence: Evidence, node: Node) -> Node | None:
-    """The layer of the user's own, or the Lambda, that a node is or stands in."""
     owner = node if node.kind == "layer" else owner_of(evidence, node)
     if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
         return None
@@ -205,7 +203,6 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _within(evidence: Evidence, node: Node) -> str | None:
-    """The layer of the user's own that an operation stands in."""
     owner = _own(evidence, node)
     if owner is not None:
         return owner.name

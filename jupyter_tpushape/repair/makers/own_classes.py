@@ -73,7 +73,6 @@ def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> M
 
 
 def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
-    """Products that ``call`` returns, one factor of which is a softmax over an axis."""
     for method in nodes(owner, ast.FunctionDef):
         held = {
             target.id: made.value
@@ -127,7 +126,6 @@ def as_many_classes(evidence: Evidence, finding: Finding, fact: WrongUnits) -> M
 
 
 def _applications(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, ast.Call, inspect.Signature]]:
-    """The calls that create a whole model of keras.applications, and what each takes."""
     package = getattr(sys.modules.get(evidence.framework), "applications", None)
     for line in lines_at(evidence, finding.location)[:1]:
         for call in nodes(line.source.tree, ast.Call):
@@ -141,7 +139,6 @@ def _applications(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, 
 
 
 def _recalled(call: ast.Call, *words: str) -> str:
-    """The call with other settings of its classifier."""
     kept = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word.arg not in ("classes", "classifier_activation")]
     kept = [word for word in kept if not word.startswith("include_top=") or "include_top=False" not in words]
     return f"{ast.unparse(call.func)}({', '.join([*map(ast.unparse, call.args), *kept, *words])})"
@@ -227,7 +224,6 @@ def _of_name(line: Line, node: Node, held: ast.Assign, name: str, times: int) ->
 
 
 def _loop(above: dict[ast.AST, ast.AST], use: ast.Name, held: ast.Assign) -> ast.For | None:
-    """The innermost loop that calls what was created before it."""
     at: ast.AST | None = above.get(use)
     if not isinstance(at, ast.Call) or at.func is not use:
         return None
@@ -251,7 +247,6 @@ def _in_each_turn(line: Line, node: Node, held: ast.Assign, name: str, use: ast.
 
 
 def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribute, times: int) -> Made:
-    """A second attribute, created like the first one, for the call that does not fit."""
     name, owner = ast.unparse(target), line.owner()
     uses = [item for item in nodes(owner, ast.Call) if ast.unparse(item.func) == name]
     uses.sort(key=lambda item: (item.lineno, item.col_offset))
@@ -270,7 +265,6 @@ def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribut
 
 
 def _alike(item: ast.Assign, held: ast.Assign) -> bool:
-    """Whether another attribute holds a layer of the same class."""
     made, own = item.value, held.value
     return item is not held and isinstance(made, ast.Call) and isinstance(own, ast.Call) and ast.unparse(made.func) == ast.unparse(own.func)
 

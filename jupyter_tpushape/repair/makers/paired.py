@@ -393,7 +393,6 @@ def own_index_along(evidence: Evidence, finding: Finding, fact: EveryIndex) -> M
 
 
 def _one_each(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
-    """One value of each row, by an index for each row."""
     for line in lines_at(evidence, finding.location):
         for node, values, indices in _lookups(line, len(fact.values)):
             if isinstance(indices, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):

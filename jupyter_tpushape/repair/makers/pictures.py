@@ -98,7 +98,6 @@ def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
 
 
 def _resizes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
-    """The calls in the functions of the pipeline that bring pictures to a size."""
     for stage in getattr(evidence.sample, "stages", ()):
         for scope in lines_at(evidence, stage.location)[:1] if stage.function else ():
             for call in nodes(scope.scope, ast.Call):

@@ -422,7 +422,6 @@ def _kept(line: Line, call: ast.expr, new: str) -> Made:
 
 
 def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.expr, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:
-    """A branch on a random number as a choice, and the statements that it makes needless."""
     test, plain = branch.test, ""
     if isinstance(test, ast.BoolOp):
         if not isinstance(test.op, ast.And) or branch.orelse or not any(one is call for one in ast.walk(test.values[-1])):

@@ -179,7 +179,6 @@ def index_of(node: ast.Subscript) -> int | None:
 
 
 def _places(shape: Shape, size: int) -> set[int]:
-    """The indices, from both ends, of the axes of a size."""
     return {i - back for i, n in enumerate(shape) if n == size for back in (0, len(shape))}
 
 

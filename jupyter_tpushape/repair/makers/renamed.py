@@ -66,13 +66,11 @@ def _layers(evidence: Evidence) -> Any:
 
 
 def _known(call: ast.Call) -> list[str]:
-    """The words of a call that had these names in older versions."""
     given = {word.arg for word in call.keywords}
     return [word.arg for word in call.keywords if word.arg in _TODAY and _TODAY[word.arg] not in given]
 
 
 def _old(kind: Any, call: ast.Call) -> list[str]:
-    """Those that a class does not take."""
     if not isinstance(kind, type):
         return []
     taken = _taken(kind)
@@ -80,7 +78,6 @@ def _old(kind: Any, call: ast.Call) -> list[str]:
 
 
 def _taken(kind: type) -> set[str]:
-    """The arguments that a class takes, with those of its bases."""
     return set().union(*(inspect.signature(vars(one).get("__init__", object)).parameters for one in kind.__mro__ if one is not object))
 
 
@@ -270,7 +267,6 @@ _GONE = frozenset({"value", "as_list", "get_shape", "_keras_shape"})
 
 
 def _today(node: ast.expr) -> ast.expr | None:
-    """What a size or a shape is written as today."""
     if isinstance(node, ast.Attribute) and node.attr == "value" and isinstance(node.value, ast.Subscript):
         shape = node.value.value
         return ast.Subscript(_today(shape) or shape, node.value.slice, ast.Load()) if "shape" in ast.unparse(shape) else None

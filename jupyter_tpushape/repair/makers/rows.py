@@ -81,7 +81,6 @@ def _reshape_that_raised(evidence: Evidence, fact: object) -> Iterator[tuple[Lin
 
 
 def _reshapes_of_lost(evidence: Evidence, fact: WrongRank) -> Iterator[tuple[Line, ast.Call, Shape, Shape]]:
-    """The reshape of a layer of the user's own whose output has no batch axis."""
     for node in (one for one in evidence.flow.nodes if fact.lost and one.name == fact.lost):
         for line in lines_at(evidence, node.called or node.location)[:1]:
             method = method_of(class_of(line.source.tree, node.op), "call")
@@ -91,12 +90,10 @@ def _reshapes_of_lost(evidence: Evidence, fact: WrongRank) -> Iterator[tuple[Lin
 
 
 def _is_one_sample(shape: Shape, target: Shape) -> bool:
-    """Whether a target has as many values as one sample of a shape."""
     return len(shape) > 1 and bool(target) and -1 not in target and (found := elements(target)) is not None and elements(shape[1:]) == found
 
 
 def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
-    """Whether a written number is what rows of the batch do not meet."""
     fact = finding.fact
     if not isinstance(fact, OperationRaised) or not fact.apart:
         return True
@@ -113,13 +110,11 @@ def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
 
 
 def _all_rows(finding: Finding) -> int | None:
-    """The number of rows of the data, where an operand has so many on two axes."""
     reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
     return reason.whole if isinstance(reason, WholeOnly) else None
 
 
 def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
-    """Numbers that lead the shape of a new tensor, and the function that takes it."""
     batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
     failed = line.evidence.failed
     said = hear(failed.failure, HeardSizes) if failed is not None else None

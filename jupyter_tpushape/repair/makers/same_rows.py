@@ -62,7 +62,6 @@ def rows_of_all(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _places(evidence: Evidence, arrays: list[Array], steps: list[Step]) -> list[tuple[Array, Line, ast.expr]]:
-    """Where the arrays get the rows of these steps."""
     scopes = {step.scope for step in steps}
     return places_behind(evidence, arrays, scopes.pop() if len(scopes) == 1 else None, max(step.node.lineno for step in steps))
 
@@ -79,7 +78,6 @@ def places_behind(evidence: Evidence, arrays: list[Array], scope: ast.AST | None
 
 
 def _selected(array: Array) -> bool:
-    """Whether rows of an array are selected already."""
     return any(step.kind in ("cut", "filtered", "one") for step in array.steps)
 
 
@@ -193,7 +191,6 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
-    """The labels of each part by the names: ya and yb for xa and xb."""
     first = ast.unparse(parts[0]) if parts else ""
     same = next((i for i, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name)))
     tail = next(
@@ -207,7 +204,6 @@ def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
 
 
 def _made_of(step: Step, part: ast.expr) -> bool:
-    """Whether a part is computed from the first one, row by row, as far as the text shows."""
     root = ast.unparse(step.inner)
     named = loaded(part)
     given = [value for name in named for value in values_given(step.file, name)]
@@ -230,7 +226,6 @@ def values_behind(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _width(cut: ast.Slice) -> str | None:
-    """How many steps ``i : i + window`` takes, as written."""
     lower, upper = cut.lower, cut.upper
     if isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add) and lower is not None:
         for first, second in ((upper.left, upper.right), (upper.right, upper.left)):
@@ -262,7 +257,6 @@ def appended_together(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _appends(loop: ast.For, name: str) -> list[ast.Expr]:
-    """The statements of a loop that append to a list."""
     calls = [item for item in ast.walk(loop) if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call)]
     return [item for item in calls if isinstance(item.value, ast.Call) and ast.unparse(item.value.func) == f"{name}.append"]
 
@@ -288,14 +282,12 @@ _SETS = _TRAIN | {"test", "testing", "te", "val", "valid", "validation", "dev", 
 
 
 def _same_set(one: str, other: str, new: str) -> bool:
-    """Whether a name differs from ``other`` by its set alone, which is that of ``one``."""
     first, second, third = _words(one), _words(other), _words(new)
     lost, got = second - third, third - second
     return len(lost) == len(got) == 1 and got <= first & _SETS and lost <= _SETS and not lost & _TRAIN
 
 
 def _words(name: str) -> frozenset[str]:
-    """The words that a name is made of, in small letters."""
     return frozenset(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name))
 
 

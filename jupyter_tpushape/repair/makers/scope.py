@@ -124,7 +124,6 @@ def as_many_entries(evidence: Evidence, finding: Finding, fact: PartitionTooLong
 
 
 def _lines(evidence: Evidence, fact: MeshAxes) -> Iterator[Line]:
-    """The line that raised."""
     if not fact.batch:
         yield from lines_of(evidence)[:1]
         return

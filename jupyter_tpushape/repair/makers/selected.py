@@ -207,7 +207,6 @@ class _Selection:
         return any(one is not node and any(item is node for item in ast.walk(one)) for one in self._selects)
 
     def _apart(self) -> int | None:
-        """By how many axes what is selected from has more than the mask."""
         mask = self._rank(syntax.parse(self.mask, mode="eval").body)
         base = next((rank for one in self._selects if (rank := self._rank(self._picked(one) or one)) is not None), None)
         return max(0, base - mask) if base is not None and mask is not None else None

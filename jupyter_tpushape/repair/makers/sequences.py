@@ -59,7 +59,6 @@ def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, list[Node], tuple[int, int]]:
-    """Where the labels have other steps than the predictions."""
     fact = finding.fact
     _, predictions = ends_of(evidence, finding)
     if (
@@ -217,7 +216,6 @@ def loop_condition(evidence: Evidence, finding: Finding, fact: WrongRank) -> Mad
 
 
 def _model_of_frames(evidence: Evidence, node: Node) -> Node:
-    """The outermost model that holds a layer and gets what the layer gets."""
     shape, found = given(evidence, node), node
     while node.parent:
         node = evidence.flow.node(node.parent)
@@ -280,7 +278,6 @@ def _mixes_steps(evidence: Evidence, edge: Edge, maker: Node) -> bool:
 
 
 def _added_step(evidence: Evidence, maker: Node, steps: int) -> list[int] | None:
-    """How a sequence is cropped of the one step that a node has concatenated with it."""
     parts = [one.spec.shape[1] for one in evidence.flow.into(maker.id) if one.spec.shape and len(one.spec.shape) == 3]
     if maker.op.lower().startswith("concat"):  # a token that is a weight comes from no node
         return [1, 0] if parts in ([steps - 1], [1, steps - 1]) else [0, 1] if parts == [steps - 1, 1] else None
@@ -314,7 +311,6 @@ def past_alone(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
 
 
 def _to_past(line: Line, node: Node) -> Edit | None:
-    """An attention with a causal mask, or steps that are padded before the first one."""
     call = line.node
     if not isinstance(call, ast.Call):
         return None

@@ -138,7 +138,6 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _is_place(node: ast.expr) -> bool:
-    """Whether an index takes one place of an axis: a number, or a name that may hold one."""
     return isinstance(node, (ast.Name, ast.Attribute, ast.BinOp)) or (isinstance(node, ast.Constant) and type(node.value) is int)
 
 
@@ -151,7 +150,6 @@ def last_slices(line: Line) -> Iterator[tuple[str, ast.Slice]]:
 
 
 def _bound(node: ast.expr | None, without: int | None) -> int | None:
-    """A bound that is written as a number; ``without`` where there is none."""
     return without if node is None else size_of(node)
 
 

@@ -88,7 +88,6 @@ def joined_vectors(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _column(node: ast.Subscript) -> bool:
-    """Whether this is ``x[:, i]`` with a written number."""
     at = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     return len(at) == 2 and isinstance(at[0], ast.Slice) and isinstance(at[1], ast.Constant) and type(at[1].value) is int
 

@@ -90,7 +90,6 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _as_they_run(evidence: Evidence, raised: Raised, axes: set[int]) -> Iterator[Edit]:
-    """The edits of every function in which the sizes are read that the line needs."""
     unknown = {(one.file, one.function): one for one in raised.unknown}
     for line in [] if unknown else lines_of(evidence, raised)[:1]:
         yield from _in_function(line, axes)
@@ -104,7 +103,6 @@ def _as_they_run(evidence: Evidence, raised: Raised, axes: set[int]) -> Iterator
 
 
 def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
-    """Sizes of tensors along these axes."""
     compared = {id(inner) for item in nodes(line.scope, ast.Compare) for inner in ast.walk(item)}
     for node in nodes(line.scope, ast.Subscript):
         owner = _owner(line, node.value) if id(node) not in compared else None
@@ -121,7 +119,6 @@ def _in_function(line: Line, axes: set[int]) -> Iterator[Edit]:
 
 
 def _owner(line: Line, node: ast.expr) -> ast.expr | None:
-    """The tensor whose static shape an expression is, also by a name that holds the shape."""
     if isinstance(node, ast.Name):
         made = given_before(line.scope, node)
         return _owner(line, made[-1]) if made and not isinstance(made[-1], ast.Name) else None
@@ -131,7 +128,6 @@ def _owner(line: Line, node: ast.expr) -> ast.expr | None:
 
 
 def _counted(evidence: Evidence, fact: NoneAsSize) -> Made:
-    """-1 for the rows of a reshape, and the size that it would otherwise count."""
     for line in lines_of(evidence):
         given, sizes = reshaped(line)
         shape = line.shape(given) if given is not None else None
@@ -201,7 +197,6 @@ def python_numbers(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Ma
 
 
 def _a_number(line: Line, node: ast.expr) -> bool:
-    """Whether no tensor with axes stands in an expression, but for its sizes."""
     if (isinstance(node, ast.Call) and called(node) == "shape") or (isinstance(node, ast.Attribute) and node.attr == "shape"):
         return True
     spec = line.specs.get(ast.unparse(node))
@@ -211,7 +206,6 @@ def _a_number(line: Line, node: ast.expr) -> bool:
 
 
 def _given(line: Line, node: ast.expr) -> list[ast.expr]:
-    """What a name was given last above the line, or an attribute in the class around it."""
     name = ast.unparse(node)
     scope = line.scope if isinstance(node, ast.Name) else line.owner()
     pairs = [pair for item in nodes(scope, ast.Assign) for pair in _assigned(item)]
@@ -228,7 +222,6 @@ def _assigned(statement: ast.Assign) -> list[tuple[str, ast.expr]]:
 
 
 def _python(node: ast.expr) -> str | None:
-    """An expression with Python in the places of functions for tensors."""
     changed = []
 
     class Plain(ast.NodeTransformer):
@@ -253,7 +246,6 @@ def _python(node: ast.expr) -> str | None:
 
 
 def _filled(form: str, given: list[ast.expr]) -> ast.expr:
-    """A form with these expressions for its letters."""
     known = dict(zip("ab", given, strict=False))
 
     class Put(ast.NodeTransformer):

@@ -257,7 +257,6 @@ def _needless(line: Line, step: ast.FunctionDef, given: ast.expr) -> list[Edit]:
 
 
 def _steps(evidence: Evidence, finding: Finding) -> list[tuple[Line, ast.FunctionDef]]:
-    """The line of a finding in a ``train_step`` that unpacks its state, and the method."""
     found = []
     for line in lines_at(evidence, finding.location)[:1]:
         step = next((one for one in line.around(ast.FunctionDef) if one.name == "train_step"), None)

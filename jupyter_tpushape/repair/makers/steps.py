@@ -26,14 +26,12 @@ _HANDED = "x, y, y_pred, sample_weight"
 def _steps(
     evidence: Evidence, finding: Finding, kind: type | tuple[type, ...], parameters: int = 3
 ) -> Iterator[tuple[Line, ast.FunctionDef]]:
-    """The method with so many parameters around the line of a fact of a ``kind``."""
     for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, kind) else []:
         if isinstance(line.scope, ast.FunctionDef) and len(line.scope.args.args) == parameters:
             yield line, line.scope
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """What a function holds, without the functions in it."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):

@@ -42,7 +42,6 @@ def adapted_to_inputs(evidence: Evidence, finding: Finding, fact: AdaptedApart) 
 
 
 def _columns(part: ast.Subscript) -> bool:
-    """Whether a subscript takes several columns of all rows, by numbers alone."""
     index = part.slice.elts if isinstance(part.slice, ast.Tuple) else []
     return len(index) == 2 and all(isinstance(one, ast.Slice) for one in index) and not [*nodes(part.slice, ast.Name)]
 
@@ -121,7 +120,6 @@ def joined_along(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _turned(shape: Shape, axis: int, parts: int, wanted: Shape) -> int | None:
-    """The other axis along which this many equal parts have the wanted shape."""
     if len(shape) != len(wanted) or None in (*shape, *wanted) or not -len(shape) <= axis < len(shape) or (shape[axis] or 0) % parts:
         return None
     one = [size or 0 for size in shape]
@@ -165,7 +163,6 @@ def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> M
 
 
 def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
-    """A variable for each value, as those are that the same method assigns."""
     for line in lines_of(evidence)[:1]:
         names = [_assigned(call) for call in nodes(line.scope, ast.Call)]
         made = [
@@ -185,7 +182,6 @@ def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
 
 
 def _whole_sum(evidence: Evidence, fact: ScalarSum) -> Made:
-    """A sum of everything, where one over the samples alone leaves an axis of size 1."""
     for line in lines_of(evidence)[:1] if fact.given == (1,) else []:
         sums = [call for call in nodes(line.node or line.scope, ast.Call) if called(call) in ("sum", "reduce_sum")]
         axes = [word for call in sums for word in call.keywords if word.arg == "axis" and ast.unparse(word.value) == "0"]
@@ -198,7 +194,6 @@ def _whole_sum(evidence: Evidence, fact: ScalarSum) -> Made:
 
 
 def _assigned(node: ast.AST | None) -> str:
-    """What a call assigns to."""
     method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     return ast.unparse(method.value) if method is not None and method.attr in ("assign", "assign_add", "assign_sub") else ""
 

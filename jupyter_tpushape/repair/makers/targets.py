@@ -96,7 +96,6 @@ def grid_of_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
 
 
 def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix, list[int]]:
-    """The target with the size of one axis taken from the others."""
     rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
     made = [size // rest if i == axis else n for i, n in enumerate(wanted)] if rest and size % rest == 0 else []
     why = f"The size of axis {axis + 1} follows from the others."
@@ -271,7 +270,6 @@ def _folded(first: Node) -> Fix:
 
 
 def _wide(evidence: Evidence, node: Node) -> Node | None:
-    """The Dense layer that made the last axis, with nothing in between that changes it."""
     for above in upstream(evidence, node):
         if above.op == "Dense":
             return above

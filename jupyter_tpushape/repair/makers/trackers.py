@@ -85,7 +85,6 @@ def sparse_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Ma
 
 
 def _loss(scope: ast.AST) -> str:
-    """The name of what the step takes the gradients of."""
     stored = {item.id for item in nodes(scope, ast.Name) if isinstance(item.ctx, ast.Store)}
     asked = [call.args[0] for call in nodes(scope, ast.Call) if called(call) == "gradient" and call.args]
     names = [one.id for one in asked if isinstance(one, ast.Name)]

@@ -142,14 +142,12 @@ _UPDATES = ("apply_gradients", "apply")
 
 
 def _updates(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, ast.Call]]:
-    """The update on the line, alone there."""
     for line in lines_at(evidence, finding.location)[:1]:
         calls = [call for call in line.around(ast.Call) if called(call) in _UPDATES and isinstance(call.func, ast.Attribute) and call.args]
         yield from ((line, call) for call in calls if len(calls) == 1)
 
 
 def _two(call: ast.Call) -> list[ast.expr]:
-    """The gradients and the variables, as they are written."""
     given = call.args[0]
     if called(call) == "apply":
         return [*call.args[:2], *(word.value for word in call.keywords if word.arg == "trainable_variables")]
@@ -275,7 +273,6 @@ def _applied(evidence: Evidence, gradient: str) -> bool:
 
 
 def _block(line: Line, tape: str) -> ast.With | None:
-    """The last block of a tape before the line."""
     found = [
         one
         for one in nodes(line.scope, ast.With)

@@ -217,7 +217,6 @@ def turned_back(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 
 def _exchanged(shape: Shape, other: Shape) -> list[int]:
-    """The order of axes that makes one shape the other."""
     apart = [axis for axis, pair in enumerate(zip(shape, other, strict=False)) if pair[0] != pair[1]]
     if (
         len(shape) != len(other)
@@ -232,7 +231,6 @@ def _exchanged(shape: Shape, other: Shape) -> list[int]:
 
 
 def _turned(evidence: Evidence, edges: list[Edge]) -> bool:
-    """Whether a node on the way to a tensor gives its one input with two axes exchanged."""
     for node in way_to(evidence, evidence.flow.node(edges[0].source)) if edges else ():
         before, after = given(evidence, node), gives(evidence, node)
         if before and after and _exchanged(before, after) and node.op.lower() != "reshape":

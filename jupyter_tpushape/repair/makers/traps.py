@@ -46,7 +46,6 @@ def finite_argument(evidence: Evidence, finding: Finding, fact: SlopeHidden) -> 
 
 
 def _steep(value: ast.expr, function: str) -> Iterator[ast.expr]:
-    """The arguments that must not be zero, of calls of a function or of divisions."""
     for node in nodes(value, (ast.Call, ast.BinOp)):
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Div) and function == "div" and not isinstance(node.right, ast.Constant):
@@ -136,7 +135,6 @@ def key_for_each_step(evidence: Evidence, finding: Finding, fact: SameInLoop) ->
 
 
 def _loops(line: Line, body: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    """The calls that run a function of the program as the steps of a loop."""
     for call in nodes(line.source.tree, ast.Call):
         place = {"scan": 0, "fori_loop": 2}.get(called(call), 9)
         given = call.args[place] if len(call.args) > place else None
@@ -145,7 +143,6 @@ def _loops(line: Line, body: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _as_steps(line: Line, body: ast.AST, call: ast.Call, key: ast.Name, module: str) -> Made:
-    """A scan without steps of its own goes through as many keys."""
     assert isinstance(body, (ast.FunctionDef, ast.Lambda))
     words = {word.arg: word.value for word in call.keywords}
     steps = call.args[2] if len(call.args) > 2 else words.get("xs")

@@ -77,7 +77,6 @@ def other_level(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _maker(line: Line, name: str) -> str:
-    """The function whose result a name holds."""
     made = [item.value for item in nodes(line.scope, ast.Assign) if [ast.unparse(one) for one in item.targets] == [name]]
     return called(made[-1]) if made and isinstance(made[-1], ast.Call) else ""
 
@@ -191,7 +190,6 @@ def _arguments(scope: ast.AST) -> set[str]:
 
 
 def _places(line: Line) -> list[ast.Name]:
-    """The names that the expression reads, then those that its operands were made of."""
     found: dict[ast.Name, None] = {}
     given: list[ast.expr] = line.operands()
     for _ in range(_DEPTH + 1):
@@ -242,7 +240,6 @@ def _kept(evidence: Evidence, line: Line, call: ast.Call, name: str) -> Made:
 
 
 def _given(line: Line, call: ast.Call, name: str) -> list[str]:
-    """The names of what a call is given, followed back to others than ``name`` itself."""
     for _ in range(20):
         names = [one.id for given in call.args for one in _operands(given)]
         if name not in names:
@@ -267,7 +264,6 @@ def _operands(node: ast.expr) -> Iterator[ast.Name]:
 
 
 def _passed(call: ast.Call, name: str) -> list[ast.Name]:
-    """The arguments of a call that are this name, or items of a list that are."""
     given = [*call.args, *(word.value for word in call.keywords)]
     given += [item for one in given if isinstance(one, (ast.List, ast.Tuple)) for item in one.elts]
     return [one for one in given if isinstance(one, ast.Name) and one.id == name]
@@ -299,7 +295,6 @@ def _statement(held: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
 
 
 def _chained(line: Line, statement: ast.stmt, name: str, given: str) -> Iterator[tuple[str, list[Edit], str]]:
-    """Each layer of a loop on the result of the one before."""
     held, loop = parents(line.source.tree), statement
     while not isinstance(loop, ast.For):
         if loop not in held or not isinstance(held[loop], ast.stmt):

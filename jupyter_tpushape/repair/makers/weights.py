@@ -144,7 +144,6 @@ def shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
 
 
 def _ends_in(line: Line, node: ast.expr, weights: Collection[str]) -> str | None:
-    """The weight whose columns are the last axis of a product, scaled or not."""
     node = assigned_to(line, node)
     if isinstance(node, ast.Attribute):
         name = ast.unparse(node).removesuffix(".value")

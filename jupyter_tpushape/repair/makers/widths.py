@@ -59,7 +59,6 @@ def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def _other_side(argument: ast.expr) -> str:
-    """The other size of a matrix of weights, where an argument reads one."""
     other = {0: 1, 1: 0, -1: 0, -2: 1}
     at = index_of(argument) if isinstance(argument, ast.Subscript) else None
     read = shape_read(argument.value) if isinstance(argument, ast.Subscript) else None
@@ -88,7 +87,6 @@ def _within(evidence: Evidence, node: Node, owner: Node) -> bool:
 
 
 def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
-    """The argument that gives a layer its width, on the line where it is made."""
     if not any(giver.config.get(key) == size for key in _WIDTHS):
         return None
     calls = [call for call in makers_of(line, giver) if _as_made(call, giver)]
@@ -202,7 +200,6 @@ def _adds(line: Line) -> bool:
 
 
 def _overwritten(line: Line, node: ast.expr, origin: ast.Name) -> bool:
-    """Whether the parameter had another value already when the operand was taken from it."""
     first = node if origin is node else next((item for item in nodes(line.scope, ast.Name) if item is origin), node)
     stored = [item for item in nodes(line.scope, ast.Name) if item.id == origin.id and isinstance(item.ctx, ast.Store)]
     return any((item.lineno, item.col_offset) < (first.lineno, first.col_offset) for item in stored)

@@ -83,7 +83,6 @@ def _written(evidence: Evidence, finding: Finding, *, features: bool) -> Made:
 
 
 def _as_created(evidence: Evidence, mine: Edge) -> Made:
-    """The same where the other operand was created in the shape of a third tensor."""
     created = [one for one in evidence.given if one.giver is None and one.spec.shape]
     shape, its = mine.spec.shape or (), created[0].spec.shape or () if len(created) == 1 else ()
     if not its or len(its) != len(shape) or _turned(shape, its):
@@ -199,7 +198,6 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _classes(evidence: Evidence) -> set[float]:
-    """How many classes the observed labels have, if they are class numbers."""
     stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
     return {one.maximum + 1 for one in stats if one and one.whole and one.maximum}
 
@@ -208,7 +206,6 @@ Change = tuple[str, str, int]
 
 
 def _changes(evidence: Evidence, node: Node, mine: Edge, other: Edge) -> Iterator[Change | None]:
-    """What to write for each axis on which two branches differ."""
     joined = node.config.get("axis", -1) if node.op == "Concatenate" else None
     sizes, wanted = evidence.origins.of(mine), evidence.origins.of(other)
     for axis, (one, two) in enumerate(zip(sizes, wanted, strict=True)):
@@ -293,7 +290,6 @@ def other_start(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
-    """Images with the sizes that they should have."""
     if isinstance(finding.fact, GridApart):
         labels, predictions = ends_of(evidence, finding)
         if labels is not None and predictions is not None:

@@ -180,7 +180,6 @@ def _number(names: Names, name: str, at: ast.AST) -> int | None:
 
 
 def _fixed(callee: Any) -> bool:
-    """Whether a function says every argument that it takes."""
     if not inspect.isfunction(callee):
         return False
     return all(item.kind is not item.VAR_KEYWORD for item in inspect.signature(callee).parameters.values())
@@ -229,7 +228,6 @@ def _one_call(names: Names, value: ast.expr) -> ast.Call | None:
 
 
 def _holds(names: Names, value: ast.expr, at: ast.AST, key: str) -> bool:
-    """Whether a ``**mapping`` may give the key too."""
     known = names.value(value, at)
     if isinstance(known, dict):
         return key in known
@@ -277,7 +275,6 @@ def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Cal
 
 
 def _at(text: Text, where: Where) -> Iterator[tuple[Source, Names, ast.Call]]:
-    """The call of ``compile`` at a place."""
     if isinstance(where, Place) and where.span is not None:
         found = [text.call_of(where)]
     else:

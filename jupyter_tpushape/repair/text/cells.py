@@ -98,7 +98,6 @@ def moved(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
-    """A statement as it is written, its decorators included."""
     first = min((statement, *getattr(statement, "decorator_list", ())), key=lambda node: node.lineno)
     end = statement.end_lineno or statement.lineno
     held = lines[first.lineno - 1 : end]

@@ -75,7 +75,6 @@ class Handed(Place):
         self.finish()
 
     def _once(self, item: ast.expr) -> str:
-        """An expression that may stand in two places."""
         if calls_nothing(item):
             return self.source.of(item)
         statement: ast.AST = item
@@ -115,7 +114,6 @@ class Handed(Place):
         self._whole(held, leaf, pipeline, whole)
 
     def _whole(self, value: ast.expr, leaf: Any, pipeline: Any, whole: Any) -> None:
-        """Data as one expression: a tuple of arrays, or a pipeline."""
         if self.dataset:
             pipeline(value)
             return
@@ -130,7 +128,6 @@ class Handed(Place):
             whole(value)
 
     def _spec(self, path: tuple[Any, ...]) -> Spec | None:
-        """The spec of a leaf."""
         leaf = getattr(self.sample, self.role, None)
         for key in path:
             try:
@@ -141,7 +138,6 @@ class Handed(Place):
         return Spec(tuple(shape), str(dtype)) if isinstance(shape, tuple) else None
 
     def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
-        """A leaf inside one part of the data."""
         spec, rest = self._spec(path), path
         node = value
         while rest:
@@ -157,7 +153,6 @@ class Handed(Place):
     def _rebuilt(
         self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool
     ) -> str:
-        """The text of a nested value whose leaf at ``path`` is changed."""
         if not path:
             made = expression(name, spec, tensor=tensor)
             if not made:
@@ -239,7 +234,6 @@ class Handed(Place):
         raise NoPlace
 
     def _behind(self, value: ast.expr, tail: str) -> None:
-        """One more stage behind a pipeline."""
         inside = self.resolved(value) if isinstance(value, ast.Name) else value
         if isinstance(inside, ast.Call) and called(inside) == "prefetch" and isinstance(inside.func, ast.Attribute):
             end = self.source.end(inside.func.value)
@@ -368,7 +362,6 @@ def mapped(role: str, made: str, parts: int = 2) -> str:
 
 
 def _child(value: ast.expr, key: Any) -> ast.expr | None:
-    """The part of a literal list, tuple or dict."""
     if isinstance(value, (ast.List, ast.Tuple)) and isinstance(key, int) and key < len(value.elts):
         return None if any(isinstance(item, ast.Starred) for item in value.elts) else value.elts[key]
     if isinstance(value, ast.Dict):
@@ -381,7 +374,6 @@ def _child(value: ast.expr, key: Any) -> ast.expr | None:
 
 
 def _root(value: ast.AST) -> str:
-    """The name that a chain of calls starts with."""
     while isinstance(value, (ast.Call, ast.Attribute)):
         value = value.func if isinstance(value, ast.Call) else value.value
     return value.id if isinstance(value, ast.Name) else ""

@@ -130,7 +130,6 @@ _Written = Callable[[Source, str], list[Change]]
 
 
 def _rest(call: ast.Call, whose: str, name: str, made: str) -> list[_Written] | None:
-    """The changes besides the name."""
     taken = list(inspect.signature(_function(made)).parameters)
     made = made.rpartition(".")[2]
     if any(word.arg is None for word in call.keywords) or any(isinstance(item, ast.Starred) for item in call.args):
@@ -170,7 +169,6 @@ def _rest(call: ast.Call, whose: str, name: str, made: str) -> list[_Written] | 
 
 
 def _argument(word: str, taken: list[str]) -> str:
-    """The argument of ``keras.ops`` that one stands for."""
     if word in taken:
         return word
     if "x1" in taken and word in _PAIRS:
@@ -179,7 +177,6 @@ def _argument(word: str, taken: list[str]) -> str:
 
 
 def _counted(call: ast.Call) -> bool:
-    """Whether a split is told its number of parts."""
     parts = call.args[1] if len(call.args) > 1 else None
     return isinstance(parts, ast.Constant) and isinstance(parts.value, int)
 

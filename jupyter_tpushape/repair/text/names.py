@@ -87,7 +87,6 @@ class Names:
         return node
 
     def _scopes(self, node: ast.AST) -> list[ast.AST]:
-        """The functions that a node stands in, the innermost first."""
         above = parents(self.source.tree)
         found: list[ast.AST] = []
         while node in above:
@@ -129,7 +128,6 @@ class Names:
         return {key: value for key, value in {**known, **found}.items() if value is not _MISSING}
 
     def _import(self, wanted: Any, name: str, sibling: ast.AST | None) -> tuple[str, list[tuple[int, int, str]]]:
-        """The name added to the import that brings its sibling."""
         if inspect.ismodule(wanted):
             short = {"numpy": "np", "tensorflow": "tf"}.get(wanted.__name__, name)
             if short in self.globals:
@@ -180,7 +178,6 @@ def _bound(scope: ast.AST, name: str) -> ast.AST | None:
 
 
 def _imported(statement: ast.AST, name: str) -> Any:
-    """The object that an import statement binds."""
     if isinstance(statement, ast.ImportFrom) and statement.module:
         for alias in statement.names:
             if (alias.asname or alias.name) == name:
@@ -212,7 +209,6 @@ def _way(module: Any, wanted: Any) -> str:
 
 
 def _public(wanted: Any) -> str | None:
-    """The public module that a framework's class is imported from."""
     package = str(getattr(wanted, "__module__", "")).split(".")[0]
     for inner in ("layers", "losses", "metrics", "models"):
         module = sys.modules.get(f"{package}.{inner}") or getattr(sys.modules.get(package), inner, None)

@@ -131,7 +131,6 @@ class Text:
         return own[0] if len(own) == 1 else door
 
     def _typed(self, door: Any) -> bool:
-        """Whether an input was made by a call of its own."""
         try:
             return called(self.made(door)[2]) in ("Input", "InputLayer")
         except NoPlace:
@@ -306,7 +305,6 @@ def definition(source: Source, code: Any) -> ast.AST:
 
 
 def _makes(names: Names, call: ast.Call, obj: Any) -> bool:
-    """Whether a call can have made an object."""
     callee = names.value(call.func)
     same = callee is type(obj) or called(call) in (type(obj).__name__, {"InputLayer": "Input"}.get(type(obj).__name__, ""))
     if not same:
@@ -323,7 +321,6 @@ def _makes(names: Names, call: ast.Call, obj: Any) -> bool:
 
 
 def _layers(model: Any) -> list[Any]:
-    """The layers of a model that was there already, its inputs included."""
     found: list[Any] = []
     for layer in getattr(model, "_layers", None) or getattr(model, "layers", None) or ():
         found += [layer, *_layers(layer)]
@@ -354,7 +351,6 @@ def parameter(source: Source, node: ast.AST) -> tuple[ast.AST, int, str] | None:
 
 
 def _same_statement(above: dict[ast.AST, ast.AST], one: ast.AST, other: ast.AST) -> bool:
-    """``x = layer(x)``: the name on the right is the one from before."""
     from .source import statement_of
 
     return statement_of(above, one) is statement_of(above, other)

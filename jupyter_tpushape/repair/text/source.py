@@ -77,7 +77,6 @@ class Source:
         return self.text[self.start(node) : self.end(node)]
 
     def _offset(self, line: int, column: int) -> int:
-        """Columns of a syntax tree count bytes of UTF-8."""
         start = self._lines[line - 1]
         stop = self._lines[line] if line < len(self._lines) else len(self.text)
         written = self.text[start:stop]

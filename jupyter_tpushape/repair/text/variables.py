@@ -40,7 +40,6 @@ class InVariables(Handed):
         return [typed], None
 
     def _open(self, name: str) -> None:
-        """Takes the cell that gave a name its value last."""
         for file in reversed(cells_of(self.text.seen.program.handed[0])):
             with contextlib.suppress(NoPlace):
                 source = self.text.source(file)
@@ -58,7 +57,6 @@ class InVariables(Handed):
             (pipeline if self.dataset else leaf)(value)
 
     def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
-        """A leaf under one name: ``x = f(x)``."""
         spec, done = self._spec(path), 0
         while not isinstance(value, ast.Name):
             inside = value.elts[path[done]] if isinstance(value, (ast.List, ast.Tuple)) and done < len(path) else None
@@ -103,7 +101,6 @@ class InVariables(Handed):
 
 
 def _root_name(node: ast.expr) -> str:
-    """The first variable in what was typed."""
     found = next((item.id for item in ast.walk(node) if isinstance(item, ast.Name)), "")
     if not found:
         raise NoPlace

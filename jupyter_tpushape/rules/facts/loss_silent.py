@@ -93,7 +93,6 @@ class Crosswise(Fact, frozen=True):
 
     @property
     def _values(self) -> int:
-        """How many values a label has, where a prediction has one."""
         return elements(self.labels[1:]) or 0
 
     def message(self) -> str:
