@@ -89,4 +89,34 @@ class Coupled(L.Layer):
         s, t = tf.split(self.both(a), 2, axis=-1)
         return tf.concat([b * tf.exp(s) + t, a], -1)
 """), (("        self.both = L.Dense(2 * width)", "        self.both = L.Dense(width)"),))),
+    "an input whose name is given away": ("input-axis", Own(model_of("""
+x = keras.Input((6,))
+x = L.Dense(4)(x)
+y = L.Dense(1)(x)
+model = keras.Model(x, y)
+""", f"{rows(8, 6)}, {rows(8, 1)}"), (("    x = keras.Input((6,))", "    inputs = x = keras.Input((6,))"), ("    model = keras.Model(x, y)", "    model = keras.Model(inputs, y)")))),
+    "which layers of a loop return their steps": ("layer-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((5, 4))])
+for k in range(3):
+    model.add(L.LSTM(4, return_sequences=k == 2))
+model.add(L.Dense(1))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}"), (("        model.add(L.LSTM(4, return_sequences=k == 2))", "        model.add(L.LSTM(4, return_sequences=k != 2))"),))),
+    "features of several windows that are joined": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((9, 4)), Windows(), L.Dense(1)])", f"{rows(8, 9, 4)}, {rows(8, 1)}", head="""
+class Windows(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.ways = [L.Conv1D(3, size) for size in (2, 3)]
+    def call(self, x):
+        return tf.reduce_max(tf.concat([way(x) for way in self.ways], axis=-1), axis=1)
+"""), (("        self.ways = [L.Conv1D(3, size) for size in (2, 3)]", '        self.ways = [L.Conv1D(3, size, padding="same") for size in (2, 3)]'),))),
+    "a weight for each step beside features": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((9, 4)), Weighted(9), L.Flatten(), L.Dense(1)])", f"{rows(8, 9, 4)}, {rows(8, 1)}", head="""
+class Weighted(L.Layer):
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = self.add_weight(shape=(steps,), name="steps")
+    def call(self, x):
+        return x * self.steps
+"""), (("        return x * self.steps", "        return x * self.steps[:, None]"),))),
 }  # fmt: skip

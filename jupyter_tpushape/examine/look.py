@@ -71,6 +71,7 @@ from .heard_jax import HeardOpenScan
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
+from .replaced import replaced_input
 from .returns import returns_nothing, silent
 from .row_order import orders_apart
 from .row_steps import arrays_of
@@ -117,6 +118,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
         elif adapter is not None and adapter.is_model(seen.model) and adapter.overrides(seen.model, "train_step"):
             seen.evidence.facts["returns_nothing"] = silent(f"{type(seen.model).__name__}.train_step", type(seen.model).train_step)
+        seen.evidence.facts["input_replaced"] = replaced_input(seen) if seen.evidence.declared else None
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen

@@ -114,6 +114,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, data.batched_once, entry.grey_for_backbone, entry.rank_data, entry.declare_rows),
     "input-axis": (
+        calls.kept_input,
         data.unsliced,
         batching.declared_rows,
         written.written_grid,
@@ -127,7 +128,13 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "input-dtype": (entry.declare_text,),
     "input-patches": (pictures.returned_whole,),
-    "input-structure": (inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
+    "input-structure": (
+        inputs.stacked,
+        inputs.yielded_by_input,
+        inputs.by_input,
+        inputs.unstacked,
+        inputs.side_by_side,
+    ),
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 import msgspec
 
 from ..examine.evidence import Evidence
+from ..examine.replaced import Replaced
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, Who, elements
 from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits
+from ..trace.locations import location
 from .encodings import coded_rows
 from .entry_rules import (
     AXIS,
@@ -41,6 +43,7 @@ from .facts.entry import (
     Door,
     Fault,
     FormatsApart,
+    InputReplaced,
     Misfit,
     SwappedPair,
     WrongInputs,
@@ -248,12 +251,17 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
     if evidence.where == "build" and saved_model_finding(evidence) is not None:
         return  # the break stands behind the door, and the data never came that far
+    replaced: Replaced | None = evidence.facts.get("input_replaced")
+    if replaced is not None and evidence.where == "call" and next(mismatches(evidence), None) is not None:
+        fact = InputReplaced(replaced.name, replaced.value, replaced.made)
+        yield Finding.of(AXIS.id, "error", fact, tuple(inputs), location=location(replaced.place))
+        return
     missing, unknown = names_apart(evidence)
     swapped = crossed(evidence) if not evidence.where else []
     if swapped or (unknown and missing and evidence.where == "call"):
         pairs = tuple((evidence.doors[door].word, path) for door, path in swapped)
-        fact = WrongNames(_doors(evidence), _given(evidence), tuple(unknown), tuple(missing), pairs)
-        yield Finding.of(STRUCTURE.id, "silent" if swapped else "error", fact, tuple(inputs))
+        names = WrongNames(_doors(evidence), _given(evidence), tuple(unknown), tuple(missing), pairs)
+        yield Finding.of(STRUCTURE.id, "silent" if swapped else "error", names, tuple(inputs))
         return
     if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":

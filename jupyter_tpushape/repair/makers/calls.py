@@ -9,6 +9,7 @@ from ...flow import Finding, show_shape
 from ...flow.syntax import called
 from ...rules.facts.calls import ByPlace, Misdeclared, NotCalled, NumberTooLarge
 from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
+from ...rules.facts.entry import InputReplaced
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NotRecurrent
 from ...rules.upstream import ancestors
@@ -16,7 +17,7 @@ from ...trace.locations import file_of
 from ..edits import OneParameter, Removed
 from ..edits.expression import IT
 from ..text.arguments import argument
-from ..text.source import Source, class_of, given_to, method_of, nodes, parents
+from ..text.source import Source, class_of, given_to, method_of, nodes, parents, words_of
 from .edits import Made, configure, of
 from .line import Line, lines_at, lines_of, short, span_of
 
@@ -295,6 +296,26 @@ def without_comma(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(item.value, ast.unparse(held[0]))],
                     f"The comma makes {name} a tuple.",
                 )
+
+
+@of(InputReplaced)
+def kept_input(evidence: Evidence, finding: Finding, fact: InputReplaced) -> Made:
+    """The input under a name of its own, from where it is made to where the model is."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        made = next((one for one in nodes(line.scope, ast.Assign) if one.lineno == fact.made and called(one.value) == "Input"), None)
+        call = next(
+            (one for one in nodes(line.scope, ast.Call) if one.lineno == line.raised.line and fact.name in map(ast.unparse, words_of(one))),
+            None,
+        )
+        used = {one.id for one in nodes(line.scope, ast.Name)}
+        name = next(one for one in ("inputs", f"{fact.name}_input", "first_input") if one not in used)
+        given = next((one for one in words_of(call) if ast.unparse(one) == fact.name), None) if call is not None else None
+        if made is not None and given is not None:
+            yield (
+                f"Keep the Input as {name} at line {fact.made}, and make the model of it",
+                [line.edit(made, f"{name} = {line.source.of(made)}"), line.edit(given, name)],
+                f"{fact.name} is given to other tensors on the way.",
+            )
 
 
 def without_batch(evidence: Evidence, finding: Finding) -> Made:

@@ -194,6 +194,16 @@ def whole_sequence(evidence: Evidence, finding: Finding, fact: StepRank) -> Made
         )
 
 
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
+
+
 @of(WrongRank)
 def loop_condition(evidence: Evidence, finding: Finding, fact: WrongRank) -> Made:
     """The number in the condition by which a loop creates recurrent layers."""
@@ -206,6 +216,14 @@ def loop_condition(evidence: Evidence, finding: Finding, fact: WrongRank) -> Mad
             condition = argument(call, "return_sequences", [])
             if not isinstance(condition, ast.Compare):
                 continue
+            opposite = _OPPOSITE.get(type(condition.ops[0]))
+            if opposite is not None and len(condition.ops) == 1:
+                new = ast.unparse(ast.Compare(condition.left, [opposite()], condition.comparators))
+                yield (
+                    f"Set return_sequences={new} at line {condition.lineno}: the other way around",
+                    [line.edit(condition, new)],
+                    "All but the last layer then return their steps.",
+                )
             for one in nodes(condition, ast.Constant):
                 for number in (one.value - 1, one.value + 1) if type(one.value) is int else ():
                     yield (

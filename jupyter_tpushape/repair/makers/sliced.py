@@ -93,7 +93,7 @@ def table_as_long(evidence: Evidence, finding: Finding, fact: OperationRaised) -
         for (table, shape), (node, its) in itertools.permutations(line.shaped(), 2):
             more = len(its) - len(shape)
             apart = [i for i, size in enumerate(shape) if more + i >= 0 and size not in (1, its[more + i])]
-            axis = apart[0] if len(apart) == 1 else -1
+            axis = apart[0] if len(apart) == 1 and apart[0] < len(shape) - 1 else -1  # features are no steps
             if (
                 shape not in fixed
                 or axis < 0

@@ -106,6 +106,8 @@ def axis_that_differs(evidence: Evidence, finding: Finding, fact: OperationRaise
         rank, new = len(shapes[0]), apart[0] if apart[0] < len(shapes[0]) - 1 else -1
         if call is None or written is None or not -rank <= written < rank or written % rank == apart[0]:
             continue
+        if axis is not None and fact.cause is not None and fact.cause.kind == "unpadded":
+            continue  # features were meant to be joined, and padding keeps the positions
         yield (
             f"Concatenate along axis {new} at {line.at}, the one that differs",
             [line.edit(axis, str(new)) if isinstance(axis, ast.expr) else line.more(call, f"axis={new}")],

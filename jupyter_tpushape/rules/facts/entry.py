@@ -164,6 +164,23 @@ class CutIntoPatches(Fact, frozen=True):
         return pair(self.door.shape, self.shape)
 
 
+class InputReplaced(Fact, frozen=True):
+    """``name`` held the Input made at line ``made``, and was given ``value`` before the model was made of it."""
+
+    name: str
+    value: str
+    made: int
+
+    def message(self) -> str:
+        return f"The model starts at {self.name}, which no longer holds the Input from line {self.made}, but the result of a later layer."
+
+    def why(self) -> str:
+        return f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a name of its own."
+
+    def sides(self) -> Sides:
+        return Side("the Input"), Side(self.value[:40])
+
+
 class WrongNames(Fact, frozen=True):
     """A dict of data whose keys are not the inputs' names. ``crossed``: the program ran, but these inputs received the data of other keys."""
 
