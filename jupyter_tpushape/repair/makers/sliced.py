@@ -107,11 +107,11 @@ def table_as_long(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             part = (
                 parts[axis] if len(parts) == len(shape) and all(isinstance(one, ast.Slice) or is_new_axis(one) for one in parts) else None
             )
-            whole = isinstance(part, ast.Slice) and part.upper is None and part.lower is None
-            new = f"{ast.unparse(table)}[{', '.join([*[':'] * axis, steps])}]"
+            if not isinstance(part, ast.Slice) or part.upper is not None or part.lower is not None:
+                continue
             yield (
                 f"Use the rows of {short(table)} that {node.id} has steps for, at {line.at}",
-                [line.edit(part, steps, line.module()) if whole and part is not None else line.edit(table, new, line.module())],
+                [line.edit(part, steps, line.module())],
                 f"The table has {shape[axis]} rows, for sequences of any length up to that.",
             )
 
