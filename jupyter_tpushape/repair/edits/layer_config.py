@@ -80,6 +80,8 @@ class LayerConfig(LayerEdit):
     def _factor(self, text: Text, obj: Any, key: str) -> bool:
         source, names, call = text.made(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
+        if not isinstance(given, (ast.BinOp, ast.Tuple, ast.List)):
+            return False  # a layer may have no configuration to look at
         was, now = obj.get_config().get(key), self.config[key]
         several = isinstance(given, (ast.Tuple, ast.List)) and isinstance(was, (tuple, list)) and isinstance(now, (tuple, list))
         parts = given.elts if isinstance(given, (ast.Tuple, ast.List)) and several else [given]

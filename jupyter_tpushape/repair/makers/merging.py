@@ -123,7 +123,7 @@ def along_their_axis(evidence: Evidence, finding: Finding, fact: UnlikeBranches)
             yield (
                 f"Reshape to {tuple(new)} in {node.name}",
                 [configure(node.name, target_shape=new)],
-                f"The values then stand on the axis of {evidence.flow.node(other.source).name} that has as many.",
+                f"The values are then on the axis of {evidence.flow.node(other.source).name} that has as many.",
             )
 
 

@@ -175,7 +175,7 @@ class InputReplaced(Fact, frozen=True):
         return f"The model starts at {self.name}, which no longer holds the Input from line {self.made}, but the result of a later layer."
 
     def why(self) -> str:
-        return f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a name of its own."
+        return f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a separate name."
 
     def sides(self) -> Sides:
         return Side("the Input"), Side(self.value[:40])
