@@ -119,4 +119,21 @@ class Weighted(L.Layer):
     def call(self, x):
         return x * self.steps
 """), (("        return x * self.steps", "        return x * self.steps[:, None]"),))),
+    "a score for each pair of nodes": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((9, 4)), Paired(6), L.Flatten(), L.Dense(1)])", f"{rows(8, 9, 4)}, {rows(8, 1)}", head="""
+class Paired(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.way, self.mine, self.other = L.Dense(width), L.Dense(1), L.Dense(1)
+    def call(self, x):
+        h = self.way(x)
+        e = self.mine(h) + self.other(h)
+        return keras.ops.matmul(keras.ops.softmax(keras.ops.leaky_relu(e), axis=-1), h)
+"""), (("        e = self.mine(h) + self.other(h)", "        e = self.mine(h) + keras.ops.swapaxes(self.other(h), 1, 2)"),))),
+    "rows of another branch": ("merge-shapes", Own(model_of("""
+i = keras.Input((6, 6, 3))
+x = L.Reshape((-1, 4))(L.Conv2D(8, 1)(i))
+y = L.Reshape((-1, 4))(L.Conv2D(6, 1)(i))
+model = keras.Model(i, L.Concatenate()([x, y]))
+""", f"{rows(8, 6, 6, 3)}, {rows(8, 72, 7)}"), (("    y = L.Reshape((-1, 4))(L.Conv2D(6, 1)(i))", "    y = L.Reshape((-1, 3))(L.Conv2D(6, 1)(i))"),))),
 }  # fmt: skip

@@ -256,6 +256,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "merge-shapes": (
         joined.dot_axes,
         merging.along_their_axis,
+        merging.as_many_rows,
         each_sample.reduced_each,
         stacked.one_axis_each,
         widths.projected_map,
@@ -949,6 +950,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     tables.one_entry,
     stacked.axis_that_differs,
     tables.other_axis,
+    alike.score_of_pairs,
     operand_axes.samples_kept,
     operand_axes.squeezed_of_one,
     operand_axes.axes,

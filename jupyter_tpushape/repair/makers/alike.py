@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called, makes_object
 from ...rules.facts.layers import OperationRaised
+from ..edits.expression import IT, MODULE
 from ..text.source import given_before, nodes
 from .edits import Made, of
 from .line import lines_of, short
@@ -26,8 +27,11 @@ def as_sibling(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
         ]
         made = {name: one.value for name, one in given}
         names = [one.id for node, _ in line.shaped() for one in nodes(node, ast.Name) if one.id in made]
+        own = {one.name for one in nodes(line.source.tree, ast.FunctionDef)}
         for done, left in itertools.permutations(names, 2):
             whole = made[done]
+            if called(whole) not in own:
+                continue  # a layer has weights, which are for one tensor
             twice = [one for name, one in given if name == done][-2:]
             if len(twice) == 2 and [*map(ast.unparse, whole.args)] == [done] and _given_alike(twice[0].value, made[left]):
                 rest = [name for name, value in made.items() if _given_alike(twice[0].value, value)]
@@ -52,6 +56,24 @@ def as_sibling(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                 edits,
                 f"{done} and {left} then have their axes in the same places.",
             )
+
+
+@of(OperationRaised)
+def score_of_pairs(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One of two scores of each position turned, where their sum is to be the score of each pair."""
+    for line in lines_of(evidence)[:1]:
+        pair = line.shaped()
+        if len(pair) != 2 or len(pair[0][1]) != 3 or pair[0][1][-1] != 1 or pair[0][1][1] != pair[1][1][1]:
+            continue
+        softmax = any(called(one) == "softmax" for one in nodes(line.scope, ast.Call))
+        for total in nodes(line.scope, ast.BinOp) if softmax else ():
+            one, other = total.left, total.right
+            if isinstance(total.op, ast.Add) and _given_alike(one, other) and total.lineno < line.raised.line:
+                yield (
+                    f"Transpose {short(other)} at line {total.lineno}: its sum with {short(one)} then has a score for each pair",
+                    [line.edit(other, f"{MODULE}.swapaxes({IT}, 1, 2)", "keras.ops")],
+                    f"{short(pair[0][0])} has one score for each position, and not one for each pair.",
+                )
 
 
 def _given_alike(one: ast.AST, other: ast.AST) -> bool:

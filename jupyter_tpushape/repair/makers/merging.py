@@ -24,6 +24,7 @@ from .edits import (
     configure,
     created,
     failing,
+    given,
     halves,
     insert,
     known,
@@ -124,6 +125,23 @@ def along_their_axis(evidence: Evidence, finding: Finding, fact: UnlikeBranches)
                 f"Reshape to {tuple(new)} in {node.name}",
                 [configure(node.name, target_shape=new)],
                 f"The values are then on the axis of {evidence.flow.node(other.source).name} that has as many.",
+            )
+
+
+@of(UnlikeBranches)
+def as_many_rows(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The size of each row in a Reshape that counts its rows, so that there are as many as in the other branch."""
+    edges = received(evidence)
+    for mine, other in itertools.permutations(edges, 2) if len(edges) == 2 and fact.layer.op == "Concatenate" else ():
+        node, row, wanted = evidence.flow.node(mine.source), (mine.spec.shape or ())[1:], (other.spec.shape or ())[1:]
+        before = ((given(evidence, node) or (0,))[-1] or 0) if node.op == "Reshape" else 0
+        total = elements(row) if len(row) == len(wanted) == 2 else None
+        size = (total or 0) // (wanted[0] or 1) if total and wanted[0] and total % wanted[0] == 0 else 0
+        if size and before % size == 0 and row[0] != wanted[0] and tuple(node.config.get("target_shape") or ()) == (-1, row[1]):
+            yield (
+                f"Reshape to rows of {size} values in {node.name}: (-1, {size})",
+                [configure(node.name, target_shape=[-1, size])],
+                f"There are then {wanted[0]} rows, as in {evidence.flow.node(other.source).name}.",
             )
 
 
