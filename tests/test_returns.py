@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from broken import HEAD, load
+from written_returns import RETURNS
 
 import jupyter_tpushape as tpushape
 
@@ -53,3 +54,29 @@ def test_what_is_not_read_may_return_nothing(name, tmp_path):
     findings = tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings
     assert any(finding.serious for finding in findings)
     assert not any("returns nothing" in finding.message for finding in findings)
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_a_layer_for_its_loss_alone_is_no_error(framework, tmp_path):
+    path = tmp_path / f"alone_{framework}.py"
+    path.write_text(HEAD.format(framework=framework) + next(iter(RIGHT.values())).lstrip("\n").replace("(None, 5)", "(7, 5)"))
+    module = load(path)
+    assert not [
+        finding for finding in tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings if finding.severity == "error"
+    ]
+
+
+# tf_keras has no keras.ops, and gives training to every call.
+OTHERS = ("a table that is longer than the sequences", "what a layer of a row is not given")
+
+
+@pytest.mark.parametrize("name", [name for name in RETURNS if name not in OTHERS])
+def test_the_first_fix_is_the_same_in_tf_keras(name, tmp_path):
+    own = RETURNS[name][1]
+    path = tmp_path / f"same_{'_'.join(name.replace(chr(39), '').split())}.py"
+    path.write_text(HEAD.format(framework="tf_keras") + own.source.lstrip("\n"))
+    module = load(path)
+    finding = next(finding for finding in tpushape.trace(module.build, module.data, tpu=None).findings if finding.serious)
+    assert finding.fixes[0].proof == "source"
+    tpushape.apply(finding.fixes[0], path)
+    assert all(new in path.read_text().splitlines() for _, new in own.lines)

@@ -120,7 +120,7 @@ class HeardNothing(Heard, frozen=True):
     """``None`` stands for a value, and not for a size in a shape."""
 
 
-_NOTHING = re.compile(r"NoneType|None values|'None'|\bNone is not\b|\bGot None\b|returned None")
+_NOTHING = re.compile(r"NoneType|None values|'None'|\bNone is not\b|\bGot None\b|returned None|Received: None\b")
 
 
 @reads

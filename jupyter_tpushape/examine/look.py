@@ -71,7 +71,7 @@ from .heard_jax import HeardOpenScan
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
-from .replaced import replaced_input
+from .replaced import inputs_apart, replaced_input
 from .returns import returns_nothing, silent
 from .row_order import orders_apart
 from .row_steps import arrays_of
@@ -107,7 +107,8 @@ def examine(program: Program) -> Examined:
             alone = returned_alone(failed.obj if failed is not None else None, error)
             seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
-            seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+            seen.evidence.facts["refused"] = refused_call(error, adapter) or inputs_apart(seen, adapter)
+            seen.evidence.facts["paired"] = paired(error)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["step_takes"] = step_parts(adapter, error)
             seen.evidence.facts["unmade"] = unmade(error)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import syntax
+from ..trace.framework import Framework
 from ..trace.locations import Place
 from ..trace.raised import scope_of
+from ..trace.signature import Refused
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,19 @@ class Replaced:
     value: str
     made: int
     place: Place
+
+
+def inputs_apart(seen: Any, adapter: Framework) -> Refused | None:
+    """The inputs of a model that were given one by one, which were taken for the arguments of a subclass."""
+    built = seen.recorder.made.get(id(seen.model)) if seen.recorder is not None and type(seen.model) is adapter.Model else None
+    where = built.where if built is not None else None
+    scope = scope_of(where) if isinstance(where, Place) else None
+    if scope is None or where is None:
+        return None
+    for call in ast.walk(scope):
+        if isinstance(call, ast.Call) and call.lineno == where[1] and len(call.args) > 2 and syntax.called(call) == "Model":
+            return Refused(ast.unparse(call.func), apart=tuple(map(ast.unparse, call.args[:-1])), what="inputs")
+    return None
 
 
 def replaced_input(seen: Any) -> Replaced | None:

@@ -48,7 +48,8 @@ class TfKeras(Framework):
     InputLayer = InputLayer
 
     def is_symbolic(self, obj: Any) -> bool:
-        return isinstance(obj, KerasTensor)
+        # What a call returned without a return statement is a placeholder of None, which has no shape.
+        return isinstance(obj, KerasTensor) and not isinstance(obj.type_spec, tf.NoneTensorSpec)
 
     def kind(self, obj: Any) -> str:
         return (

@@ -19,7 +19,7 @@ from .line import lines_of, short
 @of(OperationRaised)
 def as_sibling(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The function that one operand went through, around what made the other one, and all that were made alike."""
-    for line in lines_of(evidence)[:1]:
+    for line in lines_of(evidence):
         given = [
             (one.targets[0].id, one)
             for one in nodes(line.scope, ast.Assign)

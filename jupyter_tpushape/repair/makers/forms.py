@@ -21,9 +21,9 @@ from .line import Line, calls_at, lines_at, lines_of, short
 def in_one(evidence: Evidence, finding: Finding, fact: Apart) -> Made:
     """What came one by one, as one list or tuple."""
     many, form, ends = len(fact.given), *(("tuple", "()") if fact.what == "sizes" else ("list", "[]"))
-    for line in lines_of(evidence)[:1]:
+    for line in lines_of(evidence) or lines_at(evidence, finding.location):
         call = line.node
-        if not isinstance(call, ast.Call) or len(call.args) < many:
+        if not isinstance(call, ast.Call) or len(call.args) < many or ast.unparse(call.func) != fact.function:
             continue
         given = _given(line, call)
         together = f"{ends[0]}{', '.join(given[:many])}{ends[1]}"
@@ -34,6 +34,7 @@ def in_one(evidence: Evidence, finding: Finding, fact: Apart) -> Made:
                 [line.edit(call, f"{line.source.of(call.func)}({', '.join([together, *given[many:], *axis])})")],
                 f"Only the first argument is for {fact.what}.",
             )
+        return
 
 
 def along_last(evidence: Evidence, finding: Finding) -> Made:
