@@ -172,7 +172,7 @@ class HeardInput(Heard, frozen=True):
 
 _DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
 _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
-_LAX = re.compile(r"(?:lax\.)?(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
+_LAX = re.compile(r"\b(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
 # A Python number beside a tensor.
 _NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
 _UNDEFINED = re.compile(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)")

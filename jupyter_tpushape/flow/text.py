@@ -7,7 +7,7 @@ import re
 # C0 and C1 control characters, what turns the writing round, what no encoding holds, and the two separators that some take for a line's end.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # What the runners of GitHub, Azure and TeamCity take for a command: at a line's beginning, and anywhere in it.
-_BEGINS = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+_BEGINS = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 # Longer than what any framework says, and short enough for every pattern that is looked for in it.
 _MOST_WORDS = 100_000
 # Letters of a source that is searched. What is longer holds data written as code, and its tree would take gigabytes.
