@@ -31,6 +31,14 @@ class Placed(L.Layer):
     def call(self, x):
         return x + self.table[tf.newaxis, :, :]
 """
+_NET = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.end = L.Dense(1)
+    def call(self, x):
+        return self.end(x)
+"""
 _ATTENDED = "model = keras.Sequential([keras.Input((5, 6)), {}, L.Flatten(), L.Dense(1)])"
 
 RETURNS: dict[str, tuple[str, Own]] = {
@@ -70,13 +78,7 @@ def block(x, width):
 def halved(x, y):
     x = x / 2
 """), (("    x = x / 2", "    return x, y"),))),
-    "the logs of a step": ("code-raises", Own(model_of("model = Net()", _RANDOM, head="""
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.end = L.Dense(1)
-    def call(self, x):
-        return self.end(x)
+    "the logs of a step": ("code-raises", Own(model_of("model = Net()", _RANDOM, head=_NET + """\
     def train_step(self, data):
         x, y = data
         with tf.GradientTape() as tape:
@@ -99,14 +101,7 @@ def build():
 def data():
     return {_RANDOM}
 """, (('    model.compile("sgd", "mse")', "    return model"),))),
-    "a model that nothing created": ("code-raises", Own(model_of("model = Net", _RANDOM, head="""
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.end = L.Dense(1)
-    def call(self, x):
-        return self.end(x)
-"""), (("    model = Net", "    model = Net()"),))),
+    "a model that nothing created": ("code-raises", Own(model_of("model = Net", _RANDOM, head=_NET), (("    model = Net", "    model = Net()"),))),
     "the inputs of a model one by one": ("code-raises", Own(model_of("""
 a, b = keras.Input((6,)), keras.Input((4,))
 model = keras.Model(a, b, L.Dense(1)(L.concatenate([a, b])))

@@ -47,13 +47,18 @@ def silent(name: str, function: Callable[..., Any] | None) -> Silent | None:
         return None
     last = scope.body[-1]
     inner = {item for one in ast.walk(scope) if isinstance(one, syntax.Function) and one is not scope for item in ast.walk(one)}
-    ends = [item for item in ast.walk(scope) if isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)) and item not in inner]
+    own = [item for item in ast.walk(scope) if item not in inner]
+    ends = [
+        item for item in own if isinstance(item, (ast.Yield, ast.YieldFrom)) or (isinstance(item, ast.Return) and item.value is not None)
+    ]
+    if isinstance(last, ast.Raise):
+        return None
     if scope.name == "train_step":
         taped = [one.args[0] for one in ast.walk(scope) if isinstance(one, ast.Call) and syntax.called(one) == "gradient" and one.args]
         return None if ends or not taped else Silent(name, f'{{"loss": {ast.unparse(taped[0])}}}', Place(code.co_filename, last.lineno))
     taken = [one.arg for one in scope.args.args if one.arg != "self"]
     value, unless = _computed(scope), ""
-    if isinstance(last, ast.If) and not last.orelse and taken and [*last.body[-1:]] == ends:
+    if isinstance(last, ast.If) and not last.orelse and taken and isinstance(last.body[-1], ast.Return) and ends == last.body[-1:]:
         value, unless = ast.Name(taken[0]), ast.unparse(last.test)
     elif ends:
         return None

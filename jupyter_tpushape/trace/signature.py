@@ -91,7 +91,10 @@ def unmade(error: BaseException) -> tuple[str, str] | None:
         kind = values.function(call.func.value)
         method = inspect.getattr_static(kind, call.func.attr, None) if isinstance(kind, type) else None
         own = inspect.isfunction(method) and inspect.unwrap(method).__code__.co_varnames[:1] == ("self",)
-        if own and isinstance(kind, type) and not isinstance(values.of(call.args[0]) if call.args else None, kind):
+        first = call.args[0] if call.args else None
+        # What is computed in the call may be an object of the class.
+        known = first is None or isinstance(first, (ast.Name, ast.Attribute, ast.Constant))
+        if own and known and isinstance(kind, type) and not isinstance(values.of(first) if first is not None else None, kind):
             return ast.unparse(call.func.value), kind.__name__
     return None
 

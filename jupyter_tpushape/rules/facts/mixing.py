@@ -146,7 +146,7 @@ class SamplesReturn(Fact, frozen=True):
         return f"{self.total.op}{placed(self.total)} {does}, {end}."
 
     def why(self) -> str:
-        if self.total.op == "Mean":
+        if self.total.op.lower().endswith("mean"):
             return "Each prediction then depends on the other samples of its batch. Average over inner axes, or keep running averages for predictions."
         return "Each prediction then depends on the other samples of its batch and on the batch size. The first axis is the batch; sum over an inner axis."
 
