@@ -37,6 +37,7 @@ from written_roles import ROLES
 from written_rows import ROWS
 from written_samples import SAMPLES
 from written_scores import SCORES
+from written_seen import SEEN
 from written_shaped import SHAPED
 from written_sizes import SIZES
 from written_solved import SOLVED
@@ -96,6 +97,7 @@ PROGRAMS = {
     **FORMS,
     **KEPT,
     **RETURNS,
+    **SEEN,
 }
 
 

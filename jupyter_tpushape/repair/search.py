@@ -15,9 +15,9 @@ import msgspec
 
 from ..examine import Examined
 from ..flow import Edit as Value
-from ..flow import Finding, Fix
+from ..flow import Fact, Finding, Fix
 from ..rules import RULES
-from ..rules.facts.layers import WrongParts
+from ..rules.facts.layers import OperationRaised, WrongParts
 from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
@@ -384,12 +384,16 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
     # A new size is to fit an axis of size 1 that an edit put in.
-    if (
-        any(isinstance(edit, Expression) and "None, :" in edit.replace for edit in trial.edits)
-        and candidate.edits[0].kind == "layer-config"
-    ):
+    if candidate.edits[0].kind == "layer-config" and _axis_put_in(finding.fact, trial.left[0].fact):
         return True
     return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
+
+
+def _axis_put_in(before: Fact, after: Fact) -> bool:
+    if not isinstance(before, OperationRaised) or not isinstance(after, OperationRaised):
+        return False
+    grown = [shape[:i] + shape[i + 1 :] for shape in after.shapes if shape is not None for i, size in enumerate(shape) if size == 1]
+    return any(shape in grown for shape in before.shapes)
 
 
 def _trained(value: Value) -> bool:

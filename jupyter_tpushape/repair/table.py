@@ -402,6 +402,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         joined.exchange_query,
         joined.exchange_listed,
         alike.as_sibling,
+        reshapes.rows_of_matrix,
         reshapes.divided,
         reshapes.all_pieces,
         reshapes.even_heads,

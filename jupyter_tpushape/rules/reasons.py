@@ -193,7 +193,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             positions = len(short) > 1 and short == long[: len(short)] and not drawn
             return LacksAxis(short, long, product, "" if positions else _through(evidence, one if len(a) > len(b) else other))
         if product and k == 0 and len(shape) == 2 == len(fixed):
-            return SumsOverBatch(shape, fixed, second=mine is other and batch_axis(one) == 0 and m == 1)
+            second = mine is other and m == 1
+            return SumsOverBatch(shape, fixed, second, matrix=second and batch_axis(one) is None)
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):

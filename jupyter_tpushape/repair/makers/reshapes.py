@@ -13,7 +13,7 @@ from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.mixing import RowsJoined, Straddling
-from ...rules.facts.reasons import Pieces, Uneven, Unsplit
+from ...rules.facts.reasons import Pieces, SumsOverBatch, Uneven, Unsplit
 from ...rules.words import axes_of, count
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
@@ -36,6 +36,14 @@ from .edits import (
     way_to,
 )
 from .line import Line, assigned_to, constants, defaults, factors, lines_at, lines_of, makers_of, own_layer, reshaped, short
+
+
+@of(OperationRaised)
+def rows_of_matrix(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The rows that a matrix is multiplied by, where each sample came as one row of all values."""
+    layer = own_layer(evidence)
+    if isinstance(fact.reason, SumsOverBatch) and fact.reason.rows and layer is not None:
+        yield reshaped_before(layer.name, "Multiply the matrix by each sample: add ", fact.reason.rows)
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:

@@ -441,13 +441,29 @@ class Columns(Reason, frozen=True):
 
 
 class SumsOverBatch(Reason, frozen=True):
-    """A product of ``data`` and ``other`` sums over the batch axis of ``data``: ``data`` is transposed, or it is the ``second`` operand as it is."""
+    """A product of ``data`` and ``other`` sums over the batch axis of ``data``: ``data`` is transposed, or it is the ``second`` operand as it is.
+
+    ``matrix``: ``other`` holds no samples.
+    """
 
     data: Shape
     other: Shape
     second: bool = False
+    matrix: bool = False
+
+    @property
+    def rows(self) -> tuple[int, int] | None:
+        """The axes that each sample of ``data`` has values for, if ``other`` is to be multiplied by each sample."""
+        wanted, given = self.other[-1], self.data[-1]
+        return (wanted, given // wanted) if self.matrix and wanted and given and given > wanted and given % wanted == 0 else None
 
     def words(self) -> str:
+        if self.matrix:
+            told = f"The product sums over the first axis of its second operand {show_shape(self.data)}, which is its batch axis. "
+            if self.rows is None:
+                return f"{told}Each sample needs an axis of {self.other[-1]} after it."
+            steps, each = self.rows
+            return f"{told}The {self.data[-1]} values of a sample are {steps} × {each}: reshape them, so that each sample is multiplied by {show_shape(self.other)}."
         if self.second:
             return (
                 f"The product sums over the first axis of its second operand {show_shape(self.data)}, which is its batch axis. "
