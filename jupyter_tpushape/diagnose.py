@@ -18,6 +18,7 @@ from .internal import contained, strict, unreadable
 from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
+from .rules.facts.mixing import FixedBatch
 from .rules.facts.tpu_batch import ShareOnly
 from .rules.half_built import half_built
 from .sources.belongings import Belongings
@@ -163,7 +164,15 @@ def _looked(
     with uncollected():
         name_axes(seen.evidence.flow)
         findings = run_rules(seen.evidence, seen.limits)
-    if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
+    if any(isinstance(finding.fact, FixedBatch) and finding.fact.batch == 1 for finding in findings):
+        seen, findings = _with_several(program, seen, findings)
+        program = seen.program
+    if (
+        program.target is not None
+        and not program.several
+        and seen.evidence.where in ("call", "loss", "metric")
+        and not timed_out(seen.error)
+    ):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
     if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):
@@ -207,6 +216,18 @@ def _possible(flow: Flow) -> None:
                 raise BadProgram(
                     f"{node.name} has the weight {weight.name} of the shape {str(weight.shape)[:80]}, which has more elements than a tensor can have."
                 )
+
+
+def _with_several(program: Program, seen: Examined, findings: list[Finding]) -> tuple[Examined, list[Finding]]:
+    """The look with the whole batch on each replica, where that breaks: it says what does not fit for more rows than one."""
+    again = examine(program.with_(several=True, data=seen.data, sample=seen.sample))
+    if again.error is None:
+        return seen, findings
+    # A fix changes the function that makes the data.
+    again.program = program.with_(several=True)
+    again.evidence.facts["lost"] = seen.evidence.facts["lost"]
+    name_axes(again.evidence.flow)
+    return again, run_rules(again.evidence, again.limits)
 
 
 def _at_home(findings: list[Finding], flow: Flow) -> list[Finding]:

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from broken import load
+from broken import HEAD, load
 
 import jupyter_tpushape as tpushape
 
@@ -288,3 +288,59 @@ def test_a_computed_axis_is_no_tensor():
     data = np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
     (found,) = [one for one in tpushape.trace(build, data, tpu=None).findings if one.serious]
     assert type(found.fact).__name__ != "Apart"
+
+
+def test_a_tensor_that_others_read_is_not_made_like_a_neighbor(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+class Factors(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.one, self.deep = L.Embedding(50, 8), L.Embedding(50, 1), L.Dense(1)
+    def call(self, inputs):
+        x, ids = inputs
+        e = self.rows(ids)
+        first = tf.reduce_sum(self.one(ids), axis=1)
+        second = tf.reduce_sum(tf.square(tf.reduce_sum(e, 1)) - tf.reduce_sum(tf.square(e), 1), axis=1)
+        return first + second[:, None] + self.deep(tf.concat([x, e], axis=1))
+
+
+def build():
+    model = Factors()
+    model.compile("sgd", "mse")
+    return model
+"""
+    )
+    data = (np.zeros((8, 5), "float32"), np.zeros((8, 4), "int32")), np.zeros((8, 1), "float32")
+    (found,) = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
+    assert found.rule == "op-shapes"
+    assert not any("reduce_sum(self.rows" in fix.patch for fix in found.fixes)
+
+
+def test_a_split_inside_a_cell_names_what_it_splits(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+class Cell(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.state_size = self.output_size = units
+        self.way, self.back = L.Dense(4 * units), L.Dense(4 * units)
+    def call(self, x, states):
+        r, z, n = keras.ops.split(self.way(x) + self.back(states[0]), 3, axis=-1)
+        return keras.ops.tanh(n) * z, [keras.ops.tanh(n) * r]
+
+
+def build():
+    model = keras.Sequential([keras.Input((6, 4)), L.RNN(Cell(5)), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+"""
+    )
+    data = np.zeros((8, 6, 4), "float32"), np.zeros((8, 1), "float32")
+    (found,) = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
+    assert (found.fact.reason.size, found.fact.reason.parts) == (20, 3)
+    assert () not in found.fact.shapes

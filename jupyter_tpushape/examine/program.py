@@ -52,6 +52,8 @@ class Program:
     assumed: bool = False
     # Whether a tensor of unknown rank has the first batch's: where the program runs without it, more is known so.
     ranked: bool = False
+    # Whether a replica that would get a single row has the whole batch: one row may fit where no other number does.
+    several: bool = False
 
     def with_(self, **changes: Any) -> Program:
         return replace(self, **changes)
@@ -88,7 +90,8 @@ class Examined:
             concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
             if split is None or split.one_program or not concrete or concrete[0] is None:
                 return concrete
-            return (split.rows(concrete[0])[0], *concrete[1:])
+            rows = split.rows(concrete[0])[0]
+            return (concrete[0] if self.program.several and rows == 1 else rows, *concrete[1:])
 
         return shape
 

@@ -204,7 +204,9 @@ class Search:
         """
         # What a backend refuses in the code is not of the edit's making: an edit that leaves nothing else repairs the shapes.
         shapes = {id(trial): not all(RULES[left.rule].backend for left in trial.left) for _, trial in partial}
-        frontier = sorted(partial, key=lambda pair: shapes[id(pair[1])])[: max(3, len(partial) - sum(shapes.values()))]
+        # Edits that break what ran before come last.
+        partial = sorted(partial, key=lambda pair: (shapes[id(pair[1])], pair[1].seen is not None and _ran_before(self.seen, pair[1].seen)))
+        frontier = partial[: max(3, len(partial) - sum(shapes.values()))]
         for _ in range(DEPTH - 1):
             further_on: list[tuple[Candidate, Trial]] = []
             for done, trial in frontier:
@@ -389,7 +391,7 @@ def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
     return getattr(finding.fact, "together", None) is not None and any(isinstance(edit, InputShape) for edit in trial.edits)
 
 
-def _axis_put_in(before: Fact, after: Fact) -> bool:
+def _axis_put_in(before: Fact | None, after: Fact | None) -> bool:
     if not isinstance(before, OperationRaised) or not isinstance(after, OperationRaised):
         return False
     grown = [shape[:i] + shape[i + 1 :] for shape in after.shapes if shape is not None for i, size in enumerate(shape) if size == 1]

@@ -889,6 +889,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     loops.as_before,
     loops.appended,
     loops.other_order,
+    turned.other_order,
     stacked.as_many_axes,
     weights.turned_weight,
     weights.turned_filter,

@@ -176,11 +176,12 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         beyond = no_axis(node, inside.shapes[0] or ()) if inside.shapes else None
-        shapes = inside.shapes[:1] if beyond is not None else inside.shapes
+        splits = inside.operation == "Split"  # an axis and a tensor
+        shapes = inside.shapes[:1] if beyond is not None else inside.shapes[splits:]
         # Tensors that the layer got and its operation met as they are.
         met = [Given("", edge.spec, evidence.flow.node(edge.source)) for one in shapes for edge in edges if edge.spec.shape == one]
         alike = msgspec.structs.replace(node, kind="op", op=inside.operation)
-        why = reason(dataclasses.replace(evidence, given=met), alike) if len(met) == len(shapes) > 0 else None
+        why = reason(dataclasses.replace(evidence, given=met), alike) if splits or len(met) == len(shapes) > 0 else None
         inner = OperationRaised(inside.operation, shapes, f"{inside.said}.", layer=Who.of(node), reason=emptied(evidence) or beyond or why)
         return Finding.of(OPERATION.id, "error", inner)
     given = tuple(edge.spec.shape for edge in edges)

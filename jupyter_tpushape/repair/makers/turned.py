@@ -57,6 +57,38 @@ def last_two_of_pair(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 
 
 @of(OperationRaised)
+def other_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Two inner axes of an operand exchanged, where both have their sizes in the other one, in another order."""
+    line, shapes = next(iter(lines_of(evidence)), None), [shape or () for shape in fact.shapes]
+    operands = line.operands() if line is not None else []
+    if not isinstance(fact.reason, Lengths) or fact.reason.summed or fact.reason.joined or evidence.framework != "keras":
+        return
+    if line is None or len(operands) != 2 or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 4:
+        return
+    fixes = []
+    for node, mine, other in zip(operands, shapes, reversed(shapes), strict=True):
+        for i, j in itertools.combinations(range(1, len(mine)), 2):
+            order = list(range(len(mine)))
+            order[i], order[j] = j, i
+            turned = [mine[k] for k in order]
+            if (
+                1 not in (mine[i], mine[j])
+                and mine[i] != mine[j]
+                and all(a == b or 1 in (a, b) for a, b in zip(turned, other, strict=True))
+            ):
+                fixes.append((node, i, j, tuple(turned)))
+    # Which of the two is turned decides what a reduction behind it sums: the one with fewer axes of more than one value.
+    fixes.sort(key=lambda found: found[3].count(1), reverse=True)
+    certain = len(fixes) < 2 or fixes[0][3].count(1) > fixes[1][3].count(1)
+    for node, i, j, shape in fixes[:1] if certain else ():
+        yield (
+            f"Exchange axes {i} and {j} of {short(node)} at {line.at}: {show_shape(shape)}",
+            [line.edit(node, f"{MODULE}.swapaxes({IT}, {i}, {j})", "keras.ops")],
+            "Its axes are then in the order of the other operand's.",
+        )
+
+
+@of(OperationRaised)
 def every_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """An axis behind the first of two vectors, so that each of its values meets each of the other's."""
     if not isinstance(fact.reason, PairOfVectors):

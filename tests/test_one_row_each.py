@@ -1,0 +1,58 @@
+"""Batches of which each replica gets one row: what one row hides is told as it is for the whole batch."""
+
+from __future__ import annotations
+
+import pytest
+from broken import HEAD, load
+
+import jupyter_tpushape as tpushape
+
+PAIRED = """
+class Pairs(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.mine, self.other = L.Dense(1), L.Dense(1)
+    def call(self, inputs):
+        x, links = inputs
+        scores = self.mine(x) + tf.transpose(self.other(x))
+        return tf.matmul(tf.nn.softmax(tf.where(links > 0, scores, -1e9)), x)
+def build():
+    x, links = keras.Input((6, 3)), keras.Input((6, 6))
+    model = keras.Model([x, links], L.Dense(1)(L.Flatten()(Pairs()([x, links]))))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices(((np.zeros((16, 6, 3), "float32"), np.ones((16, 6, 6), "float32")), np.zeros((16, 1), "float32"))).batch(8, drop_remainder=True)
+"""
+METRIC = """
+def dice(y_true, y_pred):
+    t = tf.reshape(y_true, (-1,))
+    p = tf.reshape(y_pred, (tf.shape(y_pred)[0], -1))
+    return tf.reduce_sum(t * p)
+def build():
+    model = keras.Sequential([keras.Input((6, 6, 3)), L.Conv2D(1, 1, activation="sigmoid")])
+    model.compile("sgd", "binary_crossentropy", metrics=[dice])
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.zeros((16, 6, 6, 3), "float32"), np.zeros((16, 6, 6, 1), "float32"))).batch(8, drop_remainder=True)
+"""
+
+
+@pytest.mark.parametrize(("source", "fixed"), [(PAIRED, "swapaxes(self.other(x), -1, -2)"), (METRIC, "tf.reshape(p, (-1,))")])
+def test_a_fault_that_one_row_hides_is_no_hard_coded_batch(source, fixed, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(framework="keras") + source)
+    module = load(path)
+    whole, each = (tpushape.trace(module.build, module.data, tpu=tpu).findings[0] for tpu in (None, "v5e-8"))
+    assert each.rule == whole.rule != "fixed-batch"
+    assert each.fixes[0].verified
+    assert fixed in each.fixes[0].patch
+
+
+def test_a_batch_that_is_written_as_one_row_is_told_as_before(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(framework="keras") + METRIC.replace("t * p", "tf.reshape(t, (1, 36))"))
+    module = load(path)
+    assert [finding.rule for finding in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if finding.serious] == [
+        "metric-raises"
+    ]
