@@ -63,20 +63,18 @@ def other_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     operands = line.operands() if line is not None else []
     if not isinstance(fact.reason, Lengths) or fact.reason.summed or fact.reason.joined or evidence.framework != "keras":
         return
-    if line is None or len(operands) != 2 or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 4:
+    if line is None or len(operands) != 2 or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or not 4 <= len(shapes[0]) < 8:
         return
-    fixes = []
+    fixes = list[tuple[ast.expr, int, int, tuple[int | None, ...]]]()
     for node, mine, other in zip(operands, shapes, reversed(shapes), strict=True):
-        for i, j in itertools.combinations(range(1, len(mine)), 2):
-            order = list(range(len(mine)))
-            order[i], order[j] = j, i
-            turned = [mine[k] for k in order]
-            if (
-                1 not in (mine[i], mine[j])
-                and mine[i] != mine[j]
-                and all(a == b or 1 in (a, b) for a, b in zip(turned, other, strict=True))
-            ):
-                fixes.append((node, i, j, tuple(turned)))
+        ways = [
+            order
+            for order in itertools.permutations(range(1, len(mine)))
+            if all(a == b or 1 in (a, b) for a, b in zip((mine[k] for k in order), other[1:], strict=True))
+        ]
+        moved = [at for at, axis in enumerate(ways[0], 1) if at != axis] if len(ways) == 1 else []
+        if len(moved) == 2 and 1 not in (mine[moved[0]], mine[moved[1]]):
+            fixes.append((node, moved[0], moved[1], (mine[0], *(mine[k] for k in ways[0]))))
     # Which of the two is turned decides what a reduction behind it sums: the one with fewer axes of more than one value.
     fixes.sort(key=lambda found: found[3].count(1), reverse=True)
     certain = len(fixes) < 2 or fixes[0][3].count(1) > fixes[1][3].count(1)
