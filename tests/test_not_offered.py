@@ -344,3 +344,35 @@ def build():
     (found,) = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
     assert (found.fact.reason.size, found.fact.reason.parts) == (20, 3)
     assert () not in found.fact.shapes
+
+
+def test_a_table_with_as_many_values_as_a_batch_is_not_flattened(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+class Centred(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.way, self.center = L.Dense(4), tf.Variable(np.zeros(32, "float32"), trainable=False)
+    def call(self, x):
+        return self.way(x)
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.way(x) - self.center) ** 2)
+        weights = self.way.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+
+
+def build():
+    model = Centred()
+    model.compile("sgd")
+    return model
+"""
+    )
+    (found,) = [
+        one for one in tpushape.trace(load(path).build, np.zeros((8, 6), "float32"), batch_size=8, tpu=None).findings if one.serious
+    ]
+    assert (type(found.fact.reason).__name__, found.fact.reason.left, found.fact.reason.right) == ("Lengths", 4, 32)
+    assert not found.fixes or not found.fixes[0].verified

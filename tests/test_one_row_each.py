@@ -56,3 +56,29 @@ def test_a_batch_that_is_written_as_one_row_is_told_as_before(tmp_path):
     assert [finding.rule for finding in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if finding.serious] == [
         "metric-raises"
     ]
+
+
+WEIGHTED = """
+def build():
+    x = keras.Input((6,))
+    model = keras.Model(x, {"kind": L.Dense(3, activation="softmax", name="kind")(x), "size": L.Dense(1, name="size")(x)})
+    model.compile("sgd", {"kind": "sparse_categorical_crossentropy", "size": "mse"})
+    return model
+def data():
+    labels = {"kind": np.arange(16) %% 3, "size": np.zeros((16, 1), "float32")}
+    weights = {"kind": np.ones(%s, "float32"), "size": np.ones(16, "float32")}
+    return tf.data.Dataset.from_tensor_slices((np.zeros((16, 6), "float32"), labels, weights)).batch(8, drop_remainder=True)
+"""
+
+
+@pytest.mark.parametrize("tpu", [None, "v5e-8"])
+def test_weights_of_one_of_several_outputs_are_compared_with_its_own_loss(tpu, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(framework="keras") + WEIGHTED % "(16, 3)")
+    module = load(path)
+    (found,) = [one for one in tpushape.trace(module.build, module.data, tpu=tpu).findings if one.serious]
+    assert (found.rule, found.fact.path, found.fact.weights) == ("sample-weights", ("weight", "kind"), (8, 3))
+    assert found.fixes[0].verified
+    path.write_text(HEAD.format(framework="keras") + WEIGHTED % "16")
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu=tpu).ok

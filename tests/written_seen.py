@@ -1,4 +1,4 @@
-"""A matrix that is multiplied by each sample, axes in another order."""
+"""A matrix that is multiplied by each sample, axes in another order, columns that lose their axis, rows that a reshape makes."""
 
 from __future__ import annotations
 
@@ -29,4 +29,43 @@ class Routed(L.Layer):
         c = tf.repeat(tf.nn.softmax(self.score, axis=-1), tf.shape(x)[0], axis=0)
         return tf.reduce_sum(c[..., None] * u, axis=2)
 """), (("        return tf.reduce_sum(c[..., None] * u, axis=2)", "        return tf.reduce_sum(keras.ops.swapaxes(c[..., None], 1, 2) * u, axis=2)"),))),
+    "columns that are joined": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((2,)), Joined(), L.Dense(1)])", f"{rows(8, 2)}, {rows(8, 1)}", head="""
+class Joined(L.Layer):
+    def call(self, points):
+        x, t = points[:, 0], points[:, 1]
+        return tf.concat([x, t], axis=1) * x
+"""), (("        x, t = points[:, 0], points[:, 1]", "        x, t = points[:, 0:1], points[:, 1:2]"),))),
+    "a reshape that makes two rows of each sample": ("op-shapes", Own(model_of("""
+i = keras.Input((6,))
+x = L.Reshape((3, 3, 4))(L.Dense(36)(i))
+model = keras.Model(i, L.Flatten()(Styled(4)([x, i])))
+""", f"{rows(8, 6)}, {rows(8, 36)}", head="""
+class Styled(L.Layer):
+    def __init__(self, channels):
+        super().__init__()
+        self.channels = channels
+        self.style = L.Dense(2 * channels)
+    def call(self, inputs):
+        x, style = inputs
+        return x * tf.reshape(self.style(style), (-1, 1, 1, self.channels))
+"""), (("        self.style = L.Dense(2 * channels)", "        self.style = L.Dense(channels)"),))),
+    "a table whose size is also its width": ("op-shapes", Own(model_of("""
+model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(6, 6), L.Flatten(), L.Dense(1)])
+""", f"{rows(8, 8, 4)}, {rows(8, 1)}", head="""
+class Positions(L.Layer):
+    def __init__(self, steps, width):
+        super().__init__()
+        self.table = self.add_weight(shape=(1, steps, width), name="table")
+    def call(self, x):
+        return x + self.table
+"""), (("    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(6, 6), L.Flatten(), L.Dense(1)])", "    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(8, 6), L.Flatten(), L.Dense(1)])"),))),
+    "one of the heads that are averaged": ("output-units", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 2, "softmax")]))
+""", f"{rows(8, 6)}, {rows(8, 1)}", loss="'binary_crossentropy'", head="""
+def head(x, units, activation):
+    return L.Dense(units, activation=activation)(L.Dense(4)(x))
+"""), (('    model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 2, "softmax")]))',
+        '    model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 1, "sigmoid")]))'),))),
 }  # fmt: skip

@@ -325,10 +325,10 @@ class HeardNoAxis(Heard, frozen=True):
 _NO_AXIS = re.compile(
     r"Invalid reduction dimension (-?\d+) for input with (\d+) dimension"
     r"|axis (-?\d+) is out of bounds for (?:array|tensor|shape) of (?:dimension|rank) (\d+)"
-    r"|Expected dimension in the range \[-(?P<rank>\d+), \d+\),? but got (?P<axis>-?\d+)"
+    r"|Expected (?:concatenating )?dimensions? in the range \[-(?P<rank>\d+), \d+\),? but got (?P<axis>-?\d+)"
     r"|Index out of range using input dim (?P<beyond>\d+)|[Tt]oo many indices.*: array is (?P<indexed>\d+)-dimensional"
     r"|has shape \((?P<shape>.+)\) but slice has to many indices|dim (?P<new>-?\d+) not in the interval \[-\d+, (?P<most>\d+)\]"
-    r"|rank \d+ but is rank (?P<have>\d+) \(Gather.*<(?P<at>-?\d+)>"
+    r"|rank \d+ but is rank (?P<have>\d+) \((?:Gather|ConcatV2).*<(?P<at>-?\d+)>"
 )
 
 

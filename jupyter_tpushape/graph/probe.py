@@ -61,12 +61,11 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         return None
     settled = first.fast or (rerun is None and _transparent(seen))
     own_loss = seen.adapter.is_model(seen.model) and seen.adapter.overrides(seen.model, "compute_loss")
-    if settled and not own_loss and not _compares(seen):
-        return None
     batch = _batch(seen)
-    if not batch:
+    # A single row takes weights of any shape.
+    if not batch or (settled and not own_loss and not _compares(seen) and not (batch == 1 and seen.evidence.weight)):
         return None
-    rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
+    rows, recorder = _other(seen, batch), Recorder()
     second = (rerun or _plain(seen))(_with_rows(seen, batch, rows), recorder)
     assembler = Assembler(seen.adapter.name)
     assembler.inputs(second.x, None, None)
@@ -141,7 +140,7 @@ def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
     # Of a loss this is worth a second look where a tensor seems to have the batch twice.
     if failed.kind != "op" and not any((port.spec.shape or ()).count(batch) > 1 for port in failed.inputs):
         return []
-    rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
+    rows, recorder = _other(seen, batch), Recorder()
     (rerun or _plain(seen))(_with_rows(seen, batch, rows), recorder)
     again = recorder.failed
     if again is None or (again.op, again.called, len(again.inputs)) != (failed.op, failed.called, len(failed.inputs)):
@@ -159,6 +158,12 @@ def _batch(seen: Any) -> int | None:
     if labeled and len(set(rows)) > 1 and labeled[0] not in rows:
         return None
     return next((count for count in rows if count in labeled[:1]), next(iter(rows), None))
+
+
+def _other(seen: Any, batch: int) -> int:
+    """Another number of rows, at least three, and the size of no axis of the data, which might be aligned with them."""
+    sizes = {size for _, spec in (*seen.evidence.x, *seen.evidence.y, *seen.evidence.weight) for size in (spec.shape or ())[1:]}
+    return next(rows for rows in itertools.count(batch + 1 if batch > 2 else batch + 2) if rows not in sizes)
 
 
 def _with_rows(seen: Any, batch: int, rows: int) -> Callable[[Any], Shape | None]:

@@ -315,10 +315,13 @@ def _reducer(evidence: Evidence, predictions: Edge) -> Node:
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
     """Sample weights that match neither the samples nor the loss values; labels and predictions are not at fault."""
     fits = y == p or (kind == "sparse" and y in (p[:-1], (*p[:-1], 1)))
-    shape = evidence.weight[0][1].shape if len(evidence.weight) == 1 else None
-    if kind in ("custom", "metric") or not fits or not shape or shape in (p[:1], (*p[:1], 1), p[:-1], (*p[:-1], 1)):
+    # Of several outputs, each has weights of its own.
+    given = [edge for edge in evidence.flow.into(loss.id) if edge.label == "weights"]
+    path = evidence.weight[0][0] if len(evidence.weight) == 1 else evidence.carried(given[0]) if len(given) == 1 else None
+    shape = next((spec.shape for at, spec in evidence.weight if at == path), None)
+    if kind in ("custom", "metric") or not fits or path is None or not shape or shape in (p[:1], (*p[:1], 1), p[:-1], (*p[:-1], 1)):
         return None
-    return WEIGHTS.id, WrongWeights(loss.name, shape, p[:-1]), (loss.id,)
+    return WEIGHTS.id, WrongWeights(loss.name, shape, p[:-1], path), (loss.id,)
 
 
 def _folded(

@@ -37,6 +37,7 @@ from .facts.reasons import (
     Pieces,
     Reason,
     Reversed,
+    RowsMade,
     RowsWanted,
     ScanRows,
     StackedAhead,
@@ -228,6 +229,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             and len(fixed) == 1 < len(maps)
         ):
             return PerClass(fixed[0] or 0, positions=True)
+    more = _rows_made(evidence, one, other) or _rows_made(evidence, other, one) if (i, j) == (0, 0) else None
+    if more is not None:
+        return more
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
     few, many, most = (a, b, operands[1]) if len(a) < len(b) else (b, a, operands[0])
@@ -244,6 +248,20 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return exchanged(evidence, evidence.failed_inputs()) or Lengths(
         a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j), summed, joins or said.alike
     )
+
+
+def _rows_made(evidence: Evidence, mine: Given, its: Given) -> RowsMade | None:
+    """The reshape in front of one operand that makes several rows of each sample of the other."""
+    node, rows = mine.giver, (its.spec.shape or (None,))[0]
+    while node is not None and node.kind == "op" and len(edges := evidence.flow.into(node.id)) == 1:
+        before, after = (
+            edges[0].spec.shape or (),
+            next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or mine.spec.shape or (),
+        )
+        if node.op.lower() == "reshape" and before[:1] == (rows,) != after[:1] and rows and after and (after[0] or 0) % rows == 0:
+            return RowsMade(before, after, Who.of(node))
+        node = evidence.flow.node(edges[0].source)
+    return None
 
 
 def _each_row(evidence: Evidence, node: Node, one: Given, other: Given) -> EachRow | None:

@@ -22,7 +22,8 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
     """Why two operands of an operation are incompatible."""
     for mine, its in ((one, other), (other, one)):
         row, shape = mine.spec.shape or (), its.spec.shape or ()
-        if len(row) == 1 < len(shape) and row[0] == elements(shape) != shape[0]:
+        flattened = mine.giver is not None or bool(mine.grows)  # a number of the program holds no samples
+        if flattened and len(row) == 1 < len(shape) and row[0] == elements(shape) != shape[0]:
             return InARow(row, shape)
         found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
         if found is not None:

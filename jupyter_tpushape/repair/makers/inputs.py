@@ -274,10 +274,10 @@ def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Ma
 @of(WrongWeights)
 def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
     """One weight for each value of the loss, where the weights are the same along one more axis."""
-    path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
+    path = fact.path
     seen = seen_at(evidence, path)
     alike = bool(seen) and all(value.ndim > 1 and (value == value[..., :1]).all() for value in seen)
-    if path is not None and alike and fact.weights[:-1] == fact.values:
+    if alike and fact.weights[:-1] == fact.values:
         yield (
             f"Use one weight for each value of the loss: {'w' + ''.join(f'[{key!r}]' for key in path[1:])}[..., 0]",
             [transform(path, "first_of_last")],
@@ -288,12 +288,11 @@ def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
 @of(WrongWeights)
 def grouped_weights(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
     """The weights of the positions of a sample with the axes that the positions have."""
-    path = evidence.weight[0][0] if len(evidence.weight) == 1 else None
     row = fact.values[1:]
-    if path is not None and len(row) > 1 and len(fact.weights) < len(fact.values) and elements(row) == elements(fact.weights[1:]):
+    if len(row) > 1 and len(fact.weights) < len(fact.values) and elements(row) == elements(fact.weights[1:]):
         yield (
             f"Reshape the weights of each sample to {show_shape(row)}",
-            [transform(path, "reshape_rows", shape=list(row))],
+            [transform(fact.path, "reshape_rows", shape=list(row))],
             "Each position has its own weight; the values keep their order.",
         )
 

@@ -153,11 +153,18 @@ def merged_heads(evidence: Evidence, finding: Finding) -> Made:
         if head is None:
             return
         heads[head.name] = head
-    if len(heads) > 1:
-        names = listed(tuple(heads))
-        edits = [configure(name, **{width_of(head): y[-1]}) for name, head in heads.items()]
+    odd = {name: head for name, head in heads.items() if head.config.get(width_of(head)) != y[-1]}
+    if len(heads) > 1 and odd:
+        names = listed(tuple(odd))
+        rest = {str(head.config.get("activation")) for name, head in heads.items() if name not in odd}
+        # A softmax of one value is always 1.
+        alike = {"activation": rest.pop()} if y[-1] == 1 and len(rest) == 1 else {}
+        edits = [
+            configure(name, **{width_of(head): y[-1]}, **(alike if head.config.get("activation") == "softmax" else {}))
+            for name, head in odd.items()
+        ]
         yield (
-            f"Set {width_of(next(iter(heads.values())))}={y[-1]} on {names}, one for each value of a label",
+            f"Set {width_of(next(iter(odd.values())))}={y[-1]} on {names}, one for each value of a label",
             edits,
             "Their outputs are merged value by value.",
         )

@@ -9,12 +9,14 @@ import numpy as np
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.paths import flatten
-from ...flow.syntax import called
+from ...flow.syntax import assigned, called
 from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import NoAxis
 from ..edits.expression import IT, MODULE
+from ..text.source import nodes
 from .edits import Made, named, of, transform
-from .line import lines_of, short
+from .line import calls_of, lines_of, listed, short, whole_number
 
 
 @of(WrongNumber)
@@ -81,6 +83,31 @@ def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
             f"Stack the {fact.given} arrays of labels as the columns of one",
             [transform(("y",), "stack_last" if shape == () else "join_last")],
             f"The output has {fact.given} values per sample, one for each of them.",
+        )
+
+
+@of(OperationRaised)
+def joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Columns that keep their axis, where vectors are joined along one that they do not have; else the vectors stacked."""
+    reason = fact.reason if isinstance(fact.reason, NoAxis) and fact.reason.axis == 1 else None
+    for line, call in calls_of(evidence, "concat", "concatenate") if reason is not None else ():
+        parts = [one for one in line.operands() if not isinstance(one, ast.Constant)]
+        if len(parts) < 2 or any(len(line.shape(one) or ()) != 1 for one in parts):
+            continue
+        made = {ast.unparse(target): value for item in nodes(line.scope, ast.Assign) for target, value in assigned(item)}
+        taken = [made.get(ast.unparse(one), one) for one in parts]
+        last = [listed(one.slice)[-1:] for one in taken if isinstance(one, ast.Subscript)]
+        if len(last) == len(taken) and all(one and whole_number(one[0]) is not None for one in last):
+            edits = [line.edit(one, f"{ast.unparse(one)}:{(whole_number(one) or 0) + 1 or ''}") for (one,) in last]
+            yield (
+                f"Keep the axis of each column: {edits[0].replace} instead of {edits[0].find}",
+                edits,
+                "Each is then a column, and has an axis 1.",
+            )
+        yield (
+            f"Stack the vectors along axis 1 at {line.at}",
+            [line.edit(call.func, f"{ast.unparse(call.func).rpartition('.')[0]}.stack")],
+            "Joining needs an axis that is there; stacking makes one.",
         )
 
 

@@ -20,6 +20,7 @@ from ..text.source import nodes, words_of
 from .edits import Fix, Made, created, gives, named, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_at, lines_of, listed, own_layer, reshaped, short, size_of, written_in
 from .turned import between, order_to
+from .weights import shapes_of_weights
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -68,8 +69,21 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         arguments = [key for key in arguments if _axes_of(line, key) <= max(len(pairs), _apart_by(fact, old, new))]
         if len(arguments) > 1:
             arguments = [key for key in arguments if {key, f"self.{key}"} & _sized_by(line)]
+        if len(arguments) > 1:
+            arguments = [key for key in arguments if key in _of_weight(line, old, new)]
         if owner is not None and len(arguments) == 1:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
+
+
+def _of_weight(line: Line, old: int, new: int) -> set[str]:
+    """What the shape of a weight says for the axis of size ``old``, if the other operand has size ``new`` there."""
+    weights, shaped = shapes_of_weights(line), line.shaped()
+    return {
+        ast.unparse(size)
+        for (node, mine), (_, other) in itertools.permutations(shaped, 2)
+        for size, a, b in zip(reversed(weights.get(ast.unparse(node), [])), reversed(mine), reversed(other), strict=False)
+        if (a, b) == (old, new)
+    }
 
 
 def _summed(fact: OperationRaised) -> list[tuple[int, int]]:

@@ -8,12 +8,12 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Finding, Shape, elements
+from ...flow import Finding, Shape, Who, elements
 from ...flow.observed import passes
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.mixing import RowsJoined, Straddling
-from ...rules.facts.reasons import Pieces, SumsOverBatch, Uneven, Unsplit
+from ...rules.facts.reasons import Pieces, RowsMade, SumsOverBatch, Uneven, Unsplit
 from ...rules.words import axes_of, count
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
@@ -44,6 +44,17 @@ def rows_of_matrix(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     layer = own_layer(evidence)
     if isinstance(fact.reason, SumsOverBatch) and fact.reason.rows and layer is not None:
         yield reshaped_before(layer.name, "Multiply the matrix by each sample: add ", fact.reason.rows)
+
+
+@of(OperationRaised)
+def one_row_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """As many units as a reshape behind them has values for each sample."""
+    reason = fact.reason if isinstance(fact.reason, RowsMade) else None
+    for node in evidence.flow.nodes if reason is not None else ():
+        edges = evidence.flow.into(node.id)
+        giver = evidence.flow.node(edges[0].source) if edges else None
+        if reason is not None and Who.of(node) == reason.reshape and giver is not None and giver.config.get("units") == reason.before[-1]:
+            yield setting(giver, "units", elements(reason.after[1:]), "", "The reshape then keeps one row for each sample.")
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ..words import because, count, many, named, pair, placed
 
@@ -393,11 +393,12 @@ class GridApart(Fact, frozen=True):
 
 
 class WrongWeights(Fact, frozen=True):
-    """Sample weights whose shape does not match the loss values: one for each of ``values``, or one per sample."""
+    """Sample weights at ``path`` whose shape does not match the loss values: one for each of ``values``, or one per sample."""
 
     loss: str
     weights: Shape
     values: Shape
+    path: KeyPath
 
     def message(self) -> str:
         one = "one weight per sample" if len(self.values) == 1 else f"one weight per sample, or weights of shape {show_shape(self.values)}"

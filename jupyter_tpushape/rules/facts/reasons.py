@@ -475,6 +475,21 @@ class SumsOverBatch(Reason, frozen=True):
         )
 
 
+class RowsMade(Reason, frozen=True):
+    """A ``reshape`` of ``before`` to ``after`` makes several rows of each sample."""
+
+    before: Shape
+    after: Shape
+    reshape: Who
+
+    def words(self) -> str:
+        times = (self.after[0] or 0) // (self.before[0] or 1)
+        return (
+            f"The reshape{placed(self.reshape)} makes {times} rows of each sample: {show_shape(self.before)} to {show_shape(self.after)}. "
+            f"A sample has {elements(self.before[1:])} values, but the sizes after the batch axis hold {elements(self.after[1:])}."
+        )
+
+
 class Lengths(Reason, frozen=True):
     """Two sizes that must be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a constant of the program.
 
