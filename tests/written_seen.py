@@ -59,7 +59,8 @@ class Positions(L.Layer):
         self.table = self.add_weight(shape=(1, steps, width), name="table")
     def call(self, x):
         return x + self.table
-"""), (("    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(6, 6), L.Flatten(), L.Dense(1)])", "    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(8, 6), L.Flatten(), L.Dense(1)])"),))),
+"""), (("    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(6, 6), L.Flatten(), L.Dense(1)])",
+        "    model = keras.Sequential([keras.Input((8, 4)), L.Dense(6), Positions(8, 6), L.Flatten(), L.Dense(1)])"),))),
     "one of the heads that are averaged": ("output-units", Own(model_of("""
 i = keras.Input((6,))
 model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 2, "softmax")]))
