@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -63,6 +64,27 @@ def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
                 f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}",
                 [line.edit(part, new)],
                 "A slice keeps its axis.",
+            )
+
+
+@of(PutApart)
+def written_in_order(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
+    """What is written into a tensor with its axes in the order of that tensor's: all but one are equal, and one order alone fits."""
+    value, place = fact.value, fact.place
+    orders = [
+        (0, *order)
+        for order in itertools.permutations(range(1, len(value)))
+        if len(value) == len(place)
+        and sum(value[a] == b for a, b in zip(order, place[1:], strict=True)) == len(place) - 2
+        and all((value[a] or 0) <= (b or 0) for a, b in zip(order, place[1:], strict=True))
+    ]
+    for line, call in calls_of(evidence, "dynamic_update_slice") if fact.inside and len(orders) == 1 else ():
+        part = call.args[1] if len(call.args) > 1 else None
+        if part is not None and value[:1] == place[:1]:
+            yield (
+                f"Transpose {short(part)} at {line.at}: {show_shape(tuple(value[axis] for axis in orders[0]))}",
+                [line.apply(part, "transpose", orders[0], module="keras.ops")],
+                f"Its axes are then those of {short(call.args[0])}.",
             )
 
 
@@ -132,6 +154,18 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
                     f"Create {name} with as many rows as {rows}: ({parts})",
                     [line.edit(shape, f"({parts})")],
                     "",
+                )
+        # A first state that is a weight's.
+        first = [assigned_to(line, one) for one in _handed(line.node)]
+        read = {ast.unparse(one) for made in first if not isinstance(made, ast.Lambda) for one in nodes(made, ast.Attribute)}
+        names = names_of(line, owner, fact.after[-1]) if fact.before[:-1] == fact.after[:-1] else []
+        for item in nodes(line.owner(), ast.Assign) if len(names) == 1 else ():
+            shape = argument(item.value, "shape", ["shape"]) if called(item.value) == "add_weight" else None
+            if ast.unparse(item.targets[0]) in read and listed(shape):
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with {names[0]} as its last size at line {item.lineno}",
+                    [line.edit(listed(shape)[-1], names[0])],
+                    f"A step returns {show_shape(fact.after)}.",
                 )
 
 
@@ -219,6 +253,23 @@ def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> M
                     f"Return {kept[0]} from this branch at line {value.lineno}, as from the other",
                     [line.cast(value, kept[0], "keras.ops")],
                     "Both branches must return the same dtype.",
+                )
+
+
+@of(BranchesApart)
+def passed_on(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
+    """A layer that the class creates and never calls, for what one branch returns in another shape."""
+    for line, call in calls_of(evidence, "cond") if fact.first != fact.second else ():
+        made = [ast.unparse(item.targets[0]) for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call)]
+        used = {ast.unparse(one.func) for one in nodes(line.owner(), ast.Call)}
+        kept = [name for name in made if name.startswith("self.") and name not in used]
+        for name, branch in itertools.product(kept, call.args[1:3]):
+            value = _returned(line, branch)
+            if value is not None:
+                yield (
+                    f"Call {name} on what this branch returns at line {value.lineno}",
+                    [line.edit(value, f"{name}({IT})")],
+                    "The layer is created, but never called.",
                 )
 
 
