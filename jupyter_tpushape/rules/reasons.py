@@ -216,7 +216,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return ahead
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
-        fed = its.giver is not None and any(one.kind in ("input", "stage") for one in (its.giver, *ancestors(evidence, its.giver.id)))
+        behind = [its.giver, *ancestors(evidence, its.giver.id)] if its.giver is not None else []
+        fed = any(one.kind in ("input", "stage") for one in behind) and not _chosen(evidence, behind, number)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and not fed and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
@@ -396,6 +397,15 @@ def _columns(node: Node, operands: list[Given]) -> Shape:
     columns = [shape for shape in shapes if len(shape) == 2 and shape[1] == 1 and shape[:1] == most[:1] and shape[0] not in (None, 1)]
     plain = node.op in PAIRING or node.op.lower() in _JOINS or node.op.startswith(_PRODUCTS)
     return columns[0] if node.kind == "op" and not plain and len(shapes) > 2 < len(most) and len(columns) > 1 else ()
+
+
+def _chosen(evidence: Evidence, nodes: list[Node], rows: int) -> bool:
+    """Whether an index chose so many rows of a tensor that has fewer: the number is the index's."""
+    for node in (one for one in nodes if one.op.lower() in SLICES):
+        before = [edge.spec.shape[0] for edge in evidence.flow.into(node.id) if edge.spec.shape]
+        if any(edge.spec.shape and edge.spec.shape[0] == rows for edge in evidence.flow.out_of(node.id)):
+            return bool(before) and all(size is not None and size < rows for size in before)
+    return False
 
 
 def batch_axis(given: Given) -> int | None:
