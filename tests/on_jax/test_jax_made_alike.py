@@ -10,7 +10,7 @@ from jax import lax
 class Own(layers.Layer):
     def __init__(self):
         super().__init__()
-        self.h, self.seed = 4, 42
+        self.h, self.seed, self.g = 4, 42, keras.random.SeedGenerator(1)
         self.q, self.k, self.v = (layers.Dense(16) for _ in range(3))
     def build(self, shape):
         self.w = self.add_weight(shape=(32, 16), name="w")
@@ -40,8 +40,34 @@ LOOP = """
             h = jnp.tanh(jnp.concatenate([h, now], -1) @ w)
             return h, h"""
 
+COUNTS = "d = self.k(x); ids = jnp.argmax(d, axis=-1)\n        _, n = jnp.unique(ids, return_counts=True)\n        "
+TURNS = """n = jnp.argmax(other[:, 0], -1); h = x[:, 0]
+        for t in range(jnp.max(n)):
+            h = {turn}
+        return x + h[:, None]"""
+ANGLES = """
+        def turned(t):
+            {a}
+        angles = jnp.outer(jnp.arange(10), 1.0 / 100 ** (jnp.arange(0, 16, 2) / 16))
+        cos, sin = jnp.cos(angles), jnp.sin(angles)
+        return x * cos + turned(x) * sin"""
+
 
 @pytest.mark.parametrize(("lines", "fixed"), [
+    ("return x + x[jax.random.permutation(self.g.next(), 64)]", "permutation(self.g.next(), ops.shape(x)[0])"),
+    (
+        ("k = ops.reshape(self.k(x), (x.shape[0], 10, 2, 8)); c = jnp.zeros((x.shape[0], 2, 20, 8))\n        "
+        "return x + jnp.mean(lax.dynamic_update_slice(c, k, (0, 0, 0, 0)), (1, 2, 3))[:, None, None]"), "ops.transpose(k, (0, 2, 1, 3))"
+    ),
+    (f"{COUNTS}self.add_loss(jnp.sum(jnp.square(n / jnp.sum(n)))); return x + d", "size=d.shape[-1]"),
+    (TURNS.format(turn="jnp.where((t < n)[:, None], h + x[:, t], h)"), "range(x.shape[1])"),
+    (ANGLES.format(a="a, b = jnp.split(t, 2, -1); return jnp.concatenate([-b, a], -1)"), "ops.tile(jnp.outer("),
+    (ANGLES.format(a="return jnp.reshape(jnp.stack([-t[..., 1::2], t[..., ::2]], -1), t.shape)"), "ops.repeat(jnp.outer("),
+    (
+        ("_, hs = lax.scan(lambda h, now: (jnp.tanh(h + now[0] * now[1]), h), jnp.zeros((x.shape[0], 16)), (x, x))\n        "
+        "return jnp.transpose(hs, (1, 0, 2))"), "(jnp.swapaxes(x, 0, 1), jnp.swapaxes(x, 0, 1)))"
+    ),
+    ("key = jax.random.PRNGKey(0)\n        return x + jax.random.normal(key, x.shape) * other[:, :1]", "key = self.seed_generator.next()"),
     (f"q = self.split(self.q(x)); k = self.k(x); v = self.split(self.v(x))\n        {JOINED}", "k = self.split(self.k(x))"),
     (f"q, k, v = self.q(x), self.k(x), self.v(x)\n        q = self.split(q); v = self.split(v)\n        {JOINED}", "self.split(k)"),
     ("q = self.q(x); k = self.k(other); v = self.v(x)\n        return ops.softmax(q @ ops.swapaxes(k, 1, 2)) @ v", "v = self.v(other)"),
@@ -62,6 +88,46 @@ LOOP = """
 ])  # fmt: skip
 def test_the_first_fix_of_a_layer(tmp_path, lines, fixed):
     assert fixed in first(tmp_path, LAYER.format(lines=lines))
+
+
+@pytest.mark.parametrize("lines", [
+    f"{COUNTS}self.add_loss(jnp.mean(n * 1.0)); return x + d",
+    f"{COUNTS}p = n / jnp.sum(n); self.add_loss(jnp.sum(p * jnp.log(p))); return x + d",
+    TURNS.format(turn="h + x[:, t]"),
+])  # fmt: skip
+def test_zeros_that_would_count_and_turns_that_nothing_leaves_out_are_not_added(tmp_path, lines):
+    (finding,) = serious(traced(tmp_path, LAYER.format(lines=lines)))
+    assert (finding.rule, any(fix.verified for fix in finding.fixes)) == ("value-asked", False)
+
+
+EXIT = """
+class Exit(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.early, self.deep, self.last = layers.Dense(4), layers.Dense(12), layers.Dense(4)
+        self.end = layers.Dense(4)
+    def call(self, x, other):
+        return jax.lax.cond(jnp.mean(x) > 0, lambda z: self.early(z), lambda z: {deep}, x) + self.last(other)
+    def compute_output_shape(self, {shapes}):
+        return {shapes}[:-1] + (4,)
+
+def build():
+    one, other = keras.Input((6,)), keras.Input((5,))
+    model = keras.Model([one, other], Exit()(one, other))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return [np.zeros((32, 6), "float32"), np.zeros((32, 5), "float32")], np.zeros((32, 4), "float32")
+"""
+
+
+def test_a_branch_passes_through_the_layer_that_is_never_called_and_shapes_are_named_after_what_call_takes(tmp_path):
+    assert "self.end(self.deep(z))" in first(tmp_path, EXIT.format(deep="self.deep(z)", shapes="x_shape"), "op-shapes")
+    named = EXIT.replace("{shapes}[:-1]", "a[:-1]").format(deep="self.end(self.deep(z))", shapes="a, b")
+    patch = first(tmp_path, named, "layer-raises")
+    assert "compute_output_shape(self, x_shape, other_shape)" in patch and "return x_shape[:-1]" in patch
+    assert not serious(traced(tmp_path, EXIT.format(deep="self.end(self.deep(z))", shapes="x_shape")))
 
 
 def test_no_step_is_shown_after_which_the_program_breaks_where_it_ran_before(tmp_path):

@@ -7,10 +7,10 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.layers import LayerRaised
-from ..text.source import nodes
+from ..text.source import class_of, method_of, nodes
 from .edits import Fix, Made, of
 from .forms import words_said
-from .line import Line, lines_of
+from .line import Line, lines_at, lines_of
 
 
 @of(LayerRaised)
@@ -40,3 +40,27 @@ def _as_own(line: Line, name: ast.Name) -> Fix:
         [line.edit(name, f"self.{name.id}")],
         "Methods share only attributes.",
     )
+
+
+@of(LayerRaised)
+def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """The shapes that ``build`` or ``compute_output_shape`` takes, named after what ``call`` takes."""
+    said, node = words_said(evidence), evidence.failed
+    for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
+        own = class_of(line.source.tree, fact.layer.op)
+        call = method_of(own, "call")
+        for method in filter(None, (method_of(own, name) for name in ("build", "compute_output_shape") if name in said)):
+            old = [one.arg for one in method.args.args[1:]]
+            new = [f"{one.arg}_shape" for one in call.args.args[1 : len(old) + 1]] if call is not None else []
+            names = dict(zip(old, new, strict=False))
+            found = [
+                (one, to)
+                for one in nodes(method, (ast.arg, ast.Name))
+                if (to := names.get(getattr(one, "arg", "") or getattr(one, "id", "")))
+            ]
+            if len(old) == len(new):
+                yield (
+                    f"Rename the arguments of {method.name} at line {method.lineno}: {', '.join(new)}",
+                    [line.edit(one, to) for one, to in found],
+                    "Keras matches them with the arguments of call.",
+                )

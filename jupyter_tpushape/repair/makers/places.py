@@ -306,11 +306,14 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
     unseeded = isinstance(finding.fact, Unseeded)
     for line in lines_of(evidence)[:1] if unseeded else lines_at(evidence, finding.location) if isinstance(finding.fact, Constant) else []:
         call, seed = line.node, line.keyword("seed")
-        keys = (
-            [one for one in nodes(call, ast.Call) if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)]
-            if call
-            else []
-        )
+        # The key may be made above.
+        given = assigned_to(line, call.args[0]) if isinstance(call, ast.Call) and call.args else call
+        keys = [
+            one
+            for item in dict.fromkeys((call, given))
+            for one in (nodes(item, ast.Call) if item is not None else ())
+            if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)
+        ]
         made = _generators(line, seed)
         if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant) or made) and "jax." not in ast.unparse(call.func):
             text = line.source.of(call)
