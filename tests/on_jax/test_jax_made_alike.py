@@ -67,6 +67,8 @@ ANGLES = """
         ("_, hs = lax.scan(lambda h, now: (jnp.tanh(h + now[0] * now[1]), h), jnp.zeros((x.shape[0], 16)), (x, x))\n        "
         "return jnp.transpose(hs, (1, 0, 2))"), "(jnp.swapaxes(x, 0, 1), jnp.swapaxes(x, 0, 1)))"
     ),
+    ("y = jax.vmap(lambda a, w: a @ w)(x, jnp.reshape(self.w.value, (2, 16, 16)))\n        return x + jnp.moveaxis(y, 0, 2)[:, :, 0]", "in_axes=(None, 0)"),
+    ("for a, b in zip(self.q.weights, self.k.weights):\n            a.assign(a.numpy() * 0.9 + b.numpy() * 0.1)\n        return x + self.v(x)", "a.assign(a * 0.9 + b * 0.1)"),
     ("key = jax.random.PRNGKey(0)\n        return x + jax.random.normal(key, x.shape) * other[:, :1]", "key = self.seed_generator.next()"),
     (f"q = self.split(self.q(x)); k = self.k(x); v = self.split(self.v(x))\n        {JOINED}", "k = self.split(self.k(x))"),
     (f"q, k, v = self.q(x), self.k(x), self.v(x)\n        q = self.split(q); v = self.split(v)\n        {JOINED}", "self.split(k)"),
@@ -100,20 +102,19 @@ def test_zeros_that_would_count_and_turns_that_nothing_leaves_out_are_not_added(
     assert (finding.rule, any(fix.verified for fix in finding.fixes)) == ("value-asked", False)
 
 
-EXIT = """
-class Exit(layers.Layer):
+NAMED = """
+class Sum(layers.Layer):
     def __init__(self):
         super().__init__()
-        self.early, self.deep, self.last = layers.Dense(4), layers.Dense(12), layers.Dense(4)
-        self.end = layers.Dense(4)
+        self.first, self.last = layers.Dense(4), layers.Dense(4)
     def call(self, x, other):
-        return jax.lax.cond(jnp.mean(x) > 0, lambda z: self.early(z), lambda z: {deep}, x) + self.last(other)
+        return self.first(x) + self.last(other)
     def compute_output_shape(self, {shapes}):
         return {shapes}[:-1] + (4,)
 
 def build():
     one, other = keras.Input((6,)), keras.Input((5,))
-    model = keras.Model([one, other], Exit()(one, other))
+    model = keras.Model([one, other], Sum()(one, other))
     model.compile("sgd", "mse")
     return model
 
@@ -122,12 +123,41 @@ def data():
 """
 
 
-def test_a_branch_passes_through_the_layer_that_is_never_called_and_shapes_are_named_after_what_call_takes(tmp_path):
-    assert "self.end(self.deep(z))" in first(tmp_path, EXIT.format(deep="self.deep(z)", shapes="x_shape"), "op-shapes")
-    named = EXIT.replace("{shapes}[:-1]", "a[:-1]").format(deep="self.end(self.deep(z))", shapes="a, b")
-    patch = first(tmp_path, named, "layer-raises")
+def test_shapes_are_named_after_what_call_takes(tmp_path):
+    patch = first(tmp_path, NAMED.replace("{shapes}[:-1]", "a[:-1]").format(shapes="a, b"), "layer-raises")
     assert "compute_output_shape(self, x_shape, other_shape)" in patch and "return x_shape[:-1]" in patch
-    assert not serious(traced(tmp_path, EXIT.format(deep="self.end(self.deep(z))", shapes="x_shape")))
+    assert not serious(traced(tmp_path, NAMED.format(shapes="x_shape")))
+
+
+SPARSE = """
+class Sparse(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.route, self.experts = layers.Dense(3), [layers.Dense(8) for _ in range(3)]
+    def call(self, x):
+        scores = jax.nn.softmax(self.route(x))
+        chosen, out = jnp.argmax(scores, -1), jnp.zeros((x.shape[0], 8))
+        for i, expert in enumerate(self.experts):
+            mask = chosen == i
+            out = {out}
+        return out * jnp.max(scores, -1, keepdims=True)
+    def compute_output_shape(self, shape):
+        return shape[0], 8
+
+def build():
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(8), Sparse(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 8), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+def test_rows_of_a_mask_are_kept_by_where(tmp_path):
+    fixed = "ops.where(mask[:, None], self.experts[i](x), out)"
+    assert fixed in first(tmp_path, SPARSE.format(out="out.at[mask].set(self.experts[i](x[mask]))"), "value-asked")
+    assert not serious(traced(tmp_path, SPARSE.format(out=fixed)))
 
 
 def test_no_step_is_shown_after_which_the_program_breaks_where_it_ran_before(tmp_path):

@@ -18,7 +18,7 @@ from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst,
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
-from .edits import Made, of
+from .edits import Made, created, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, names_of, own_layer, short
 from .selected import compared_around
 
@@ -70,17 +70,17 @@ def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
 @of(PutApart)
 def written_in_order(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
     """What is written into a tensor with its axes in the order of that tensor's: all but one are equal, and one order alone fits."""
-    value, place = fact.value, fact.place
+    value, room = fact.value, fact.place[1:]
     orders = [
         (0, *order)
         for order in itertools.permutations(range(1, len(value)))
-        if len(value) == len(place)
-        and sum(value[a] == b for a, b in zip(order, place[1:], strict=True)) == len(place) - 2
-        and all((value[a] or 0) <= (b or 0) for a, b in zip(order, place[1:], strict=True))
+        if len(order) == len(room)
+        and value[:1] == fact.place[:1]
+        and sum(value[axis] == size for axis, size in zip(order, room, strict=True)) == len(room) - 1
+        and all((value[axis] or 0) <= (size or 0) for axis, size in zip(order, room, strict=True))
     ]
     for line, call in calls_of(evidence, "dynamic_update_slice") if fact.inside and len(orders) == 1 else ():
-        part = call.args[1] if len(call.args) > 1 else None
-        if part is not None and value[:1] == place[:1]:
+        for part in call.args[1:2]:
             yield (
                 f"Transpose {short(part)} at {line.at}: {show_shape(tuple(value[axis] for axis in orders[0]))}",
                 [line.apply(part, "transpose", orders[0], module="keras.ops")],
@@ -106,7 +106,9 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
             shown = made.value if isinstance(made, ast.Expr) else None
             if isinstance(shown, ast.Call) and called(shown) == "print":
                 edits += [line.edit(shown.func, f"{MODULE}.print", "tensorflow")] * (evidence.backend == "tensorflow")
-            elif shown is not None or any(isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())):
+            elif (shown is not None and called(shown) != "assign") or any(
+                isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())
+            ):
                 edits.clear()  # what a list or an attribute keeps of a compiled step has no value there either
                 break
         if edits:
@@ -155,18 +157,9 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
                     [line.edit(shape, f"({parts})")],
                     "",
                 )
-        # A first state that is a weight's.
-        first = [assigned_to(line, one) for one in _handed(line.node)]
-        read = {ast.unparse(one) for made in first if not isinstance(made, ast.Lambda) for one in nodes(made, ast.Attribute)}
         names = names_of(line, owner, fact.after[-1]) if fact.before[:-1] == fact.after[:-1] else []
-        for item in nodes(line.owner(), ast.Assign) if len(names) == 1 else ():
-            shape = argument(item.value, "shape", ["shape"]) if called(item.value) == "add_weight" else None
-            if ast.unparse(item.targets[0]) in read and listed(shape):
-                yield (
-                    f"Create {ast.unparse(item.targets[0])} with {names[0]} as its last size at line {item.lineno}",
-                    [line.edit(listed(shape)[-1], names[0])],
-                    f"A step returns {show_shape(fact.after)}.",
-                )
+        if owner is not None and len(names) == 1 and fact.before[-1]:
+            yield created(owner, names[0][5:], fact.before[-1], "", f"A step returns {show_shape(fact.after)}.")
 
 
 def _handed(node: ast.AST | None) -> list[ast.expr]:
@@ -256,23 +249,6 @@ def branch_dtype(evidence: Evidence, finding: Finding, fact: BranchesApart) -> M
                 )
 
 
-@of(BranchesApart)
-def passed_on(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
-    """A layer that the class creates and never calls, for what one branch returns in another shape."""
-    for line, call in calls_of(evidence, "cond") if fact.first != fact.second else ():
-        made = [ast.unparse(item.targets[0]) for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call)]
-        used = {ast.unparse(one.func) for one in nodes(line.owner(), ast.Call)}
-        kept = [name for name in made if name.startswith("self.") and name not in used]
-        for name, branch in itertools.product(kept, call.args[1:3]):
-            value = _returned(line, branch)
-            if value is not None:
-                yield (
-                    f"Call {name} on what this branch returns at line {value.lineno}",
-                    [line.edit(value, f"{name}({IT})")],
-                    "The layer is created, but never called.",
-                )
-
-
 def _returned(line: Line, branch: ast.expr) -> ast.expr | None:
     if isinstance(branch, ast.Lambda):
         return branch.body
@@ -307,13 +283,16 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     axes = [axis if size is None or size in rows else None for size, axis, _ in fact.axes]
     if all(axis is None for axis in axes) or None not in axes:
         return
+    rest = [None if mine is not None else axis for mine, (_, axis, _) in zip(axes, fact.axes, strict=True)]
     for line in lines_of(evidence):
         for call in _calls(line, {"vmap"}):
-            if len(call.args) == 1 and not call.keywords:
+            for what, mapped, over in (
+                (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ()
+            ):
                 yield (
-                    f"Map over the batch only: in_axes={_tuple(axes)} at line {call.lineno}",
-                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}")],
-                    "The other arguments are the same for every row.",
+                    f"Map over {what}: in_axes={_tuple(mapped)} at line {call.lineno}",
+                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(mapped)}")],
+                    f"The other arguments are the same for every {over}.",
                 )
 
 

@@ -49,18 +49,17 @@ def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> M
     for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
         own = class_of(line.source.tree, fact.layer.op)
         call = method_of(own, "call")
+        new = [f"{one.arg}_shape" for one in call.args.args[1:]] if call is not None else []
         for method in filter(None, (method_of(own, name) for name in ("build", "compute_output_shape") if name in said)):
             old = [one.arg for one in method.args.args[1:]]
-            new = [f"{one.arg}_shape" for one in call.args.args[1 : len(old) + 1]] if call is not None else []
             names = dict(zip(old, new, strict=False))
-            found = [
-                (one, to)
-                for one in nodes(method, (ast.arg, ast.Name))
-                if (to := names.get(getattr(one, "arg", "") or getattr(one, "id", "")))
-            ]
-            if len(old) == len(new):
+            if len(names) == len(old):
                 yield (
-                    f"Rename the arguments of {method.name} at line {method.lineno}: {', '.join(new)}",
-                    [line.edit(one, to) for one, to in found],
+                    f"Name the arguments of {method.name} {', '.join(names.values())} at line {method.lineno}",
+                    [
+                        line.edit(one, to)
+                        for one in nodes(method, (ast.arg, ast.Name))
+                        if (to := names.get(getattr(one, "arg", "") or getattr(one, "id", "")))
+                    ],
                     "Keras matches them with the arguments of call.",
                 )
