@@ -392,6 +392,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        turned.for_each_pair,
         jax_calls.other_contracted,
         jax_calls.pair_of_each_axis,
         jax_calls.width_of_branch,
@@ -413,7 +414,6 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         jax_arrays.carried_dtype,
         jax_arrays.branch_dtype,
         jax_arrays.written_in_order,
-        turned.for_each_pair,
         states.state_of_list,
         jax_arrays.not_mapped,
         jax_arrays.axis_of_each,

@@ -67,6 +67,12 @@ ANGLES = """
         ("_, hs = lax.scan(lambda h, now: (jnp.tanh(h + now[0] * now[1]), h), jnp.zeros((x.shape[0], 16)), (x, x))\n        "
         "return jnp.transpose(hs, (1, 0, 2))"), "(jnp.swapaxes(x, 0, 1), jnp.swapaxes(x, 0, 1)))"
     ),
+    (TURNS.replace("jnp.max(n)", "int(n.max())").format(turn="jnp.where((t < n)[:, None], h + x[:, t], h)"), "range(x.shape[1])"),
+    (
+        ("k = ops.reshape(self.k(x), (x.shape[0], 10, 2, 8))\n        "
+        "return x + jnp.mean(jnp.zeros((x.shape[0], 2, 20, 8)).at[:, :, :10].set(k), (1, 2, 3))[:, None, None]"), "ops.transpose(k, (0, 2, 1, 3))"
+    ),
+    ("a, b = jax.random.split(jax.random.key(3))\n        return x + jax.random.normal(b, x.shape) * other[:, :1]", "self.seed_generator.next())"),
     ("y = jax.vmap(lambda a, w: a @ w)(x, jnp.reshape(self.w.value, (2, 16, 16)))\n        return x + jnp.moveaxis(y, 0, 2)[:, :, 0]", "in_axes=(None, 0)"),
     ("for a, b in zip(self.q.weights, self.k.weights):\n            a.assign(a.numpy() * 0.9 + b.numpy() * 0.1)\n        return x + self.v(x)", "a.assign(a * 0.9 + b * 0.1)"),
     ("key = jax.random.PRNGKey(0)\n        return x + jax.random.normal(key, x.shape) * other[:, :1]", "key = self.seed_generator.next()"),

@@ -69,22 +69,22 @@ def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
 
 @of(PutApart)
 def written_in_order(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
-    """What is written into a tensor with its axes in the order of that tensor's: all but one are equal, and one order alone fits."""
+    """What is written into a tensor with its axes in the order of that tensor's, if one order alone fits: one axis may be longer in a cache."""
     value, room = fact.value, fact.place[1:]
     orders = [
         (0, *order)
         for order in itertools.permutations(range(1, len(value)))
         if len(order) == len(room)
         and value[:1] == fact.place[:1]
-        and sum(value[axis] == size for axis, size in zip(order, room, strict=True)) == len(room) - 1
+        and sum(value[axis] == size for axis, size in zip(order, room, strict=True)) == len(room) - fact.inside
         and all((value[axis] or 0) <= (size or 0) for axis, size in zip(order, room, strict=True))
     ]
-    for line, call in calls_of(evidence, "dynamic_update_slice") if fact.inside and len(orders) == 1 else ():
-        for part in call.args[1:2]:
+    for line, call in calls_of(evidence, "dynamic_update_slice", "set") if len(orders) == 1 else ():
+        for part in call.args[fact.inside :][:1]:
             yield (
                 f"Transpose {short(part)} at {line.at}: {show_shape(tuple(value[axis] for axis in orders[0]))}",
                 [line.apply(part, "transpose", orders[0], module="keras.ops")],
-                f"Its axes are then those of {short(call.args[0])}.",
+                "Its axes are then in the order of the tensor's.",
             )
 
 

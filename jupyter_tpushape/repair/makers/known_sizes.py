@@ -146,10 +146,9 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
 @of(ValueAsked)
 def all_turns(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """All positions for a loop up to a length that only the data has, where the loop compares each with it."""
-    for line in lines_of(evidence) if fact.asked == "index" else []:
-        call = line.call("range")
-        loop = next((one for one in line.around(ast.For) if one.iter is call), None)
-        if call is None or loop is None or len(call.args) > 1:
+    for line, loop in ((at, one) for at in lines_of(evidence) for one in at.around(ast.For) if fact.asked in ("index", "number")):
+        call = loop.iter
+        if not isinstance(call, ast.Call) or called(call) != "range" or len(call.args) > 1 or call.lineno != line.raised.line:
             continue
         turn, length = ast.unparse(loop.target), loaded(call.args[0]) | loaded(assigned_to(line, call.args[0]))
         if not any(turn in (names := loaded(one)) and names & length & {*line.specs} for one in nodes(loop, ast.Compare)):

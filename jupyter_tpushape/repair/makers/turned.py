@@ -218,8 +218,8 @@ def for_each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 
 def _given(line: Line, node: ast.expr) -> list[ast.expr]:
-    text, scope = ast.unparse(node), line.owner() if isinstance(node, ast.Attribute) else line.scope
-    return [made for item in nodes(scope, ast.Assign) for target, made in assigned(item) if ast.unparse(target) == text]
+    pairs = [pair for item in nodes(line.owner(), ast.Assign) for pair in assigned(item)]
+    return [made for target, made in pairs if ast.unparse(target) == ast.unparse(node)]
 
 
 def _made_alike(scope: ast.AST, name: str) -> list[tuple[str, ast.stmt, ast.stmt]]:
