@@ -217,7 +217,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
         behind = [its.giver, *ancestors(evidence, its.giver.id)] if its.giver is not None else []
-        fed = any(one.kind in ("input", "stage") for one in behind) and not _chosen(evidence, behind, number)
+        fed = any(one.kind in ("input", "stage") for one in behind) and not any(_fewer(evidence, one, number) for one in behind)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and not fed and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
@@ -399,13 +399,10 @@ def _columns(node: Node, operands: list[Given]) -> Shape:
     return columns[0] if node.kind == "op" and not plain and len(shapes) > 2 < len(most) and len(columns) > 1 else ()
 
 
-def _chosen(evidence: Evidence, nodes: list[Node], rows: int) -> bool:
+def _fewer(evidence: Evidence, node: Node, rows: int) -> bool:
     """Whether an index chose so many rows of a tensor that has fewer: the number is the index's."""
-    for node in (one for one in nodes if one.op.lower() in SLICES):
-        before = [edge.spec.shape[0] for edge in evidence.flow.into(node.id) if edge.spec.shape]
-        if any(edge.spec.shape and edge.spec.shape[0] == rows for edge in evidence.flow.out_of(node.id)):
-            return bool(before) and all(size is not None and size < rows for size in before)
-    return False
+    before = [(edge.spec.shape or (None,))[0] for edge in evidence.flow.into(node.id)] if node.op.lower() in SLICES else []
+    return any(size and size < rows for size in before)
 
 
 def batch_axis(given: Given) -> int | None:

@@ -72,6 +72,11 @@ ANGLES = """
         ("k = ops.reshape(self.k(x), (x.shape[0], 10, 2, 8))\n        "
         "return x + jnp.mean(jnp.zeros((x.shape[0], 2, 20, 8)).at[:, :, :10].set(k), (1, 2, 3))[:, None, None]"), "ops.transpose(k, (0, 2, 1, 3))"
     ),
+    (
+        ("w = self.w.value[:22]\n        def step(h, now):\n            h = jnp.tanh(jnp.concatenate([h, now], -1) @ w[:, :6])\n            "
+        "return h, h\n        h, _ = lax.scan(step, jnp.zeros(6), jnp.swapaxes(x, 0, 1))\n        return x + h[:, None, :1]"),
+        "jnp.zeros((x.shape[0], 6))",
+    ),
     ("a, b = jax.random.split(jax.random.key(3))\n        return x + jax.random.normal(b, x.shape) * other[:, :1]", "self.seed_generator.next())"),
     ("y = jax.vmap(lambda a, w: a @ w)(x, jnp.reshape(self.w.value, (2, 16, 16)))\n        return x + jnp.moveaxis(y, 0, 2)[:, :, 0]", "in_axes=(None, 0)"),
     ("for a, b in zip(self.q.weights, self.k.weights):\n            a.assign(a.numpy() * 0.9 + b.numpy() * 0.1)\n        return x + self.v(x)", "a.assign(a * 0.9 + b * 0.1)"),

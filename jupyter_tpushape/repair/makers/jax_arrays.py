@@ -84,7 +84,7 @@ def written_in_order(evidence: Evidence, finding: Finding, fact: PutApart) -> Ma
             yield (
                 f"Transpose {short(part)} at {line.at}: {show_shape(tuple(value[axis] for axis in orders[0]))}",
                 [line.apply(part, "transpose", orders[0], module="keras.ops")],
-                "Its axes are then in the order of the tensor's.",
+                "Its axes are then in the order of that tensor's.",
             )
 
 

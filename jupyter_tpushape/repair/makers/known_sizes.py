@@ -158,9 +158,9 @@ def all_turns(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             if turn in at and isinstance(item.value, (ast.Name, ast.Attribute)):
                 size = f"{ast.unparse(item.value)}.shape[{at.index(turn)}]"
                 yield (
-                    f"Count to {size} at {line.at}",
+                    f"Count to {size} at line {call.lineno}",
                     [line.edit(call.args[0], size)],
-                    "The number of turns is then fixed, and the comparison leaves out the rest.",
+                    "The size of a tensor in a compiled step is fixed; a mask leaves out the rest.",
                 )
                 return
 
@@ -253,7 +253,7 @@ def distinct(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
                 picked = f"{made.args[0].id}.shape[{ast.unparse(axis)}]" if isinstance(axis, (ast.Constant, ast.UnaryOp)) else ""
             size = picked or f"{ast.unparse(call.args[0])}.size"
             yield (
-                f"Set size={size} at {line.at}: there are at most as many distinct values as {'positions' if picked else 'elements'}",
+                f"Set size={size} at {line.at}: there are no more distinct values",
                 [line.more(call, f"size={size}")],
                 "The rest repeats the smallest value, and no element refers to it.",
             )

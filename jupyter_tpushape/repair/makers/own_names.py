@@ -47,19 +47,15 @@ def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> M
     """The shapes that ``build`` or ``compute_output_shape`` takes, named after what ``call`` takes."""
     said, node = words_said(evidence), evidence.failed
     for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
-        own = class_of(line.source.tree, fact.layer.op)
-        call = method_of(own, "call")
-        new = [f"{one.arg}_shape" for one in call.args.args[1:]] if call is not None else []
-        for method in filter(None, (method_of(own, name) for name in ("build", "compute_output_shape") if name in said)):
-            old = [one.arg for one in method.args.args[1:]]
-            names = dict(zip(old, new, strict=False))
-            if len(names) == len(old):
+        call, *methods = (
+            method_of(class_of(line.source.tree, fact.layer.op), name) for name in ("call", "build", "compute_output_shape") if name in said
+        )
+        for method in methods:
+            if call is not None and method is not None:
+                names = {one.arg: f"{to.arg}_shape" for one, to in zip(method.args.args[1:], call.args.args[1:], strict=False)}
+                read = [(one, getattr(one, "arg", "") or getattr(one, "id", "")) for one in nodes(method, (ast.arg, ast.Name))]
                 yield (
                     f"Name the arguments of {method.name} {', '.join(names.values())} at line {method.lineno}",
-                    [
-                        line.edit(one, to)
-                        for one in nodes(method, (ast.arg, ast.Name))
-                        if (to := names.get(getattr(one, "arg", "") or getattr(one, "id", "")))
-                    ],
+                    [line.edit(one, names[name]) for one, name in read if name in names],
                     "Keras matches them with the arguments of call.",
                 )

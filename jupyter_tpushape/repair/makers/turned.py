@@ -208,10 +208,9 @@ def for_each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             text = " ".join(ast.unparse(one) for one in nodes(line.source.tree, ast.FunctionDef) if one.name in used)
             halves, apart = "split(" in text or "// 2" in text, "::2" in text
             if (few[-1] or 0) * 2 == many[-1] and angles and halves != apart:
-                tiled = f"{MODULE}.tile({IT}, ({', '.join('1' * (len(few) - 1))}, 2))"
                 yield (
                     f"Repeat the angles at line {angles[-1].lineno} for both values of each pair",
-                    [line.edit(angles[-1], tiled if halves else f"{MODULE}.repeat({IT}, 2, axis=-1)", "keras.ops")],
+                    [line.edit(angles[-1], f"{MODULE}.{'tile' if halves else 'repeat'}({IT}, 2{', axis=-1' * apart})", "keras.ops")],
                     "A rotation turns two values by one angle.",
                 )
                 return
