@@ -230,7 +230,8 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardWidth(int(width[1]))
     if equal:
         yield HeardUnequal(int(equal[1]), int(equal[2]))
-    if any(words in text for words in ("egative dimension", "zero or negative", "must be smaller", "resulted in an empty output")):
+    windows = ("egative dimension", "zero or negative", "must be smaller", "resulted in an empty output")
+    if any(words in text for words in windows) and "update shape" not in text:
         yield HeardWindow()
     if "should be defined" in text:
         yield HeardUnknown()

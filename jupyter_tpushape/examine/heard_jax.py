@@ -109,6 +109,7 @@ class HeardPut(Heard, frozen=True):
 
     value: Shape
     place: Shape
+    inside: bool = False
 
 
 class HeardVariable(Heard, frozen=True):
@@ -302,6 +303,8 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardIndex()
     if put:
         yield HeardPut(sizes_of(put[1] or put[3]), sizes_of(put[2] or put[4]))
+    if inside := re.search(r"got update shape \(([^)]*)\) for operand shape \(([^)]*)\)", text):
+        yield HeardPut(sizes_of(inside[1]), sizes_of(inside[2]), inside=True)
     if unbound := re.search(r"unbound axis name: (\w+)", text):
         yield HeardAxisName(unbound[1])
     if partition := _PARTITION.search(text):

@@ -218,7 +218,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return ahead
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
-        fed = its.giver is not None and any(one.kind in ("input", "stage") for one in (its.giver, *ancestors(evidence, its.giver.id)))
+        behind = [its.giver, *ancestors(evidence, its.giver.id)] if its.giver is not None else []
+        fed = any(one.kind in ("input", "stage") for one in behind) and not any(_fewer(evidence, one, number) for one in behind)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and not fed and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
@@ -415,6 +416,12 @@ def _columns(node: Node, operands: list[Given]) -> Shape:
     columns = [shape for shape in shapes if len(shape) == 2 and shape[1] == 1 and shape[:1] == most[:1] and shape[0] not in (None, 1)]
     plain = node.op in PAIRING or node.op.lower() in _JOINS or node.op.startswith(_PRODUCTS)
     return columns[0] if node.kind == "op" and not plain and len(shapes) > 2 < len(most) and len(columns) > 1 else ()
+
+
+def _fewer(evidence: Evidence, node: Node, rows: int) -> bool:
+    """Whether an index chose so many rows of a tensor that has fewer: the number is the index's."""
+    before = [(edge.spec.shape or (None,))[0] for edge in evidence.flow.into(node.id)] if node.op.lower() in SLICES else []
+    return any(size and size < rows for size in before)
 
 
 def batch_axis(given: Given) -> int | None:

@@ -102,7 +102,7 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if fraction is not None:
         return "op-shapes", FractionalSize(who, fraction.size)
     if put is not None:
-        return "op-shapes", PutApart(who, put.value, put.place)
+        return "op-shapes", PutApart(who, put.value, put.place, put.inside)
     if hear(said, HeardIndex) is not None:
         dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
         return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")

@@ -10,7 +10,7 @@ from jax import lax
 class Own(layers.Layer):
     def __init__(self):
         super().__init__()
-        self.h, self.seed = 4, 42
+        self.h, self.seed, self.g = 4, 42, keras.random.SeedGenerator(1)
         self.q, self.k, self.v = (layers.Dense(16) for _ in range(3))
     def build(self, shape):
         self.w = self.add_weight(shape=(32, 16), name="w")
@@ -40,8 +40,47 @@ LOOP = """
             h = jnp.tanh(jnp.concatenate([h, now], -1) @ w)
             return h, h"""
 
+COUNTS = "d = self.k(x); ids = jnp.argmax(d, axis=-1)\n        _, n = jnp.unique(ids, return_counts=True)\n        "
+TURNS = """n = jnp.argmax(other[:, 0], -1); h = x[:, 0]
+        for t in range(jnp.max(n)):
+            h = {turn}
+        return x + h[:, None]"""
+ANGLES = """
+        def turned(t):
+            {a}
+        angles = jnp.outer(jnp.arange(10), 1.0 / 100 ** (jnp.arange(0, 16, 2) / 16))
+        cos, sin = jnp.cos(angles), jnp.sin(angles)
+        return x * cos + turned(x) * sin"""
+
 
 @pytest.mark.parametrize(("lines", "fixed"), [
+    ("return x + x[jax.random.permutation(self.g.next(), 64)]", "permutation(self.g.next(), ops.shape(x)[0])"),
+    (
+        ("k = ops.reshape(self.k(x), (x.shape[0], 10, 2, 8)); c = jnp.zeros((x.shape[0], 2, 20, 8))\n        "
+        "return x + jnp.mean(lax.dynamic_update_slice(c, k, (0, 0, 0, 0)), (1, 2, 3))[:, None, None]"), "ops.transpose(k, (0, 2, 1, 3))"
+    ),
+    (f"{COUNTS}self.add_loss(jnp.sum(jnp.square(n / jnp.sum(n)))); return x + d", "size=d.shape[-1]"),
+    (TURNS.format(turn="jnp.where((t < n)[:, None], h + x[:, t], h)"), "range(x.shape[1])"),
+    (ANGLES.format(a="a, b = jnp.split(t, 2, -1); return jnp.concatenate([-b, a], -1)"), "ops.tile(jnp.outer("),
+    (ANGLES.format(a="return jnp.reshape(jnp.stack([-t[..., 1::2], t[..., ::2]], -1), t.shape)"), "ops.repeat(jnp.outer("),
+    (
+        ("_, hs = lax.scan(lambda h, now: (jnp.tanh(h + now[0] * now[1]), h), jnp.zeros((x.shape[0], 16)), (x, x))\n        "
+        "return jnp.transpose(hs, (1, 0, 2))"), "(jnp.swapaxes(x, 0, 1), jnp.swapaxes(x, 0, 1)))"
+    ),
+    (TURNS.replace("jnp.max(n)", "int(n.max())").format(turn="jnp.where((t < n)[:, None], h + x[:, t], h)"), "range(x.shape[1])"),
+    (
+        ("k = ops.reshape(self.k(x), (x.shape[0], 10, 2, 8))\n        "
+        "return x + jnp.mean(jnp.zeros((x.shape[0], 2, 20, 8)).at[:, :, :10].set(k), (1, 2, 3))[:, None, None]"), "ops.transpose(k, (0, 2, 1, 3))"
+    ),
+    (
+        ("w = self.w.value[:22]\n        def step(h, now):\n            h = jnp.tanh(jnp.concatenate([h, now], -1) @ w[:, :6])\n            "
+        "return h, h\n        h, _ = lax.scan(step, jnp.zeros(6), jnp.swapaxes(x, 0, 1))\n        return x + h[:, None, :1]"),
+        "jnp.zeros((x.shape[0], 6))",
+    ),
+    ("a, b = jax.random.split(jax.random.key(3))\n        return x + jax.random.normal(b, x.shape) * other[:, :1]", "self.seed_generator.next())"),
+    ("y = jax.vmap(lambda a, w: a @ w)(x, jnp.reshape(self.w.value, (2, 16, 16)))\n        return x + jnp.moveaxis(y, 0, 2)[:, :, 0]", "in_axes=(None, 0)"),
+    ("for a, b in zip(self.q.weights, self.k.weights):\n            a.assign(a.numpy() * 0.9 + b.numpy() * 0.1)\n        return x + self.v(x)", "a.assign(a * 0.9 + b * 0.1)"),
+    ("key = jax.random.PRNGKey(0)\n        return x + jax.random.normal(key, x.shape) * other[:, :1]", "key = self.seed_generator.next()"),
     (f"q = self.split(self.q(x)); k = self.k(x); v = self.split(self.v(x))\n        {JOINED}", "k = self.split(self.k(x))"),
     (f"q, k, v = self.q(x), self.k(x), self.v(x)\n        q = self.split(q); v = self.split(v)\n        {JOINED}", "self.split(k)"),
     ("q = self.q(x); k = self.k(other); v = self.v(x)\n        return ops.softmax(q @ ops.swapaxes(k, 1, 2)) @ v", "v = self.v(other)"),
@@ -62,6 +101,74 @@ LOOP = """
 ])  # fmt: skip
 def test_the_first_fix_of_a_layer(tmp_path, lines, fixed):
     assert fixed in first(tmp_path, LAYER.format(lines=lines))
+
+
+@pytest.mark.parametrize("lines", [
+    f"{COUNTS}self.add_loss(jnp.mean(n * 1.0)); return x + d",
+    f"{COUNTS}p = n / jnp.sum(n); self.add_loss(jnp.sum(p * jnp.log(p))); return x + d",
+    TURNS.format(turn="h + x[:, t]"),
+])  # fmt: skip
+def test_zeros_that_would_count_and_turns_that_nothing_leaves_out_are_not_added(tmp_path, lines):
+    (finding,) = serious(traced(tmp_path, LAYER.format(lines=lines)))
+    assert (finding.rule, any(fix.verified for fix in finding.fixes)) == ("value-asked", False)
+
+
+NAMED = """
+class Sum(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = layers.Dense(4), layers.Dense(4)
+    def call(self, x, other):
+        return self.first(x) + self.last(other)
+    def compute_output_shape(self, {shapes}):
+        return {shapes}[:-1] + (4,)
+
+def build():
+    one, other = keras.Input((6,)), keras.Input((5,))
+    model = keras.Model([one, other], Sum()(one, other))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return [np.zeros((32, 6), "float32"), np.zeros((32, 5), "float32")], np.zeros((32, 4), "float32")
+"""
+
+
+def test_shapes_are_named_after_what_call_takes(tmp_path):
+    patch = first(tmp_path, NAMED.replace("{shapes}[:-1]", "a[:-1]").format(shapes="a, b"), "layer-raises")
+    assert "compute_output_shape(self, x_shape, other_shape)" in patch and "return x_shape[:-1]" in patch
+    assert not serious(traced(tmp_path, NAMED.format(shapes="x_shape")))
+
+
+SPARSE = """
+class Sparse(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.route, self.experts = layers.Dense(3), [layers.Dense(8) for _ in range(3)]
+    def call(self, x):
+        scores = jax.nn.softmax(self.route(x))
+        chosen, out = jnp.argmax(scores, -1), jnp.zeros((x.shape[0], 8))
+        for i, expert in enumerate(self.experts):
+            mask = chosen == i
+            out = {out}
+        return out * jnp.max(scores, -1, keepdims=True)
+    def compute_output_shape(self, shape):
+        return shape[0], 8
+
+def build():
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(8), Sparse(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 8), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+def test_rows_of_a_mask_are_kept_by_where(tmp_path):
+    fixed = "ops.where(mask[:, None], self.experts[i](x), out)"
+    assert fixed in first(tmp_path, SPARSE.format(out="out.at[mask].set(self.experts[i](x[mask]))"), "value-asked")
+    assert not serious(traced(tmp_path, SPARSE.format(out=fixed)))
 
 
 def test_no_step_is_shown_after_which_the_program_breaks_where_it_ran_before(tmp_path):

@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
 from ...rules.facts.mixing import EveryPair
+from ...rules.facts.transforms import PutApart
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -22,7 +23,8 @@ _JOINS = frozenset({"concat", "concatenate"})
 
 def like_other(evidence: Evidence, finding: Finding) -> Made:
     """Ones, zeros or another constant, such as the labels of a discriminator, in the shape of the tensor that they are compared with."""
-    for line in lines_of(evidence):
+    # What is written into zeros leaves room behind it.
+    for line in lines_of(evidence) if not isinstance(finding.fact, PutApart) else ():
         call = line.call()
         pairs = itertools.permutations(line.shaped(), 2) if call is not None else ()
         for (node, shape), (other, its) in pairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -17,7 +18,7 @@ from ...rules.facts.transforms import BranchesApart, CarryApart, ConvolvedFirst,
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, parents, statement_of, words_of
-from .edits import Made, of
+from .edits import Made, created, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, names_of, own_layer, short
 from .selected import compared_around
 
@@ -66,6 +67,27 @@ def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
             )
 
 
+@of(PutApart)
+def written_in_order(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
+    """What is written into a tensor with its axes in the order of that tensor's, if one order alone fits: one axis may be longer in a cache."""
+    value, room = fact.value, fact.place[1:]
+    orders = [
+        (0, *order)
+        for order in itertools.permutations(range(1, len(value)))
+        if len(order) == len(room)
+        and value[:1] == fact.place[:1]
+        and sum(value[axis] == size for axis, size in zip(order, room, strict=True)) == len(room) - fact.inside
+        and all((value[axis] or 0) <= (size or 0) for axis, size in zip(order, room, strict=True))
+    ]
+    for line, call in calls_of(evidence, "dynamic_update_slice", "set") if len(orders) == 1 else ():
+        for part in call.args[fact.inside :][:1]:
+            yield (
+                f"Transpose {short(part)} at {line.at}: {show_shape(tuple(value[axis] for axis in orders[0]))}",
+                [line.apply(part, "transpose", orders[0], module="keras.ops")],
+                "Its axes are then in the order of that tensor's.",
+            )
+
+
 _BUFFERS = frozenset(f"{module}.{name}" for module in ("np", "numpy") for name in ("zeros", "ones", "empty", "full", "zeros_like"))
 
 
@@ -84,7 +106,9 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
             shown = made.value if isinstance(made, ast.Expr) else None
             if isinstance(shown, ast.Call) and called(shown) == "print":
                 edits += [line.edit(shown.func, f"{MODULE}.print", "tensorflow")] * (evidence.backend == "tensorflow")
-            elif shown is not None or any(isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())):
+            elif (shown is not None and called(shown) != "assign") or any(
+                isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())
+            ):
                 edits.clear()  # what a list or an attribute keeps of a compiled step has no value there either
                 break
         if edits:
@@ -133,6 +157,9 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
                     [line.edit(shape, f"({parts})")],
                     "",
                 )
+        names = names_of(line, owner, fact.after[-1]) if fact.before[:-1] == fact.after[:-1] else []
+        if owner is not None and len(names) == 1 and fact.before[-1]:
+            yield created(owner, names[0][5:], fact.before[-1], "", f"A step returns {show_shape(fact.after)}.")
 
 
 def _handed(node: ast.AST | None) -> list[ast.expr]:
@@ -256,13 +283,16 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     axes = [axis if size is None or size in rows else None for size, axis, _ in fact.axes]
     if all(axis is None for axis in axes) or None not in axes:
         return
+    rest = [None if mine is not None else axis for mine, (_, axis, _) in zip(axes, fact.axes, strict=True)]
     for line in lines_of(evidence):
         for call in _calls(line, {"vmap"}):
-            if len(call.args) == 1 and not call.keywords:
+            for what, mapped, over in (
+                (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ()
+            ):
                 yield (
-                    f"Map over the batch only: in_axes={_tuple(axes)} at line {call.lineno}",
-                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}")],
-                    "The other arguments are the same for every row.",
+                    f"Map over {what}: in_axes={_tuple(mapped)} at line {call.lineno}",
+                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(mapped)}")],
+                    f"The other arguments are the same for every {over}.",
                 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -142,6 +143,28 @@ def counted(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             )
 
 
+@of(ValueAsked)
+def all_turns(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """All positions for a loop up to a length that only the data has, where the loop compares each with it."""
+    for line, loop in ((at, one) for at in lines_of(evidence) for one in at.around(ast.For) if fact.asked in ("index", "number")):
+        call = loop.iter
+        if not isinstance(call, ast.Call) or called(call) != "range" or len(call.args) > 1 or call.lineno != line.raised.line:
+            continue
+        turn, length = ast.unparse(loop.target), loaded(call.args[0]) | loaded(assigned_to(line, call.args[0]))
+        if not any(turn in (names := loaded(one)) and names & length & {*line.specs} for one in nodes(loop, ast.Compare)):
+            continue
+        for item in nodes(loop, ast.Subscript):
+            at = [ast.unparse(part) for part in (item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice])]
+            if turn in at and isinstance(item.value, (ast.Name, ast.Attribute)):
+                size = f"{ast.unparse(item.value)}.shape[{at.index(turn)}]"
+                yield (
+                    f"Count to {size} at line {call.lineno}",
+                    [line.edit(call.args[0], size)],
+                    "The size of a tensor in a compiled step is fixed; a mask leaves out the rest.",
+                )
+                return
+
+
 def _sizes(line: Line, count: ast.expr) -> Iterator[str]:
     shapes, read = line.shape_of_names(), loaded(count)
     read |= {one for item in nodes(line.scope, ast.Assign) if ast.unparse(item.targets[0]) in read for one in loaded(item.value)}
@@ -218,16 +241,36 @@ def distinct(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """As many distinct values as there are elements."""
     for line in lines_of(evidence) if fact.asked == "size" else []:
         call = line.call("unique")
-        inverse = line.keyword("return_inverse")
-        if call is None or not call.args or line.keyword("size") is not None or not isinstance(inverse, ast.Constant) or not inverse.value:
+        asked = [ast.unparse(one) for name in ("inverse", "counts") if (one := line.keyword(f"return_{name}")) is not None]
+        if call is None or not call.args or line.keyword("size") is not None or asked != ["True"]:
+            continue
+        if line.keyword("return_counts") is not None and not _shares(line, call):
             continue
         if isinstance(call.args[0], (ast.Name, ast.Attribute)) and ast.unparse(call.func).startswith(("jnp.", "jax.")):
-            size = f"{ast.unparse(call.args[0])}.size"
+            made, picked = assigned_to(line, call.args[0]), ""
+            if isinstance(made, ast.Call) and called(made) in ("argmax", "argmin") and made.args and isinstance(made.args[0], ast.Name):
+                axis = argument(made, "axis", ["x", "axis"])
+                picked = f"{made.args[0].id}.shape[{ast.unparse(axis)}]" if isinstance(axis, (ast.Constant, ast.UnaryOp)) else ""
+            size = picked or f"{ast.unparse(call.args[0])}.size"
             yield (
-                f"Set size={size} at {line.at}: there are at most as many distinct values as elements",
+                f"Set size={size} at {line.at}: there are no more distinct values",
                 [line.more(call, f"size={size}")],
                 "The rest repeats the smallest value, and no element refers to it.",
             )
+
+
+# What zeros among the counts would change.
+_CHANGED = re.compile(r"\b(len|mean|min|argmin|std|var|prod|median|sort|argsort|shape|size)\b|\blog\([^+]*\)")
+
+
+def _shares(line: Line, call: ast.Call) -> bool:
+    """Whether the counts alone are used, and zeros among them change nothing."""
+    text = next((ast.unparse(one.targets[0]) for one in nodes(line.scope, ast.Assign) if one.value is call), "")
+    names = {text.removeprefix("(_, ").removesuffix(")")}
+    for item in nodes(line.scope, ast.Assign):
+        names |= {ast.unparse(item.targets[0])} if names & loaded(item.value) else set()
+    used = [ast.unparse(one) for one in nodes(line.scope, (ast.Call, ast.Attribute)) if names & loaded(one) and one is not call]
+    return text.startswith("(_, ") and not any(map(_CHANGED.search, used))
 
 
 @of(ValueAsked)

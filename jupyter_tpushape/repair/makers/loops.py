@@ -18,18 +18,25 @@ _FILLED = frozenset({"zeros", "ones", "full"})
 
 
 def column(evidence: Evidence, finding: Finding) -> Made:
-    """A first state of one value for each sample with an axis of size 1 behind the samples."""
+    """A first state with an axis of size 1 behind the samples, where it has one value for each; else with an axis for the samples."""
     for line in lines_of(evidence)[:1]:
         flat = [node.id for node in line.operands() if isinstance(node, ast.Name) and len(line.shape(node) or ()) == 1]
         for name in flat:
             shape = _first(line, name)
-            if shape is not None and len(shape.elts) == 1:
-                text = f"({line.source.of(shape.elts[0])}, 1)"
-                yield (
-                    f"Create the first state with an axis of size 1 at line {shape.lineno}: {text}",
-                    [line.edit(shape, text)],
-                    f"{name} then has one value in a row for each sample.",
-                )
+            if shape is None or len(listed(shape)) > 1:
+                continue
+            size = line.source.of((listed(shape) or [shape])[0])
+            read = [one for one in nodes(line.source.tree, ast.Assign) if size in map(ast.unparse, listed(one.targets[0]) or one.targets)]
+            rows = "shape" in " ".join([size, *(ast.unparse(one.value) for one in read)])
+            of = [
+                arg.arg for outer in line.around(ast.FunctionDef) if outer is not line.scope for arg in outer.args.args if arg.arg != "self"
+            ]
+            text = f"({size}, 1)" if rows else f"({of[0]}.shape[0], {size})" if of else size
+            yield (
+                f"Create the first state with shape {text} at line {shape.lineno}",
+                [line.edit(shape, text)],
+                f"{name} then has one row for each sample.",
+            )
 
 
 def as_before(evidence: Evidence, finding: Finding) -> Made:
@@ -120,7 +127,7 @@ def _alike(one: ast.expr, other: ast.expr) -> bool:
     return kinds[0] == kinds[1]
 
 
-def _first(line: Line, name: str) -> ast.Tuple | None:
+def _first(line: Line, name: str) -> ast.expr | None:
     """The shape with which the part of a loop's first state is made that a name of the loop's function holds."""
     body = line.scope
     if not isinstance(body, ast.FunctionDef) or not body.args.args:
@@ -136,7 +143,7 @@ def _first(line: Line, name: str) -> ast.Tuple | None:
             start = (given_to(outer, start, call.lineno) or [start])[-1] if isinstance(start, ast.Name) else start
             one = start if name == state else listed(start)[places[0]] if places and len(listed(start)) > places[0] else None
             made = (given_to(outer, one, call.lineno) or [one])[-1] if isinstance(one, ast.Name) else one
-            if isinstance(made, ast.Call) and called(made) in _FILLED and made.args and isinstance(made.args[0], ast.Tuple):
+            if isinstance(made, ast.Call) and called(made) in _FILLED and made.args:
                 return made.args[0]
     return None
 

@@ -149,8 +149,9 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
             ends = [
                 node
                 for call in nodes(line.scope, ast.Call)
-                if called(call) in _COUNTS
-                # The second of two or three arguments is the end; the first is the start, the third the step.
+                # Where a step is given, the end is no length.
+                if called(call) in _COUNTS and len(call.args) < 3
+                # The second of two arguments is the end; the first is the start.
                 for node in (*call.args[:2][-1:], *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
                 if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old and not _read_off(line, node)
             ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import re
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -110,9 +111,15 @@ def turned_back(line: Line, call: ast.Call) -> Iterator[Edit]:
         for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
             held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
             result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
-            if isinstance(result, ast.Name) and result.id != "_":
+            if isinstance(result, ast.Name) and result.id != "_" and not _turned_already(line, result.id):
                 text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
                 yield line.before(then, text, where)
+
+
+def _turned_already(line: Line, name: str) -> bool:
+    """Whether the program itself puts the batch of a result in front."""
+    turned = rf"\b({name}\.(transpose|swapaxes)\(|(transpose|swapaxes|moveaxis)\({name}, )[(\[]?(1, 0|0, 1\))"
+    return re.search(turned, ast.unparse(line.scope)) is not None
 
 
 def not_over_samples(evidence: Evidence, finding: Finding) -> Made:

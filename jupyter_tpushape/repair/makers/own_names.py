@@ -7,10 +7,10 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.layers import LayerRaised
-from ..text.source import nodes
+from ..text.source import class_of, method_of, nodes
 from .edits import Fix, Made, of
 from .forms import words_said
-from .line import Line, lines_of
+from .line import Line, lines_at, lines_of
 
 
 @of(LayerRaised)
@@ -40,3 +40,22 @@ def _as_own(line: Line, name: ast.Name) -> Fix:
         [line.edit(name, f"self.{name.id}")],
         "Methods share only attributes.",
     )
+
+
+@of(LayerRaised)
+def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """The shapes that ``build`` or ``compute_output_shape`` takes, named after what ``call`` takes."""
+    said, node = words_said(evidence), evidence.failed
+    for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
+        call, *methods = (
+            method_of(class_of(line.source.tree, fact.layer.op), name) for name in ("call", "build", "compute_output_shape") if name in said
+        )
+        for method in methods:
+            if call is not None and method is not None:
+                names = {one.arg: f"{to.arg}_shape" for one, to in zip(method.args.args[1:], call.args.args[1:], strict=False)}
+                read = [(one, getattr(one, "arg", "") or getattr(one, "id", "")) for one in nodes(method, (ast.arg, ast.Name))]
+                yield (
+                    f"Name the arguments of {method.name} {', '.join(names.values())} at line {method.lineno}",
+                    [line.edit(one, names[name]) for one, name in read if name in names],
+                    "Keras matches them with the arguments of call.",
+                )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Fact, Finding
-from ...flow.syntax import called
+from ...flow.syntax import called, loaded
 from ...rules.facts.calls import Constant, HostDrawn
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LineRaised
@@ -306,11 +306,18 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
     unseeded = isinstance(finding.fact, Unseeded)
     for line in lines_of(evidence)[:1] if unseeded else lines_at(evidence, finding.location) if isinstance(finding.fact, Constant) else []:
         call, seed = line.node, line.keyword("seed")
-        keys = (
-            [one for one in nodes(call, ast.Call) if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)]
-            if call
-            else []
-        )
+        # The key may be made above, and split.
+        made_of, reads = [call], loaded(call.args[0]) if isinstance(call, ast.Call) and call.args else set()
+        for item in reversed([*nodes(line.scope, ast.Assign)]):
+            if reads & {one.id for target in item.targets for one in nodes(target, ast.Name)}:
+                made_of.append(item.value)
+                reads |= loaded(item.value)
+        keys = [
+            one
+            for item in filter(None, made_of)
+            for one in nodes(item, ast.Call)
+            if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)
+        ]
         made = _generators(line, seed)
         if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant) or made) and "jax." not in ast.unparse(call.func):
             text = line.source.of(call)

@@ -20,11 +20,9 @@ from .line import Line, lines_at, lines_of, reshaped, short
 from .numbers import where_of
 from .same_rows import line_in
 
-_ROWS_IN = frozenset(
-    {"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "arange", "eye", "identity"}
-)
 # What takes the number of rows by itself and in no shape.
-_COUNTS = ("range", "arange", "eye", "identity")
+_COUNTS = ("range", "arange", "eye", "identity", "permutation")
+_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", *_COUNTS})
 
 
 def rows(evidence: Evidence, finding: Finding) -> Made:

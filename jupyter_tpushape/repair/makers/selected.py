@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, syntax
@@ -93,6 +94,31 @@ def by_where(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
                 [line.edit(node, new, "keras.ops" if MODULE in new else "") for node, new in found.edits()],
                 "The result is the same for every number of selected elements, and its shape does not depend on values.",
             )
+
+
+_SET = re.compile(r"(\w+) = \1\.at\[(\w+)\]\.set\((self[\w.\[\]]+)\((\w+)\[\2\]\)\)")
+
+
+@of(ValueAsked)
+def set_by_where(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """A layer on all rows, and ``where`` for those of a mask, in place of a layer on these, set at their places."""
+    for line in lines_of(evidence)[:1] if fact.asked == "mask" else []:
+        for put in nodes(line.scope, ast.Assign):
+            found = _SET.fullmatch(ast.unparse(put))
+            axes = len(line.shape_of_names().get(found[1], ())) if found else 0
+            if found and axes:
+                whole, mask, layer, rows = found.groups()
+                yield (
+                    f"Call {layer} on all rows at line {put.lineno}, and keep those of {mask} with where",
+                    [
+                        line.edit(
+                            put.value,
+                            f"{MODULE}.where({mask}[{', '.join([':', *['None'] * (axes - 1)])}], {layer}({rows}), {whole})",
+                            "keras.ops",
+                        )
+                    ],
+                    "The shape does not depend on values, and each row is computed by itself.",
+                )
 
 
 class _Selection:

@@ -8,7 +8,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
-from ...flow.syntax import called
+from ...flow.syntax import assigned, called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import EachRow, Lengths, PairOfVectors, Reversed
@@ -18,7 +18,7 @@ from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, insert, of
-from .line import assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
 from .reshapes import uneven_reshape
 
 
@@ -225,6 +225,30 @@ def grouped(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
                     edits,
                     f"{times} of the {many[axis]} heads then share one of the {few[axis]}.",
                 )
+
+
+@of(OperationRaised)
+def for_each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A rotation's angles for both values of each pair: one after the other where the code splits halves, else side by side."""
+    for line in lines_of(evidence)[:1] if evidence.framework == "keras" and isinstance(fact.reason, Lengths) else ():
+        for (node, few), (_, many) in itertools.permutations(line.shaped(), 2):
+            waves = [one for one in _given(line, node) if isinstance(one, ast.Call) and called(one) in ("cos", "sin")]
+            angles = [made for one in waves for arg in one.args[:1] for made in _given(line, arg)]
+            used = {called(one) for one in nodes(statement_of(parents(line.source.tree), node), ast.Call)}
+            text = " ".join(ast.unparse(one) for one in nodes(line.source.tree, ast.FunctionDef) if one.name in used)
+            halves, apart = "split(" in text or "// 2" in text, "::2" in text
+            if (few[-1] or 0) * 2 == many[-1] and angles and halves != apart:
+                yield (
+                    f"Repeat the angles at line {angles[-1].lineno} for both values of each pair",
+                    [line.edit(angles[-1], f"{MODULE}.{'tile' if halves else 'repeat'}({IT}, 2{', axis=-1' * apart})", "keras.ops")],
+                    "A rotation turns two values by one angle.",
+                )
+                return
+
+
+def _given(line: Line, node: ast.expr) -> list[ast.expr]:
+    pairs = [pair for item in nodes(line.owner(), ast.Assign) for pair in assigned(item)]
+    return [made for target, made in pairs if ast.unparse(target) == ast.unparse(node)]
 
 
 def _made_alike(scope: ast.AST, name: str) -> list[tuple[str, ast.stmt, ast.stmt]]:

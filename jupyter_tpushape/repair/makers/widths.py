@@ -212,7 +212,8 @@ def half_of_argument(evidence: Evidence, finding: Finding) -> Made:
     if owner is None or not isinstance(reason, Lengths) or bool(reason.first) == bool(reason.second):
         return
     old, new = (reason.right, reason.left) if reason.first else (reason.left, reason.right)
-    for name in [key for key, value in owner.config.items() if type(value) is int and value == 2 * old]:
+    # One that already has the size of the tensor is right.
+    for name in [key for key, value in owner.config.items() if type(value) is int and value == 2 * old != new]:
         yield created(owner, name, 2 * new, "", f"Half of it, {old}, is combined with a tensor of size {new}.")
 
 

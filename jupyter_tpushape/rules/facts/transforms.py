@@ -348,16 +348,22 @@ class PartitionTooLong(Fact, frozen=True):
 
 
 class PutApart(Fact, frozen=True):
-    """Part of a tensor, of shape ``place``, is set to a ``value`` that cannot be broadcast to it."""
+    """Part of a tensor, of shape ``place``, is set to a ``value`` that cannot be broadcast to it; ``inside``: that is longer than all of it."""
 
     operation: Who
     value: Shape
     place: Shape
+    inside: bool = False
 
     def message(self) -> str:
+        if self.inside:
+            return f"{self.operation.op}{placed(self.operation)} cannot write {show_shape(self.value)} into {show_shape(self.place)}."
         return f"{self.operation.op}{placed(self.operation)} cannot broadcast a value of shape {show_shape(self.value)} to {show_shape(self.place)}."
 
     def why(self) -> str:
+        if self.inside:
+            axis = next(i for i, (a, b) in enumerate(zip(self.value, self.place, strict=False)) if (a or 0) > (b or 0))
+            return f"Axis {axis} has room for {self.place[axis]}, but not for {self.value[axis]}."
         return "Shapes are aligned from the right: each axis of the new value must have the same size, or size 1."
 
     def sides(self) -> Sides:
