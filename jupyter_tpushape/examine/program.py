@@ -95,6 +95,11 @@ class Examined:
 
         return shape
 
+    def one_row(self) -> bool:
+        """Whether the first replica gets a single row of a batch of several."""
+        split, rows = self.evidence.split, getattr(self.sample, "batch", None)
+        return split is not None and not split.one_program and bool(rows) and rows != 1 and split.rows(rows)[0] == 1
+
     def runs_unranked(self) -> bool:
         """Whether nothing asked for the rank of an input that has none: tf_keras builds some models so, Keras 3 builds none."""
         return not self.program.ranked and self.error is None and any(spec.shape is None for _, spec in self.evidence.x)

@@ -24,6 +24,8 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
     if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
         return None  # a sequence of labels beside a longer one of predictions may be meant
+    if kind_of(loss) == "custom" and node.kind == "op" and any(len(edge.spec.shape or ()) > len(p) for edge in evidence.operands()):
+        return None  # what has more axes than either compares other values
     if len(y) == len(p) - 1 > 1 and y[1:] == p[2:] and kind_of(loss) != "sparse":
         return None  # each label is a single step
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:

@@ -432,6 +432,8 @@ def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
     """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does."""
     given = edge.spec.shape or ()
     whole, block = elements(given[1:]), (after[-1] or 0) if len(after) == 2 else 0
+    if len(after) == 3 and after[-1] == given[-1]:
+        block = elements(after[1:]) or 0  # positions as they are, several of them in a row
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if (
         len(given) < 3
