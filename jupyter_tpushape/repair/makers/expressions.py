@@ -25,6 +25,7 @@ from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
 from .line import Line, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
+from .other_axes import REDUCTIONS
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -203,9 +204,15 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
         call = line.node
         axis = line.keyword("axis")
         if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and (axis is None or line.number(axis) == 0):
+            # What is then taken together along the stack's axis goes with it.
+            later = [one for one in nodes(line.scope, ast.Call) if one.lineno > call.lineno and called(one).startswith(REDUCTIONS)]
+            moved = [over for one in later if (over := argument(one, "axis", ["x", "axis"])) is not None and whole_number(over) == 0]
             yield (
-                f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1")],
+                f"Stack along axis 1 at {line.at}, because axis 0 is the batch" + f", and {called(later[0])} over it" * bool(moved),
+                [
+                    line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1"),
+                    *(line.edit(one, "1") for one in moved),
+                ],
                 "The values of each sample then stay together.",
             )
 
