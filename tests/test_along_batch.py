@@ -116,13 +116,6 @@ def build():
 def data():
     r = np.random.default_rng(0); return r.normal(size=(16, *{0})).astype("float32"), r.normal(size=(16, 1))
 """
-_BACK = """
-class Own(L.Layer):
-    def __init__(self, **kw):
-        super().__init__(**kw); self.one = L.LSTM(8, return_sequences=True)
-    def call(self, x):
-        back = self.one(tf.reverse(x, axis={0}))
-        return tf.concat([x, tf.reverse(back, axis={0})], -1)"""
 _VIEWS = """
 class Own(L.Layer):
     def __init__(self, **kw):
@@ -171,7 +164,7 @@ FAULTS = {
         "samples-summed", "axis=[0, 1]", "axis=(1, 2)",
     ),
     "all axes turned": (layer(_NETS, "return self.one(x) + self.two(keras.ops.flip(x))"), "samples-in-order", "flip(x)", "flip(x, axis=1)"),
-    "read backwards": (layer(_BACK.format("[0]")), "samples-in-order", "axis=[0]", "axis=[1]"),
+    "positions": (layer(_NETS, "return x + self.one(tf.cast(tf.range(tf.shape(x)[0]), 'float32')[:, None, None])"), "samples-in-order", "", ""),
     "chosen": (_CHOSEN.format(0), "normalized-over-batch", ", 0)", ", -1)"),
     "channels in front": (_PICTURES.format((3, 20, 20), -1), "channels-order", "", ""),
     "rows for channels": (_PICTURES.format((20, 20, 3), 1), "channels-order", "axis=1", "axis=-1"),
@@ -223,7 +216,9 @@ RIGHT = {
     "pictures": _PICTURES.format((20, 20, 3), -1),
     "a few rows": _PICTURES.format((4, 8, 8), -1),
     "frequencies": _PICTURES.format((24, 40, 1), 1),
-    "read backwards": layer(_BACK.format("[1]")),
+    "positions": layer(_NETS, "return x + self.one(tf.cast(tf.range(tf.shape(x)[1]), 'float32')[None, :, None])"),
+    "a time of each sample": layer(_NETS, "return x + self.one(tf.random.uniform((tf.shape(x)[0], 1, 1)))"),
+    "a token before": layer(_NETS, "return self.two(tf.concat([tf.zeros_like(x[:, :1]), x], 1))"),
     "views": layer(_VIEWS.format(", axis=1)", 1), shape=(8,)),
     "features turned": layer(_NETS, "return self.one(x) + self.two(tf.reverse(x, axis=[1, 2]))"),
     "mixed": layer(_NETS, "return 0.9 * x + 0.1 * tf.reverse(x, axis=[0])", shape=(6, 6, 8)),

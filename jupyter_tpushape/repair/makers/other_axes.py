@@ -44,12 +44,6 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
             continue
         if "Reverse" not in fact.operation.op or called(call) == "flip" or _ends(evidence, finding):
             yield *_along(line, call, 1), "It then runs along the steps of each sample."
-            continue
-        ends = ast.unparse(call).split("axis")[1:]
-        pair = [one for one in nodes(line.scope, ast.Call) if called(one) == called(call) and ast.unparse(one).split("axis")[1:] == ends]
-        if ends and len(pair) == 2:
-            (title, first), (_, second) = (_along(line, one, 1) for one in pair)
-            yield f"{title} and back at line {pair[1].lineno}", [*first, *second], "They then reverse the steps of each sample."
     for line in lines_at(evidence, finding.location)[:1]:
         turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
         if len(turned) > 1 or (turned and _ends(evidence, finding)):

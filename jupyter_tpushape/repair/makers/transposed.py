@@ -118,7 +118,7 @@ def batch_first(evidence: Evidence, finding: Finding, fact: BatchElsewhere) -> M
 def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
     """Pictures with their channels last, in the declaration and in the data."""
     if fact.picture:
-        yield from _pictures(evidence, fact.picture, *failing(evidence))
+        yield from _pictures(evidence, fact, *failing(evidence))
 
 
 @of(ChannelsApart)
@@ -126,18 +126,18 @@ def channels_behind(evidence: Evidence, finding: Finding, fact: ChannelsApart) -
     """The same where nothing broke, or the last axis for a normalization."""
     node = evidence.flow.node(finding.nodes[0])
     if fact.picture:
-        yield from _pictures(evidence, fact.picture, node, fact.shape)
+        yield from _pictures(evidence, fact, node, fact.shape)
     else:
         yield setting(node, "axis", -1, "", "Each channel then has its own statistics.")
 
 
-def _pictures(evidence: Evidence, picture: Shape, node: Node, shape: Shape | None) -> Made:
-    row, perm = (*picture[1:], picture[0]), [0, 2, 3, 1]
+def _pictures(evidence: Evidence, fact: WindowTooLarge | ChannelsApart, node: Node, shape: Shape | None) -> Made:
+    row, perm = (*fact.picture[1:], fact.picture[0]), [0, 2, 3, 1]
     pairs = [*matched(evidence)]
-    declared = {path: declaration(evidence, door, row) for (door, _), (path, got) in pairs if got.shape and got.shape[1:] == picture}
+    declared = {path: declaration(evidence, door, row) for (door, _), (path, got) in pairs if got.shape and got.shape[1:] == fact.picture}
     # A model that declares no input builds itself for the data that it is given.
-    undeclared = [] if pairs else [path for path, got in evidence.x if got.shape and got.shape[1:] == picture]
-    masks = [at for at, spec in evidence.y if spec.shape and len(spec.shape) == 4 and spec.shape[2:] == picture[1:]]
+    undeclared = [] if pairs else [path for path, got in evidence.x if got.shape and got.shape[1:] == fact.picture]
+    masks = [at for at, spec in evidence.y if spec.shape and len(spec.shape) == 4 and spec.shape[2:] == fact.picture[1:]]
     for path in (*declared, *undeclared):
         said = f", and declare {show_shape(row)}" if path in declared else f": {show_shape(row)}"
         yield (
@@ -145,7 +145,7 @@ def _pictures(evidence: Evidence, picture: Shape, node: Node, shape: Shape | Non
             [*([declared[path]] if path in declared else []), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
             "Convolutions on a CPU or TPU read the last axis as the channels.",
         )
-    if not masks and (shape or ())[1:] == picture:
+    if not masks and (shape or ())[1:] == fact.picture:
         yield (
             f"Move the channels to the end before {node.name}: add Permute((2, 3, 1))",
             [insert(node.name, "Permute", dims=perm[1:])],
