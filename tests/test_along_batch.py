@@ -217,6 +217,7 @@ RIGHT = {
     "a few rows": _PICTURES.format((4, 8, 8), -1),
     "frequencies": _PICTURES.format((24, 40, 1), 1),
     "positions": layer(_NETS, "return x + self.one(tf.cast(tf.range(tf.shape(x)[1]), 'float32')[None, :, None])"),
+    "steps first for a while": layer(_NETS, "return tf.transpose(self.two(self.one(tf.transpose(x, (1, 0, 2)))), (1, 0, 2))"),
     "a time of each sample": layer(_NETS, "return x + self.one(tf.random.uniform((tf.shape(x)[0], 1, 1)))"),
     "a token before": layer(_NETS, "return self.two(tf.concat([tf.zeros_like(x[:, :1]), x], 1))"),
     "views": layer(_VIEWS.format(", axis=1)", 1), shape=(8,)),
