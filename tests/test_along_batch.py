@@ -100,6 +100,30 @@ def data():
     r = np.random.default_rng(0); return r.normal(size=(64, 30)).astype("float32"), r.normal(size=(64, 24)).astype("float32")
 """
 
+_CHOSEN = """
+def right(y, p):
+    return tf.reduce_mean(tf.cast(tf.argmax(y, {0}) == tf.argmax(p, {0}), "float32"))
+def build():
+    m = keras.Sequential([keras.Input((30,)), L.Dense(5, activation="softmax")]); m.compile("adam", "categorical_crossentropy", metrics=[right]); return m
+def data():
+    r = np.random.default_rng(0); return r.normal(size=(64, 30)).astype("float32"), np.eye(5)[r.integers(0, 5, 64)]
+"""
+_PICTURES = """
+def build():
+    i = keras.Input({0}); x = L.Conv2D(8, 3, padding="same")(i)
+    x = L.BatchNormalization(axis={1})(x)
+    x = L.Conv2D(8, 3)(x); m = keras.Model(i, L.Dense(1)(L.Flatten()(x))); m.compile("adam", "mse"); return m
+def data():
+    r = np.random.default_rng(0); return r.normal(size=(16, *{0})).astype("float32"), r.normal(size=(16, 1))
+"""
+_VIEWS = """
+class Own(L.Layer):
+    def __init__(self, **kw):
+        super().__init__(**kw); self.one, self.two, self.all = L.Dense(8), L.Dense(8), L.MultiHeadAttention(2, 4)
+    def call(self, x):
+        views = tf.stack([self.one(x), self.two(x)]{}
+        return tf.reduce_mean(self.all(views, views), axis={})"""
+
 # A program, its rule, what is wrong in it, and what the first fix makes of that.
 FAULTS = {
     "triplet": (
@@ -139,6 +163,12 @@ FAULTS = {
         layer(_NETS, "s = tf.reduce_mean(x, axis=[0, 1], keepdims=True)", "return x * tf.sigmoid(self.two(self.one(s)))", shape=(6, 6, 8)),
         "samples-summed", "axis=[0, 1]", "axis=(1, 2)",
     ),
+    "all axes turned": (layer(_NETS, "return self.one(x) + self.two(keras.ops.flip(x))"), "samples-in-order", "flip(x)", "flip(x, axis=1)"),
+    "positions": (layer(_NETS, "return x + self.one(tf.cast(tf.range(tf.shape(x)[0]), 'float32')[:, None, None])"), "samples-in-order", "", ""),
+    "chosen": (_CHOSEN.format(0), "normalized-over-batch", ", 0)", ", -1)"),
+    "channels in front": (_PICTURES.format((3, 20, 20), -1), "channels-order", "", ""),
+    "rows for channels": (_PICTURES.format((20, 20, 3), 1), "channels-order", "axis=1", "axis=-1"),
+    "views": (layer(_VIEWS.format(")", 0), shape=(8,)), "batch-axis-lost", "", ""),
     "added mask": (layer(_ATTEND, "s += tri * -1e9"), "mask-inverted", "tri * -1e9", "(1 - tri) * -1e9"),
     "scaled mask": (layer(_ATTEND, "s = s / 2.83 + -1e9 * tri"), "mask-inverted", "-1e9 * tri", "-1e9 * (1 - tri)"),
 }  # fmt: skip
@@ -179,6 +209,20 @@ RIGHT = {
     "at most once": loss("u = tf.reduce_sum(tf.nn.softmax(a), 0) - tf.reduce_sum(tf.nn.softmax(b), 0)", "return tf.reduce_mean(tf.nn.relu(u - 1.0)) + tf.reduce_mean(tf.square(c))"),
     "cosine": _COSINE.format(""),
     "cosine of the last axis": _COSINE.format("axis=1"),
+    "chosen": _CHOSEN.format(-1),
+    "negatives": loss("n = tf.reverse(b, axis=[0])", "return tf.reduce_mean(tf.nn.relu(tf.reduce_sum(a * (n - b), -1) + 0.2))"),
+    "neighbors chosen": loss("s = tf.matmul(a, b, transpose_b=True)", "return tf.reduce_mean(tf.gather(c, tf.argmax(s, 0)) - tf.gather(c, tf.argmax(s, 1)))"),
+    # Axes.
+    "pictures": _PICTURES.format((20, 20, 3), -1),
+    "a few rows": _PICTURES.format((4, 8, 8), -1),
+    "frequencies": _PICTURES.format((24, 40, 1), 1),
+    "positions": layer(_NETS, "return x + self.one(tf.cast(tf.range(tf.shape(x)[1]), 'float32')[None, :, None])"),
+    "steps first for a while": layer(_NETS, "return tf.transpose(self.two(self.one(tf.transpose(x, (1, 0, 2)))), (1, 0, 2))"),
+    "a time of each sample": layer(_NETS, "return x + self.one(tf.random.uniform((tf.shape(x)[0], 1, 1)))"),
+    "a token before": layer(_NETS, "return self.two(tf.concat([tf.zeros_like(x[:, :1]), x], 1))"),
+    "views": layer(_VIEWS.format(", axis=1)", 1), shape=(8,)),
+    "features turned": layer(_NETS, "return self.one(x) + self.two(tf.reverse(x, axis=[1, 2]))"),
+    "mixed": layer(_NETS, "return 0.9 * x + 0.1 * tf.reverse(x, axis=[0])", shape=(6, 6, 8)),
     # Rows.
     "repeated queries": candidates("q = tf.repeat(self.one(query), K, axis=0)", "c = self.two(tf.reshape(items, (-1, 12)))", "return tf.reshape(self.score(tf.concat([q, c], -1)), (-1, K))"),
     "tiled both": candidates(

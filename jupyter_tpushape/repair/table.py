@@ -108,7 +108,7 @@ OWN: dict[type[Fact | None], tuple[Maker, ...]] = {
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (calls.without_batch, calls.sample_shapes, entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
-    "channels-order": (transposed.channels, transposed.one_format),
+    "channels-order": (transposed.channels_behind, transposed.channels, transposed.one_format),
     "swapped-axes": (transposed.batch_first, transposed.kept_steps, entry.declare_rows, transposed.permute_data),
     "transposed-input": (transposed.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
@@ -764,7 +764,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "shuffled-apart": (arrays.one_order, batching.shuffled_pairs, mapped.drawn_once),
     "pixels-apart": (mapped.drawn_once,),
     "softmax-axis": (other_axes.along_sum,),
-    "normalized-over-batch": (operations.features_axis,),
+    "normalized-over-batch": (operations.features_axis, other_axes.along_features),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         forms.returned,

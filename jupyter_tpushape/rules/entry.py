@@ -50,9 +50,11 @@ from .facts.entry import (
     WrongNames,
     ZippedPairs,
 )
+from .facts.layers import ChannelsApart
 from .registry import check
 from .saved_models import finding_of as saved_model_finding
 from .tpu_batch import never_batched
+from .upstream import channels_in_front
 from .words import axes_of
 
 
@@ -403,3 +405,21 @@ def formats_apart(evidence: Evidence) -> Iterator[Finding]:
         if one != other and all(len(axes_of(layer.op)) > 3 and 1 not in layer.config.get("pool_size", ()) for layer in pair):
             fact = FormatsApart(Who.of(node), Who.of(giver), (one, other))
             yield Finding.of(CHANNELS_ORDER.id, "silent", fact, (node.id, giver.id), location=node.location)
+
+
+# Smaller maps may be tables with a few rows.
+_PICTURE = 16
+
+
+@check(order=47)
+def channels_apart(evidence: Evidence) -> Iterator[Finding]:
+    """The first convolution of a square picture with its channels in front, and normalizations of the rows that a convolution returns."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        for edge in evidence.flow.into(node.id)[:1] if node.family in ("convolution", "normalization") else ():
+            shape, maker = edge.spec.shape or (), evidence.flow.node(edge.source)
+            behind = maker.family == "convolution" and maker.config.get("data_format", "channels_last") == "channels_last"
+            picture = channels_in_front(evidence, node) if node.family == "convolution" else ()
+            rows = behind and node.op == "BatchNormalization" and node.config.get("axis") in (1, [1]) and shape[1:2] == shape[2:3]
+            if len(shape) == 4 and (shape[2] or 0) >= _PICTURE and (rows or (not behind and shape[1:] == picture)):
+                fact = ChannelsApart(Who.of(node), shape, 1 if rows else 3, picture)
+                yield Finding.of(CHANNELS_ORDER.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)

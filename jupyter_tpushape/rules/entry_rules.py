@@ -42,6 +42,8 @@ CHANNELS_ORDER = rule(
     "channels-order", "Channels-first data for a channels-last model, or the reverse", severity="error", source=_SOURCE,
     fails=_example("(3, 32, 32)", "(8, 32, 32, 3)", "L.Conv2D(4, 3, strides=3), L.MaxPooling2D(2), L.Flatten(), L.Dense(2)"),
     passes=_example("(32, 32, 3)", "(8, 32, 32, 3)", _CONV),
+    doc="""Where no error is raised: a convolution of square pictures whose first axis is at most four channels, and a BatchNormalization along axis 1 of the
+square maps of a channels-last convolution.""",
 )  # fmt: skip
 SWAPPED = rule(
     "swapped-axes", "Two axes of the data are swapped", severity="error", source=_SOURCE,

@@ -138,7 +138,8 @@ IN_ORDER = rule(
     "samples-in-order", "An operation goes through the samples of a batch in order", severity="silent", source=SOURCE,
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
-    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. Not
+    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. On
+TensorFlow, also for positions that are counted over the batch. Not
 reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
 
@@ -160,7 +161,7 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
         ):
             continue
         seen.add(node.called)
-        fact = SamplesInOrder(Who.of(node), shape, axis, node.op == "Scan")
+        fact = SamplesInOrder(Who.of(node), shape, axis, node.op == "Scan", node.op in ("AddV2", "ConcatV2"))
         yield Finding.of(IN_ORDER.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
 
 
@@ -174,8 +175,9 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
         given, axis = flow.into(node.id), node.config.get("operand1")
         if node.op.startswith("Cum") and given and isinstance(axis, int):
             yield node, given[0], axis % max(len(given[0].spec.shape or ()), 1)
-        turns = (node.op == "ReverseV2" and axis == [0]) or (node.op == "StridedSlice" and node.config.get("operand3") == [-1])
-        if turns and given and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)):
+        turned = axis if node.op == "ReverseV2" and isinstance(axis, list) and 0 in axis else []
+        turns = turned or (node.op == "StridedSlice" and node.config.get("operand3") == [-1])
+        if given and (len(turned) > 1 or (turns and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)))):
             yield node, given[0], 0
 
 
@@ -191,10 +193,18 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
 
 def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
     """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
-    loss = next((one for one in above(evidence, node) if one.kind == "loss"), None)
+    loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
     sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
-    run = {as_it_came(evidence, edge).source for _, edge, _ in _ordered(evidence)}
+    run = {
+        as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]
+    }
     return len(sides) == 2 and all(edge.source in run for edge in sides)
+
+
+def _chosen(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
+    for node in evidence.flow.nodes:
+        if node.op in ("ArgMax", "ArgMin") and node.config.get("operand1") == 0:
+            yield from ((node, edge, 0) for edge in evidence.flow.into(node.id)[:1])
 
 
 def _shown(evidence: Evidence, node: Node) -> bool:
@@ -264,13 +274,18 @@ def _total(evidence: Evidence, edge: Edge) -> Node | None:
 NORMALIZED = rule(
     "normalized-over-batch", "A layer or loss works along the batch", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4), L.UnitNormalization(axis=0), L.Dense(1)"), passes=sequential("L.Dense(4), L.UnitNormalization(), L.Dense(1)"),
-    doc="""Some of these layers have a weight for each place of that axis, and raise where the batch size is unknown: then it is an error.""",
+    doc="""Some of these layers have a weight for each place of that axis, and raise where the batch size is unknown: then it is an error. An argmax is
+reported where a loss or metric takes it of labels and predictions.""",
 )  # fmt: skip
 
 
 @check(order=43)
 def normalized_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Normalizations and losses of the framework whose axis is that of the samples."""
+    """Normalizations and losses of the framework whose axis is that of the samples, and choices that a loss or metric makes so on both of its sides."""
+    for node, edge, first in _chosen(evidence) if not evidence.where else ():
+        shape = edge.spec.shape or ()
+        if set(carried(evidence, edge) or {}) == {first} and len(shape) > 1 and _both_sides(evidence, node, shape):
+            yield Finding.of(NORMALIZED.id, "silent", NormalizedOverBatch(Who.of(node), shape, first), (node.id,), (edge.id,), node.called)
     for node in evidence.flow.nodes if not evidence.where else ():
         loss = node.kind == "loss" and node.config.get("builtin")
         for edge in evidence.flow.into(node.id)[-1:] if loss else evidence.flow.into(node.id)[:1] if node.kind == "layer" else ():

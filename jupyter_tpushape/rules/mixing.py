@@ -294,7 +294,11 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
                 continue
             # What a step returns are losses and metrics.
             door = (node.kind == "output" and "step" not in evidence.facts) or (
-                node.kind == "layer" and bool(node.weights) and len(edge.spec.shape) > 1
+                node.kind == "layer"
+                and bool(node.weights)
+                and len(edge.spec.shape) > 1
+                # It gives each position its own result, wherever the samples are.
+                and not (node.op == "Dense" and len(edge.spec.shape) - 1 not in grown)
             )
             if not door:
                 continue

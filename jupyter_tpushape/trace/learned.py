@@ -127,6 +127,24 @@ def along(operation: Any, kind: str, ranks: list[int | None]) -> Iterator[tuple[
                     yield place, at if before else at + rank - len(term.replace("...", "."))
 
 
+_STEPPED, _MOST = 3, 99
+
+
+def counted(operation: Any) -> Iterator[Any]:
+    """What an operation adds to samples of several steps and is made of the places of the samples alone."""
+    pair = [one for one in operation.inputs if one.shape.rank == _STEPPED] if operation.type in ("AddV2", "ConcatV2") else []
+    for one, other in (pair, pair[::-1]) if len(pair) == 2 else ():
+        pending, seen = [one.op] if one.shape[1] == 1 != other.shape[1] else [], set[Any]()
+        while pending and len(seen) < _MOST:
+            behind = pending.pop()
+            if behind not in seen and behind.type != "Shape":
+                pending += [part.op for part in behind.inputs if part.dtype != tf.resource]
+            seen.add(behind)
+        kinds = " ".join(part.type for part in (*seen, *pending))
+        if "Range" in kinds and not pending and "Placeholder" not in kinds and "Random" not in kinds:
+            yield one
+
+
 def turned(rank: int | None) -> list[int] | None:
     """The order of the axes that ``tf.nn.softmax`` gives a tensor so that its axis is the last one."""
     frame: FrameType | None = sys._getframe(2)

@@ -19,7 +19,7 @@ from ..replicas.strategy import is_tpu
 from .anew import note
 from .backend import Backend, Graph, Values
 from .hooks import triangle
-from .learned import along, cuts, turned
+from .learned import along, counted, cuts, turned
 from .noise import scaled_noise
 from .recorder import Call, Port, Recorder, line_running
 from .values_tensorflow import WRITES, GraphValues
@@ -118,6 +118,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder.single += [(call, *one) for one in _single(op_type, inputs)]
         if (scaled := scaled_noise(op_type, inputs)) is not None:
             recorder.scaled.append((call, id(scaled[0]), *scaled[1:]))
+        recorder.along += [(call, id(tensor), 0, True) for tensor in counted(operation)]
 
     def _note_shape(self, operation: Any, inputs: Any) -> None:
         """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""

@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...examine.heard_contracts import HeardDtypes, HeardNoAxis
 from ...flow import Finding, Spec
-from ...flow.syntax import called, is_new_axis
+from ...flow.syntax import called, is_new_axis, loaded
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LogicalOperand, LogicalProduct
@@ -25,6 +25,7 @@ from ..text.source import nodes
 from .edits import Made, of
 from .ends import snake
 from .line import Line, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
+from .other_axes import REDUCTIONS
 
 # -- axes ----------------------------------------------------------------------------------------------
 
@@ -203,9 +204,20 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
         call = line.node
         axis = line.keyword("axis")
         if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and (axis is None or line.number(axis) == 0):
+            made: set[str] = set()
+            for item in nodes(line.scope, ast.Assign):
+                if call in ast.walk(item.value) or loaded(item.value) & made:
+                    made |= {ast.unparse(one) for one in item.targets}
+            later = [
+                one for one in nodes(line.scope, ast.Call) if called(one).startswith(REDUCTIONS) and one.args and loaded(one.args[0]) & made
+            ]
+            moved = [over for one in later if (over := argument(one, "axis", ["x", "axis"])) is not None and whole_number(over) == 0]
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1")],
+                [
+                    line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1"),
+                    *(line.edit(one, "1") for one in moved),
+                ],
                 "The values of each sample then stay together.",
             )
 

@@ -13,7 +13,7 @@ from ...flow import Finding, Node, Shape, Who
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
-from ...rules.facts.mixing import BatchLost
+from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
 from ...rules.facts.other_axes import (
     AxisBeyond,
     RowsAgainstColumns,
@@ -31,7 +31,7 @@ from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of, received, setting
-from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, whole_number
+from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, size_of, whole_number
 
 
 @of(SamplesInOrder)
@@ -41,16 +41,24 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
         return
     for line in lines_at(evidence, finding.location):
         call = line.call()
-        if (
-            call is not None
-            and ("Reverse" not in fact.operation.op or _ends(evidence, finding))
-            and _plain(called(call)) == _plain(fact.operation.op).removesuffix("v2")
-        ):
+        if call is None or _plain(called(call)).replace("flip", "reverse") != _plain(fact.operation.op).removesuffix("v2"):
+            continue
+        if "Reverse" not in fact.operation.op or called(call) == "flip" or _ends(evidence, finding):
             yield *_along(line, call, 1), "It then runs along the steps of each sample."
     for line in lines_at(evidence, finding.location)[:1]:
         turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
         if len(turned) > 1 or (turned and _ends(evidence, finding)):
             yield f"Use [:, ::-1] at {line.at}", [line.edit(one, ":, ::-1") for one in turned], "It then reverses the steps of each sample."
+
+
+@of(NormalizedOverBatch)
+def along_features(evidence: Evidence, finding: Finding, fact: NormalizedOverBatch) -> Made:
+    """The last axis in place of the batch, on both sides."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.layer.kind == "op" else ():
+        calls = [one for one in nodes(line.scope, ast.Call) if _plain(called(one)) == _plain(fact.layer.op)]
+        made = [_along(line, one, -1) for one in calls if size_of(argument(one, "axis", ["x", "axis"])) in (None, 0)]
+        if made:
+            yield made[0][0], [edit for _, edits in made for edit in edits], "It then chooses among the values of each sample."
 
 
 def _ends(evidence: Evidence, finding: Finding) -> bool:
@@ -59,7 +67,7 @@ def _ends(evidence: Evidence, finding: Finding) -> bool:
 
 
 def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
-    axis = line.keyword("axis") or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
+    axis = argument(call, "axis", []) or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
     new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
     return f"Pass axis={new} to {called(call)} at {line.at}", [edit]
@@ -248,7 +256,7 @@ def _as_merged(fact: RowsTakenApart) -> list[int]:
     return [*rest[: places[0]], fact.axis, *rest[places[0] :]] if places else []
 
 
-_REDUCTIONS = ("reduce_", "sum", "mean", "max", "min", "amax", "amin", "prod", "logsumexp")
+REDUCTIONS = ("reduce_", "sum", "mean", "max", "min", "amax", "amin", "prod", "logsumexp")
 
 
 @of(OperationRaised)
@@ -267,7 +275,7 @@ def axis_kept(evidence: Evidence, finding: Finding, fact: RowsAgainstColumns) ->
 def _kept(evidence: Evidence, reduced: Who) -> Made:
     for line in lines_at(evidence, reduced.called)[:1]:
         for call in line.around(ast.Call):
-            if called(call).startswith(_REDUCTIONS) and not any(word.arg in ("keepdims", None) for word in call.keywords):
+            if called(call).startswith(REDUCTIONS) and not any(word.arg in ("keepdims", None) for word in call.keywords):
                 yield (
                     f"Set keepdims=True on {ast.unparse(call.func)} at line {call.lineno}",
                     [line.more(call, "keepdims=True")],

@@ -6,12 +6,12 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Shape, Who, show_shape
+from ...flow import Edge, Finding, Node, Shape, Who, show_shape
 from ...rules.branches import swapped_axes
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere, FormatsApart
 from ...rules.facts.held import InitialShape
-from ...rules.facts.layers import OperationRaised, WindowTooLarge
+from ...rules.facts.layers import ChannelsApart, OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.moved import enclosing
@@ -117,8 +117,21 @@ def batch_first(evidence: Evidence, finding: Finding, fact: BatchElsewhere) -> M
 @of(WindowTooLarge)
 def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
     """Pictures with their channels last, in the declaration and in the data."""
-    if not fact.picture:
-        return
+    if fact.picture:
+        yield from _pictures(evidence, fact, *failing(evidence))
+
+
+@of(ChannelsApart)
+def channels_behind(evidence: Evidence, finding: Finding, fact: ChannelsApart) -> Made:
+    """The same where nothing broke, or the last axis for a normalization."""
+    node = evidence.flow.node(finding.nodes[0])
+    if fact.picture:
+        yield from _pictures(evidence, fact, node, fact.shape)
+    else:
+        yield setting(node, "axis", -1, "", "Each channel then has its own statistics.")
+
+
+def _pictures(evidence: Evidence, fact: WindowTooLarge | ChannelsApart, node: Node, shape: Shape | None) -> Made:
     row, perm = (*fact.picture[1:], fact.picture[0]), [0, 2, 3, 1]
     pairs = [*matched(evidence)]
     declared = {path: declaration(evidence, door, row) for (door, _), (path, got) in pairs if got.shape and got.shape[1:] == fact.picture}
@@ -132,7 +145,6 @@ def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
             [*([declared[path]] if path in declared else []), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
             "Convolutions on a CPU or TPU read the last axis as the channels.",
         )
-    node, shape = failing(evidence)
     if not masks and (shape or ())[1:] == fact.picture:
         yield (
             f"Move the channels to the end before {node.name}: add Permute((2, 3, 1))",

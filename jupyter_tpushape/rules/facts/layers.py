@@ -244,6 +244,24 @@ class WindowTooLarge(Fact, frozen=True):
         return Side("at least as large as the window"), side(self.shape)
 
 
+class ChannelsApart(Fact, frozen=True):
+    """``layer`` takes ``axis`` of the maps ``shape`` for the channels, which are at their other end; ``picture``: one sample of the model's input."""
+
+    layer: Who
+    shape: Shape
+    axis: int
+    picture: Shape = ()
+
+    def message(self) -> str:
+        return f"{named(self.layer)} takes axis {self.axis} of {show_shape(self.shape)} for the channels, but they are on axis {4 - self.axis}."
+
+    def why(self) -> str:
+        return "No error is raised, because any number of channels is accepted. Keras has the channels last, PyTorch first."
+
+    def sides(self) -> Sides:
+        return Side(f"axis {4 - self.axis}"), Side(f"axis {self.axis}")
+
+
 class UnknownAxis(Fact, frozen=True):
     """``layer`` creates weights for an axis of ``shape`` whose size is unknown; ``own``: in code of the program.
 

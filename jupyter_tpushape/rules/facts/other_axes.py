@@ -7,14 +7,20 @@ from ..words import count, listed, named, pair, placed
 
 
 class SamplesInOrder(Fact, frozen=True):
-    """``operation`` goes through ``axis`` of ``shape`` in order, which is the batch axis; ``loop``: it is a loop of the program's, not a function with an axis."""
+    """``operation`` goes through ``axis`` of ``shape`` in order, which is the batch axis; ``loop``: it is a loop of the program's, not a function with an axis.
+
+    ``counted``: it receives what is made of the places of the samples.
+    """
 
     operation: Who
     shape: Shape
     axis: int
     loop: bool
+    counted: bool = False
 
     def message(self) -> str:
+        if self.counted:
+            return f"{named(self.operation)}{placed(self.operation)} receives positions {show_shape(self.shape)} that are counted over the batch."
         return (
             f"{named(self.operation)}{placed(self.operation)} runs along axis {self.axis} of {show_shape(self.shape)}, which is the batch: "
             "each sample depends on those beside it."
