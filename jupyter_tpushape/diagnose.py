@@ -233,7 +233,6 @@ def _with_several(program: Program, seen: Examined, findings: list[Finding]) -> 
 
 
 def _at_home(findings: list[Finding], flow: Flow) -> list[Finding]:
-    """Findings of another look, with the nodes and edges that this flow has as well."""
     nodes, edges = {node.id for node in flow.nodes}, {edge.id for edge in flow.edges}
     for finding in findings:
         finding.nodes = tuple(name for name in finding.nodes if name in nodes)

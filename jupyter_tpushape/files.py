@@ -221,7 +221,6 @@ def _whole(file: IO[bytes], data: bytes) -> None:
 
 
 def _settled(folder: Path) -> None:
-    """The new name is on the disk too, where folders can be flushed."""
     with contextlib.suppress(OSError, AttributeError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

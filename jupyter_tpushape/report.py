@@ -274,7 +274,6 @@ def compared(difference: Difference) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Plain values without unpaired surrogates in their texts."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

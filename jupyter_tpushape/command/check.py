@@ -89,7 +89,6 @@ def _is_notebook(place: str) -> bool:
 
 
 def _places(options: Any) -> None:
-    """The given files and names, as far as they can be checked without running anything."""
     typed = Path(options.model)
     if _is_notebook(options.model):
         return
@@ -146,7 +145,6 @@ def _report(options: Any) -> Any:
 
 
 def _distribution(options: Any) -> Any:
-    """The ``keras.distribution`` of ``--mesh`` and ``--layout``."""
     if options.mesh is None and options.layout is None:
         return None
     from ..replicas import typed

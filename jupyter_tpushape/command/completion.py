@@ -21,7 +21,6 @@ Words = dict[str, dict[str, tuple[str, ...] | None]]
 
 
 def _words(parser: argparse.ArgumentParser) -> Words:
-    """For each command its options, each with its values (``None``: no value."""
     from ..replicas import SLICES
     from ..rules import rules
 

@@ -125,7 +125,6 @@ def _places() -> Iterator[str]:
 
 
 def _usable(backend: str) -> str:
-    """What to do if models cannot be traced on the configured Keras backend."""
     there = [name for name in ("tensorflow", "jax") if version_of(name) is not None]
     if backend in there:
         return ""

@@ -56,12 +56,10 @@ def check_place(place: str) -> None:
 
 
 def _public(known: dict[str, bool]) -> list[str]:
-    """The public functions and classes of a file."""
     return [one for one, defined in known.items() if defined and not one.startswith("_")]
 
 
 def _likely(made: list[str]) -> str:
-    """What of these may build a model, by its name."""
     return next((one for word in ("model", "net", "build", "make") for one in made if word in one.lower()), made[0])
 
 
@@ -75,7 +73,6 @@ def _near_file(path: Path) -> str:
 
 
 def _bound(file: Path) -> dict[str, bool] | None:
-    """The names that a file may define, and whether each is a function or class."""
     try:
         data = file.read_bytes()
         if len(data) > MOST_SOURCE:

@@ -90,7 +90,6 @@ def _is_programs(error: BaseException) -> bool:
 
 
 def _misuse() -> tuple[type[Exception], ...]:
-    """The exceptions for a model or data that cannot be traced."""
     from ..examine import BadProgram
     from ..sources import BadData
     from ..trace.frameworks import MissingBackend

@@ -102,7 +102,6 @@ def _read(file: Path) -> bytes:
 
 
 def _report(file: Path) -> int:
-    """A saved report, as ``tpushape check`` has printed it."""
     from ..report import Report
     from ..views.text import to_text
 
@@ -115,7 +114,6 @@ def _report(file: Path) -> int:
 
 
 def _pasted() -> str:
-    """Standard input, whatever its bytes are."""
     if sys.stdin is None:
         return ""
     if sys.stdin.isatty():
@@ -133,7 +131,6 @@ def _wrapped(text: str, indent: str = "         ") -> str:
 
 
 def _own_line(text: str) -> str:
-    """The innermost frame that is not in a library."""
     own = [match for match in _FRAME.finditer(text) if not _LIBRARY.search(match[0])]
     if not own:
         return ""

@@ -45,7 +45,6 @@ def load(place: str) -> Any:
 
 
 def _said(error: BaseException) -> str:
-    """The line that raised and the message, without what frameworks put around it."""
     from ..examine import error_line
     from ..flow.text import in_short
     from ..trace.assemble import clean_message

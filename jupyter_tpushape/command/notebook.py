@@ -206,7 +206,6 @@ def _line(text: Any) -> str:
 
 
 def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dict[int, int]) -> None:
-    """Converts ``In[3]:2`` to a line of the .ipynb file, for annotations."""
     lines = list(_lines(path, cells))
     for finding in report.findings:
         where = finding.location

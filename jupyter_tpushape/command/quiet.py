@@ -74,7 +74,6 @@ def import_tensorflow() -> None:
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    """Captures file descriptor 2, and shows it only if the block raises."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as kept:
         real = os.dup(2)

@@ -112,7 +112,6 @@ def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limi
 
 
 def _merge(findings: list[Finding], finding: Finding) -> None:
-    """One finding a cause: what the forward pass said the train step does not repeat."""
     finding.docs = finding.docs or RULES[finding.rule].page
     for i, known in enumerate(findings):
         if known.rule == finding.rule and (known.nodes == finding.nodes or finding.rule in ("tile-padding", "hbm-oom")):

@@ -154,7 +154,6 @@ def devices_of(topology: str, described: dict[str, Any]) -> list[Any]:
 
 
 def _options(devices: list[Any], replicas: int, effort: str, shardy: bool) -> Any:
-    """So many replicas of the program, each cut over as many of these devices."""
     import numpy as np
     from jaxlib import xla_client
 

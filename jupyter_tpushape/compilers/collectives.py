@@ -66,7 +66,6 @@ def _inside(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _elements(lines: list[str]) -> dict[tuple[str, int], str]:
-    """What made each part of a tuple, by the tuple's name and the place in it."""
     found: dict[tuple[str, int], str] = {}
     for line in lines:
         element, named = _ELEMENT.search(line), _NAME.search(line)
@@ -92,7 +91,6 @@ def _width(name: str) -> float:
 
 
 def _group(line: str, devices: int) -> int:
-    """How many devices take part, in whichever way the compiler writes it."""
     listed = re.search(r"replica_groups=\{\{([\d,]+)\}", line)
     if listed:
         return listed.group(1).count(",") + 1

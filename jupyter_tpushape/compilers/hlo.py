@@ -108,7 +108,6 @@ def operation_at(names: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _operations(answer: dict[str, Any]) -> list[tuple[list[Any], int]]:
-    """``(list, index)`` of everything in an answer that names an operation."""
     live = [(told, 0) for told in (answer.get("buffers") or {}).get("live", ())]
     return live + [(told, 1) for told in answer.get("collectives") or ()]
 

@@ -72,7 +72,6 @@ def remove(place: Path) -> bool:
 
 
 def _is_ours(place: Path) -> bool:
-    """Whether a folder holds the compiler or nothing, so that it may be replaced."""
     return place.is_dir() and ((place / "libtpu").is_dir() or not any(place.iterdir()))
 
 
@@ -95,7 +94,6 @@ def _fetch(target: Path, wheels: str | None) -> None:
 
 
 def _tried(place: Path) -> None:
-    """Imports the parts by which the compiler is asked, in a process of its own."""
     package = str(Path(__file__).parents[2])
     environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(place), package])}
     done = subprocess.run([sys.executable, "-c", _CHECK, str(place)], env=environment, capture_output=True, text=True, check=False)

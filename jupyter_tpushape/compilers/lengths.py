@@ -104,7 +104,6 @@ def _of_length(progress: Callable[[str], None], length: int) -> Callable[[str], 
 
 
 def _lora(model: Any, rank: int) -> Any:
-    """The model with everything frozen but the LoRA factors of the layers that offer them."""
     if not rank:
         return model
     layers = list(model._flatten_layers(include_self=False, recursive=True))

@@ -161,7 +161,6 @@ def _adapted(layer: Any) -> dict[str, Any]:
 
 
 def _known(value: Any, package: str) -> Any:
-    """A serialized configuration in which everything is the framework's own."""
     if isinstance(value, dict):
         # tf_keras calls its own modules keras.
         if "module" in value and str(value["module"]).split(".")[0] not in (package, "keras"):
@@ -198,7 +197,6 @@ _STATE = frozenset({"built", "_built", "_lock", "_is_built", "_called"})
 
 
 def _plain(held: Any) -> Any:
-    """Numbers and words that an object holds, by name: a configuration may leave some out."""
     if isinstance(held, dict):
         found = {str(name): _plain(value) for name, value in held.items() if name not in _STATE}
         return {name: value for name, value in found.items() if value is not None}

@@ -93,7 +93,6 @@ def told(seen: Any, verdict: Verdict, plan: Plan, others: list[Question], progre
 
 
 def _sizes(seen: Any, plan: Plan, rows: bool, axes: list[tuple[int, int]]) -> list[str]:
-    """Which sizes this program is for, where the pipeline leaves them unknown."""
     found = []
     if rows:
         found.append(f"the batch size is unknown: this is the program for {max(seen.evidence.split.full)} rows per core")
@@ -112,7 +111,6 @@ def _unknown(axes: list[tuple[int, int]]) -> str:
 
 
 def _of_last(seen: Any, one: Question) -> str:
-    """How many rows a core has of the last batch, and to how many a TPU pads them."""
     there, padded = max(seen.evidence.split.last), _rows(one)
     return f"{count(there, 'row')} per core{f' that a TPU pads to {padded}' if there < padded else ''}"
 

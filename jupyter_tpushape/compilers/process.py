@@ -192,7 +192,6 @@ def _unasked() -> dict[str, Any] | None:
 
 
 def _too_long(expected: float, asked: Limits) -> dict[str, Any]:
-    """The answer for a program that is not compiled, because the time would not suffice."""
     return {
         "ok": False, "kind": "time",
         "message": f"The program was not compiled. By its size and by earlier compilations on this machine, it takes about {expected:.0f} s, but the "

@@ -136,7 +136,6 @@ def _available(seen: Any) -> int:
 
 
 def _with_margin(seen: Any, tried: list[Tried]) -> str:
-    """The batch that leaves memory for what a run needs besides the program."""
     rows = safe_rows(tried, _available(seen))
     return f"; {f'{rows:,} leave' if rows else 'none that was tried leaves'} enough memory for a run (an estimate)"
 

@@ -76,7 +76,6 @@ class Shared:
 
 @lru_cache(maxsize=512)
 def _plain(kind: str) -> bool:
-    """Whether an operation gives the same for the same inputs, and does nothing else."""
     from tensorflow.python.framework import op_def_registry
 
     known = op_def_registry.get(kind)

@@ -68,7 +68,6 @@ def _line(program: Lowered, scope: str) -> Any:
 
 
 def _plain(message: str) -> str:
-    """The first sentence or so of a message, without node references and stack."""
     text = message.split("\n\nStack trace", 1)[0].split("The op is created at", 1)[0]
     # What follows is the instruction in XLA's own notation.
     text = re.split(r": %[\w.\-]+ = ", text, maxsplit=1)[0]

@@ -57,7 +57,6 @@ def _compile(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _buffers(dump: Path) -> dict[str, Any] | None:
-    """A file that reads otherwise than expected costs the layers' temporaries."""
     from .buffers import of_dump
 
     try:
@@ -72,7 +71,6 @@ def _stage(folder: Path, text: str) -> None:
 
 
 def _limit_memory(limit: int) -> None:
-    """Bounds what the process may allocate (bytes); mapped libraries do not count."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -250,7 +250,6 @@ def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
 
 
 def _as_declared(sources: list[tuple[Source, Spec]]) -> list[Door]:
-    """The inputs of a model that is not made yet, known by their names alone."""
     return [Door(("x", source.name) if len(sources) > 1 else ("x",), source.name, spec) for source, spec in sources]
 
 

@@ -52,7 +52,6 @@ def _made_last(recorder: Recorder) -> Iterator[Port]:
 
 
 def _like(given: Shape | None, said: Shape) -> bool:
-    """Whether a message can mean a tensor: an axis that one of both leaves open is any."""
     return (
         given is not None and len(given) == len(said) and all(None in pair or pair[0] == pair[1] for pair in zip(given, said, strict=True))
     )

@@ -44,7 +44,6 @@ def counted(raised: Raised, batch: int, wanted: int) -> Iterator[Counted]:
 
 
 def _named(scope: ast.AST, node: ast.Subscript) -> ast.expr | None:
-    """What the function gave to the name that ``node`` takes an entry of, if it did once."""
     name = ast.unparse(node.value)
     found = [
         item.value for item in ast.walk(scope) if isinstance(item, ast.Assign) and [ast.unparse(one) for one in item.targets] == [name]

@@ -79,7 +79,6 @@ def front(seen: Examined, assembler: Assembler) -> str | None:
 
 
 def _line_of(stage: Any) -> Location | None:
-    """Where a stage's function is written, with its text and its notebook cell."""
     made = getattr(stage, "location", None)
     return None if made is None else location((made.file, made.line))
 

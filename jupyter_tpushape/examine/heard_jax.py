@@ -256,7 +256,6 @@ _PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
 
 @reads
 def _compiled_parts(text: str) -> Iterator[Heard]:
-    """What JAX says of functions that are compiled or chosen by themselves."""
     if untraced := _UNTRACED.search(text):
         yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
     if pads := _PADS.search(text):
@@ -354,7 +353,6 @@ def _unequal(text: str) -> Iterator[Heard]:
 
 
 def _apart(pairs: list[tuple[Shape, Shape]]) -> Iterator[Heard]:
-    """The first two sizes, counted from the right, that cannot stand together."""
     for one, other in pairs:
         for a, b in zip(reversed(one), reversed(other), strict=False):
             if a != b and 1 not in (a, b):

@@ -143,7 +143,6 @@ def _held(adapter: Any, model: Any, paths: list[str]) -> dict[str, str]:
 
 
 def _inside(adapter: Any, value: Any, at: str) -> Iterator[tuple[Any, str]]:
-    """The layers that an attribute holds, also in lists and dicts, and where."""
     if adapter.is_layer(value):
         yield value, at
     elif isinstance(value, (list, tuple, dict)):

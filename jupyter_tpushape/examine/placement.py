@@ -77,7 +77,6 @@ def place(seen: Examined) -> None:
 
 
 def _given(seen: Examined, facts: Laid) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The outputs of layers that the map has an entry for, each with its shape."""
     shapes = {}
     for call in seen.run.recorder.calls if seen.run is not None else ():
         path = f"{getattr(call.obj, 'path', None) or getattr(call.obj, 'name', '')}/output"
@@ -89,7 +88,6 @@ def _given(seen: Examined, facts: Laid) -> Iterator[tuple[str, tuple[int, ...]]]
 
 
 def _made(seen: Examined) -> list[Any]:
-    """The variables that a model makes in its first call, which a trace takes back."""
     return [one for one in seen.run.recorder.variables if hasattr(one, "path")] if seen.run is not None else []
 
 
@@ -98,7 +96,6 @@ def _padded(axes: Axes, rank: int) -> Axes:
 
 
 def _several(mesh: Mesh, facts: Laid) -> bool:
-    """Whether anything but the batch is cut: only then do layouts change on their way."""
     return any(axis and mesh.size(axis) > 1 for entry in facts.entries for axis in entry.axes)
 
 
@@ -110,7 +107,6 @@ def _along_batch(edge: Edge, mesh: Mesh) -> Axes | None:
 
 
 def _of_data(seen: Examined, distribution: Any) -> dict[str, Axes]:
-    """The batch as Keras' trainer lays it, by the edges that carry it as it came."""
     flow = seen.evidence.flow
     split = {node.id for node in flow.nodes if node.kind == "split"}
     return {

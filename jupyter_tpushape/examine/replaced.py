@@ -33,7 +33,6 @@ def inputs_apart(seen: Any, adapter: Framework) -> Refused | None:
 
 
 def _calls_that_made(seen: Any) -> tuple[Place, ast.AST, list[ast.Call]] | None:
-    """The line that made the model, the function around it, and the calls on the line."""
     built = seen.recorder.made.get(id(seen.model)) if seen.recorder is not None else None
     where = built.where if built is not None else None
     scope = scope_of(where) if isinstance(where, Place) else None

@@ -93,7 +93,6 @@ def _repeated(one: Array, other: Array) -> Draw | None:
 
 
 def _constant(seen: Examined, array: Array) -> bool:
-    """Whether the rows of an array are alike in every batch that was drawn."""
     index = ("x", "y", "weight").index(str(array.path[0]))
     batches = (dict(flatten(batch[index], array.path[0])).get(array.path) for batch in getattr(seen.sample, "sampled", None) or ())
     found = [values for values in batches if values is not None and len(values)]
@@ -126,7 +125,6 @@ def _draws(texts: Texts, array: Array) -> Iterator[Draw]:
 
 
 def _shuffles(scope: ast.AST) -> Iterator[tuple[ast.Expr, ast.Call]]:
-    """The statements of a function or file that shuffle an array by its rows where it is."""
     for statement in own_statements(scope, ast.Expr):
         call = statement.value
         if isinstance(call, ast.Call) and called(call) == "shuffle" and len(call.args) == 1 and not call.keywords:

@@ -247,7 +247,6 @@ def _through(
     target: ast.expr | None = None,
     name: str = "",
 ) -> tuple[At, ast.expr] | None:
-    """What the program's own function returns, for one name of a ``target``."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and (inner := texts.function(value.func.id, at)) is not None:
         entered.append((at, value, inner[1]))
         for there, part in returned(texts, *inner):
@@ -326,7 +325,6 @@ def _appended(at: At, name: str) -> Iterator[Step]:
 
 
 def _window(value: ast.expr, names: set[str]) -> ast.expr | None:
-    """What an expression takes a slice of that moves with one of these names."""
     for part in ast.walk(value):
         cut = first_index(part) if isinstance(part, ast.Subscript) else None
         moves = isinstance(cut, ast.Slice) and cut.upper is not None and cut.lower is not None and names & loaded(cut.lower)

@@ -147,7 +147,6 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
 
 
 def _run_on_state(seen: Examined, adapter: Framework, step: Any) -> None:
-    """A step that takes its state as arguments: one program for the whole batch."""
     from ..trace.step_state import run_on_state
 
     evidence = seen.evidence
@@ -197,7 +196,6 @@ def _assembled(seen: Examined, adapter: Framework, traced: Any, step: Any) -> No
 
 
 def _strategy(program: Program) -> Any:
-    """The strategy whose replica is traced: the given one, or the planned slice's."""
     from .. import replicas
 
     if program.target is None:

@@ -75,7 +75,6 @@ def _reads(node: ast.expr) -> str:
 
 
 def _from(scope: ast.AST, line: int, depth: int) -> Iterator[ast.stmt]:
-    """The statement on a line, and those in front of it that give it a name."""
     simple = [item for item in ast.walk(scope) if isinstance(item, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr))]
     here = [item for item in simple if item.lineno <= line <= (item.end_lineno or item.lineno)]
     yield from here

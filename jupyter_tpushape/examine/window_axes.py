@@ -72,7 +72,6 @@ def _target(texts: Texts, call: ast.Call) -> list[ast.expr]:
 
 
 def _turned(sizes: list[ast.expr], inner: ast.expr) -> bool:
-    """Whether the sizes are read off the array itself, the last two in each other's place."""
     name = ast.unparse(inner)
     return [ast.unparse(size) for size in sizes[1:]] == [f"{name}.shape[2]", f"{name}.shape[1]"] and ast.unparse(sizes[0]) in (
         f"{name}.shape[0]",

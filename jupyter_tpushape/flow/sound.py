@@ -83,7 +83,6 @@ def _nodes(nodes: list[Any], locations: int, weights: int) -> set[str]:
 
 
 def _depths(parents: dict[str, str]) -> None:
-    """Each node has an end of its chain of parents."""
     depths = {"": 0}
     for start in parents:
         chain: list[str] = []
@@ -238,7 +237,6 @@ def _path(path: Iterable[str | int]) -> None:
 
 
 def _plain(value: Any) -> None:
-    """A nest of plain values is not nested without end."""
     pending = [(value, 0)]
     while pending:
         one, depth = pending.pop()

@@ -45,7 +45,6 @@ def known_inside(operation: Any, graph: Any, static: Static, outer: dict[int, bo
 
 
 def _changed(loop: Any) -> set[int]:
-    """The variables of a loop that its body does not hand on as they are."""
     body = next((graph for name, graph in called_graphs(loop) if name == "body"), None)
     if body is None:
         return set(range(len(loop.inputs)))

@@ -139,13 +139,11 @@ def _again(steps: Sequence[Step], begin: int, changed: dict[int, Step]) -> int:
 
 
 def _cropped(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """A cropping at the end that would leave the other size if it took off another number."""
     one = steps[-1] if steps else None
     return ("cropped", len(steps) - 1, 0) if isinstance(one, Shifted) and one.by < 0 < target <= values[-2] else None
 
 
 def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
-    """One window that would have to be padded, or one stride that would have to be 1."""
     for i, one in enumerate(steps):
         shrinks = isinstance(one, Slid) and one.padding == "valid" and one.window > 1 and values[i + 1] < -(-values[i] // one.stride)
         grows = isinstance(one, Spread) and one.padding == "valid" and one.window > one.stride and one.extra is None

@@ -125,7 +125,6 @@ def _same(seen: Any, call: Call) -> Call | None:
 
 
 def _asks(seen: Any) -> bool:
-    """Whether code of the user's that the program runs can ask for a size."""
     adapter, model = seen.adapter, seen.model
     layers = [model, *(model._flatten_layers() if adapter.is_model(model) else ())]
     given: dict[str, Any] = {}
@@ -150,7 +149,6 @@ def _functions(obj: Any) -> Iterator[Any]:
 
 
 def _asks_in(function: Any, known: set[int]) -> bool:
-    """Whether a function of the user's, or one that it names, asks for a size."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None or id(code) in known or not is_user_file(code.co_filename):

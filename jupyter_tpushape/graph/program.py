@@ -173,7 +173,6 @@ def _static_outputs(operation: Any, values: dict[int, bool]) -> bool:
 
 
 def _mixes(operation: Any) -> bool:
-    """Whether an axis whose size only the data tells meets one of a fixed size above 1."""
     shapes = [tensor.shape for tensor in operation.inputs[:2]]
     if any(shape.rank is None for shape in shapes):
         return False
@@ -182,7 +181,6 @@ def _mixes(operation: Any) -> bool:
 
 
 def _doubtful(model: Any, package: str) -> bool:
-    """Whether the model holds anything that is not a built-in layer known to compile."""
     try:
         layers = list(model._flatten_layers(include_self=True, recursive=True))
     except Exception:

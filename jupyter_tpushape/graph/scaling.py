@@ -221,7 +221,6 @@ def _before(tensor: Any) -> tuple[int, ...]:
 
 
 def _reads_data(tensor: Any) -> bool:
-    """Whether a value depends on the batch and not on variables and constants alone."""
     pending, seen = [tensor.op], set()
     while pending:
         operation = pending.pop()

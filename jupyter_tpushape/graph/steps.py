@@ -58,7 +58,6 @@ def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
 
 
 def _turned(x: Sizes, shape: Shape) -> Sizes | None:
-    """The input's own axes in another order, where their sizes tell them apart."""
     by_size = {value(size): size for size in x}
     if len(by_size) != len(x) or set(by_size) != set(shape) or list(by_size) == list(shape):
         return None
@@ -66,7 +65,6 @@ def _turned(x: Sizes, shape: Shape) -> Sizes | None:
 
 
 def _widened(name: str, x: Sizes, shape: Shape) -> Sizes | None:
-    """The input's own axes, with axes of size 1 put in or taken out between them."""
     rest, sizes = list(x), list[Size]()
     for n in shape:
         while rest and value(rest[0]) == 1 != n:

@@ -106,7 +106,6 @@ class CellProgram:
 
 @contextlib.contextmanager
 def _catching(adapters: list[Any], caught: list[Attempt]) -> Iterator[None]:
-    """Training calls are noted and not made."""
     from ..trace.aftermath import _attempt
     from ..trace.locations import user_frame
 
@@ -151,7 +150,6 @@ def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:
 
 @contextlib.contextmanager
 def _numbered(shell: Any, count: int) -> Iterator[None]:
-    """Runs a cell inside a cell under the outer one's number."""
     next_count, shell.execution_count = shell.execution_count, count
     try:
         yield
@@ -210,7 +208,6 @@ def _is_kept(value: Any) -> bool:
 
 
 def _proved(report: Any) -> int:
-    """How well the first fix of a report is proved: 2 as text, 1 on the live objects."""
     fix = next((fix for finding in report.findings if finding.serious for fix in finding.fixes), None)
     return 0 if fix is None or not fix.verified else 2 if fix.proof == "source" else 1
 
@@ -294,7 +291,6 @@ _BUILT_IN = frozenset({
 
 
 def _of_libraries(value: Any) -> bool:
-    """Whether a list holds layers, tensors and the like alone."""
     return isinstance(value, (list, tuple)) and all(type(one).__module__.split(".")[0] in _LIBRARIES for one in value)
 
 
@@ -317,7 +313,6 @@ def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: fro
 
 
 def _definition(value: Any, name: str) -> str:
-    """The text of a function or class of a cell."""
     code = next((code for item in (value, *vars(value).values()) if (code := getattr(item, "__code__", None)) is not None), None)
     try:
         tree = syntax.parse("".join(linecache.getlines(code.co_filename))) if code is not None else ast.Module([], [])

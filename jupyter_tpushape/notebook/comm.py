@@ -86,7 +86,6 @@ def run(comm_id: str, request: str) -> None:
 
 
 def _asked(message: Any) -> Any:
-    """What a front end has sent."""
     content = message.get("content") if isinstance(message, dict) else None
     return content.get("data") if isinstance(content, dict) else None
 
@@ -107,7 +106,6 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
 
 
 def _error(ask: str, said: object) -> dict[str, Any]:
-    """An answer in one line: names in it are anybody's."""
     if isinstance(said, BaseException):
         said = words(said) or meaning(said)
     return {"id": ask, "op": "error", "message": in_part(line(said), MOST_SAID)}
@@ -234,13 +232,11 @@ def _seen(shell: Any, found: dict[str, Any]) -> dict[str, str]:
 
 
 def _failed(shell: Any) -> str:
-    """The hint about the last cell, if it failed with a shape error."""
     extension = getattr(shell, "_tpushape", None)
     return extension.said if extension is not None and extension.error is not None and extension.count == extension.running else ""
 
 
 def _changed(shell: Any, request: Request, report: Any) -> str:
-    """The difference to the previous report in one sentence."""
     extension = getattr(shell, "_tpushape", None)
     if extension is None:
         return ""

@@ -92,7 +92,6 @@ def _layouts(shell: Any) -> list[str]:
 
 
 def _layers(shell: Any, path: str) -> list[str]:
-    """A model's layers: its attributes that are layers, and all others by their names."""
     root, *inner = path.split(".")
     value = shell.user_ns.get(root)
     try:

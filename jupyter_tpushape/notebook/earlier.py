@@ -90,7 +90,6 @@ def spent(source: str) -> bool:
 
 
 def _is_begun(value: Any, depth: int = _DEEP) -> bool:
-    """Whether this is, or holds, a layer or a symbolic tensor."""
     from ..trace.frameworks import loaded
 
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):

@@ -165,7 +165,6 @@ def _give_back(shell: Any, show: Any) -> None:
 
 
 def _plain(show: Any) -> Any:
-    """Removes the frames of our wrappers from tracebacks."""
 
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
         _, value, trace = exc_tuple if exc_tuple is not None else sys.exc_info()
@@ -193,7 +192,6 @@ def _strip(trace: Any) -> None:
 
 
 def _strip_text(error: BaseException) -> None:
-    """TensorFlow includes the frames of traced code in the message; this removes ours."""
     from ..trace.locations import HERE
 
     ours = re.compile(rf'^ *File "{re.escape(HERE)}[^\n]*\n[^\n]*\n', re.MULTILINE)

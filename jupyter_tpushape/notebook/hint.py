@@ -131,7 +131,6 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
 
 
 def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
-    """The step of a loop of the user's own, traced on its batches."""
     from ..diagnose import trace
     from ..examine import HANDED, BadProgram
     from ..trace.locations import Variables
@@ -159,7 +158,6 @@ def report_of_code(error: BaseException) -> Report:
 
 
 def _numpy(error: BaseException) -> str:
-    """Errors of NumPy and TensorFlow operations: the user's line and the message."""
     from ..examine import error_line
     from ..trace.assemble import clean_message
 
@@ -175,7 +173,6 @@ def _numpy(error: BaseException) -> str:
 
 
 def _by_framework(error: BaseException) -> bool:
-    """Whether a framework raised the error, and not the user's code that it called."""
     trace, raised = error.__traceback__, None
     while trace is not None:
         raised, trace = trace.tb_frame, trace.tb_next

@@ -96,7 +96,6 @@ def _thread_start(frame: FrameType | None) -> FrameType | None:
 
 
 def _raise_behind(frame: FrameType) -> None:
-    """Cancels as soon as a call that takes a moment has returned."""
     before = sys.getprofile()
 
     def returned(one: FrameType, event: str, _: Any) -> None:

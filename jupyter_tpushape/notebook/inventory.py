@@ -215,7 +215,6 @@ def _held_together(both: tuple[str, str], namespace: dict[str, Any]) -> dict[str
 
 
 def _arrays(value: Any) -> list[Any]:
-    """The arrays in a nest, ``None`` for each leaf that is none."""
     if isinstance(value, dict):
         value = list(value.values())
     if type(value) in (list, tuple):
@@ -224,14 +223,12 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def _rows(value: Any) -> int | None:
-    """The rows of an array, or of each in a dict of arrays."""
     found = {tuple(part.shape)[:1] if _is_array(part) else () for part in (value.values() if isinstance(value, dict) else [value])}
     first = next(iter(found), ())
     return first[0] if len(found) == 1 and first else None
 
 
 def _features(value: Any) -> Any:
-    """The leaves of what a model would be fed, without the labels."""
     spec = getattr(value, "element_spec", None)
     if spec is not None:
         return leaves(spec[0] if isinstance(spec, tuple) else spec, _ranked)
@@ -250,7 +247,6 @@ def _ranked(spec: Any) -> Any:
 
 
 def _wanted(model: Any) -> Any:
-    """The leaves of a model's inputs, under the keys that it takes them by."""
     for struct in ("_inputs_struct", "_nested_inputs"):
         found = leaves(getattr(model, struct, None), lambda part: _axes(tuple(part.shape)) if hasattr(part, "shape") else None)
         if found is not None:
@@ -286,7 +282,6 @@ def left(namespace: Mapping[str, Any], models: Sequence[str], sources: Sequence[
 
 
 def _made_by(name: str, sources: Sequence[str], cells: Mapping[int, str]) -> list[str]:
-    """The cells from the last one that assigns the name on that set the model up."""
     runs = [number for number, source in enumerate(sources) if name in assigned_in(source)]
     if not runs:
         return []
@@ -297,7 +292,6 @@ def _made_by(name: str, sources: Sequence[str], cells: Mapping[int, str]) -> lis
 
 
 def _methods(name: str, source: str) -> frozenset[str]:
-    """The methods of a variable's object that a cell calls."""
     return frozenset(
         node.func.attr
         for node in ast.walk(parsed(source))

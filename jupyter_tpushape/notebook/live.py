@@ -139,12 +139,10 @@ def changed(before: Any, now: Any) -> str:
 
 
 def _alike(one: Finding, other: Finding) -> bool:
-    """Whether two findings are the same, regardless of node ids."""
     return one.rule == other.rule and one.fact == other.fact
 
 
 def _mended(before: Any, finding: Any) -> str:
-    """That what a finding spoke of flows now."""
     names = {node.id: node.name or node.op for node in before.flow.nodes}
     edges = {edge.id: edge for edge in before.flow.edges}
     broken = [edges[edge] for edge in finding.edges if edge in edges] or [edge for edge in edges.values() if edge.status == "failed"]
@@ -154,7 +152,6 @@ def _mended(before: Any, finding: Any) -> str:
 
 
 def _moved(before: Any, now: Any) -> str:
-    """That the shape which reaches an output is another one."""
     was, is_now = _reached(before), _reached(now)
     for name, spec in is_now.items():
         if name in was and was[name] != spec:

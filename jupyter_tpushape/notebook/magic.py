@@ -188,7 +188,6 @@ class TpuShapeMagics(Magics):
             raise UsageError(str(error)) from None
 
     def _value(self, text: str, kind: str = "a model or data", example: str = "%tpushape model data") -> Any:
-        """A variable, or a short expression such as ``(x, y)`` or ``maker.build``."""
         names = self.shell.user_ns
         if text.isidentifier():
             if text not in names:
@@ -225,7 +224,6 @@ class TpuShapeMagics(Magics):
         return self.extension.error is not None and name in assigned_in(self.extension.source) and made == self.extension.count
 
     def _last(self, chosen: dict[str, Any]) -> Any:
-        """The flow of the last failure."""
         from .cell import last_report
 
         report = last_report(self.extension, chosen)
@@ -283,7 +281,6 @@ def _quote(line: str) -> str:
 
 
 def _target(name: str | None) -> str | None:
-    """The target as ``trace`` takes it."""
     if name in (None, "auto"):
         return "auto"
     if name == "none":
@@ -298,7 +295,6 @@ def _target(name: str | None) -> str | None:
 
 
 def _check_limits(options: Any) -> None:
-    """Reports compiler options that cannot work."""
     if options.compile_batches and options.compile != "tpu":
         raise UsageError("--compile-batches needs the TPU compiler: use --compile tpu --compile-batches.")
     if options.compile is None:
@@ -312,7 +308,6 @@ def _check_limits(options: Any) -> None:
 
 
 def _check_loss(name: str | None) -> None:
-    """Reports a loss that no loaded framework knows."""
     from ..trace.frameworks import loaded
 
     adapters = loaded() if name else []
@@ -327,7 +322,6 @@ def _check_loss(name: str | None) -> None:
 
 
 def _asked_here(message: str) -> str:
-    """A message with its call of ``trace`` replaced by the magic."""
     return re.sub(r"use trace\(.*", "use %tpushape model data.", message)
 
 

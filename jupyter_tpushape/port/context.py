@@ -152,7 +152,6 @@ class Context:
         return self._called_in(found) - self._host
 
     def _feeds_on_layers(self, node: ast.AST, around: list[ast.AST]) -> bool:
-        """Whether an expression is given what a layer gave, in the function where it stands."""
         scope = next((one for one in around if isinstance(one, Function)), self.tree)
         tensors: set[str] = set()
         call: ast.AST = node

@@ -158,7 +158,6 @@ class Setup:
         return chain in STRATEGIES
 
     def _made(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt, list[str]]]:
-        """The statements inside that make a strategy, with the names that it gets."""
         for one in nodes(statement, (ast.Assign, ast.AnnAssign, ast.Return)):
             if one.value is not None and self._makes(one.value):
                 targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []

@@ -69,7 +69,6 @@ def _keys(source: Source, pairs: Mapping[Entry, Entry]) -> Iterator[tuple[int, i
 
 
 def _fits(written: str, common: str) -> bool:
-    """Whether a literal goes on as all keys do, up to its end or to what is filled in."""
     for have, want in zip(written, common, strict=False):
         if have in "{}":
             return True

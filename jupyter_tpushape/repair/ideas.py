@@ -70,7 +70,6 @@ def _rows(evidence: Evidence) -> Ideas:
 
 
 def _own_loss(evidence: Evidence) -> Ideas:
-    """The loss function's own operation, if labels and predictions are not the cause."""
     node = evidence.failed
     ends = [spec.shape for _, spec in (*evidence.y, *evidence.outputs)]
     if node is None or node.kind != "op" or len(ends) != 2 or not ends[0] or not ends[1] or ends[0] not in (ends[1], ends[1][:-1]):
@@ -158,7 +157,6 @@ _STEP = "Not tried: tpushape does not edit custom training steps. Trace the step
 
 
 def _average(evidence: Evidence, finding: Finding) -> Ideas:
-    """How to divide the loss of a training step by the global batch size."""
     batch = evidence.split.batch if evidence.split is not None else None
     size = f"global_batch_size={batch}" if batch else "global_batch_size=..."
     fact = finding.fact

@@ -207,14 +207,12 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
 
 
 def _alike(one: Laid, other: Laid) -> bool:
-    """Whether two maps lay out all variables alike, and no key of the first is left over."""
     paths = [path for path, _, _, _ in one.variables]
     used = all(any(entry in one.fits(path) for path in (*paths, *one.outputs, *one.left)) for entry in one.entries)
     return used and all(without_end(one.axes(path) or ()) == without_end(other.axes(path) or ()) for path in paths)
 
 
 def _better(before: Laid, after: Laid) -> bool:
-    """Whether no variable loses its layout, and no new layout would raise an error."""
     for path, shape, _, _ in after.variables:
         axes = after.axes(path)
         if axes is None or len(axes) > len(shape) or after.mesh.undivided(shape, axes):
@@ -225,7 +223,6 @@ def _better(before: Laid, after: Laid) -> bool:
 
 
 def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
-    """The axis of the batch by its name, in the one call that leaves it to Keras."""
     for file in _files(seen):
         try:
             source = Source.read(file)

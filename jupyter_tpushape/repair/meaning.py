@@ -125,7 +125,6 @@ def _broadcasts(flow: Flow) -> int:
 
 
 def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """Inputs that nothing reads any more. A layer's own setting takes no reader away."""
     if all(edit.kind == "layer-config" for edit in edits):
         return
     # The inputs of a custom training step do not end in an output or a loss of Keras, nor what leads to a loss that a layer adds.
@@ -161,7 +160,6 @@ def _unread(flow: Flow, own: bool) -> list[str]:
 
 
 def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """An output with fewer values than there are classes among its labels."""
     had = {node.name: node for node in before.flow.nodes if node.kind == "layer"}
     for loss in after.losses():
         edges = after.flow.into(loss.id)
@@ -181,7 +179,6 @@ def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _classes(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """As many outputs as a label has values, if these values are not classes."""
     config = edit.config if isinstance(edit, (LayerConfig, InsertLayer)) else {}
     width = config.get("units") or config.get("filters")
     if not isinstance(width, int) or width < 2 or not any(kind_of(node) == "categorical" for node in after.losses()):
@@ -211,7 +208,6 @@ def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
 
 
 def _calculated(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Numbers of classes that are calculated with, where the operation failed before."""
     failed = before.failed
     if (
         not isinstance(edit, Expression)
@@ -270,7 +266,6 @@ def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
 
 
 def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Steps cut off at both ends, where the output has one for each step of an input."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Cropping1D" or edit.position != "after":
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target), None)

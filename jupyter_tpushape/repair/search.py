@@ -156,7 +156,6 @@ class Search:
         return bool(asked)
 
     def _computed(self, finding: Finding, trial: Trial) -> list[str]:
-        """What the fixed program computes and the program did not compute before."""
         after = trial.seen
         adapter = after.adapter if after is not None else None
         if after is None or adapter is None or (adapter.backend.slow_values and self._compared):
@@ -456,6 +455,5 @@ def further(trial: Trial) -> bool:
 
 
 def _same(one: Finding, other: Finding) -> bool:
-    """Whether this is the finding to repair, rather than another one after it."""
     paths = [getattr(finding.fact, "path", None) for finding in (one, other)]
     return one.rule == other.rule and (one.fact == other.fact or (one.nodes == other.nodes and paths[0] == paths[1]))

@@ -163,7 +163,6 @@ def _inner(shapes: list[Shape | None]) -> int:
 
 
 def _differ(shapes: list[Shape | None], joined: int | None) -> int:
-    """The difference on the one axis on which shapes of one rank are not the same."""
     known = [shape for shape in shapes if shape is not None]
     if joined is None and min(map(len, known), default=0) > 1:
         known = [(1,) * (max(map(len, known)) - len(shape)) + tuple(shape) for shape in known]

@@ -188,7 +188,6 @@ def _last(error: BaseException) -> str:
 
 
 def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
-    """Calls the builder again with the hooks active, or changes the data as it is read."""
     every = (*start.edits, *edits)
     root = start.seen
     assert root is not None

@@ -46,7 +46,6 @@ class ScopeState:
 
 
 def _raw(variable: Any) -> Any:
-    """The TensorFlow variable behind a Keras 3 variable; a tf_keras one is that itself."""
     value = getattr(variable, "_value", None)
     return value if value is not None else variable
 
@@ -94,7 +93,6 @@ def optimizer_strategy(optimizer: Any) -> Any:
 
 
 def _foreign(optimizer: Any, variables: list[Any]) -> bool:
-    """Whether the optimizer is built, and for other variables than these."""
     known = getattr(optimizer, "_trainable_variables_indices", None)
     if known is not None and getattr(optimizer, "built", False):
         # Keras 3 finds a variable by its id.
@@ -136,7 +134,6 @@ def strategy_of(model: Any, strategy: Any = None) -> Any:
 
 
 def _steps(model: Any) -> int:
-    """Steps in one call of the compiled program; tf_keras keeps the number in a variable."""
     held = getattr(model, "steps_per_execution", None)
     if not isinstance(held, int):
         held = getattr(model, "_steps_per_execution", None)

@@ -186,7 +186,6 @@ def _policy(stages: Sequence[Stage]) -> str:
 
 
 def _known_batch(dataset: Any) -> int:
-    """The batch size that TensorFlow reads off the pipeline, by its own op."""
     module = sys.modules.get("tensorflow.python.data.experimental.ops.distribute")
     try:
         return max(0, int(module.compute_batch_size(dataset))) if module is not None else 0

@@ -71,7 +71,6 @@ def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
 
 
 def _alike(fact: UnlikeBranches) -> list[tuple[int, Shape]]:
-    """The shapes that would make the odd branches compatible with the first one that is not odd."""
     model = fact.two[0].shape
     if not model:
         return []

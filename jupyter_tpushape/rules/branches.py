@@ -153,7 +153,6 @@ def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> boo
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
-    """Where the differing sizes come from, if arguments or folded axes show it: ``flatten: 4 × 100``."""
     sizes = [evidence.origins.of(edge) for edge in edges]
     least = min(map(len, sizes))
     first = 1

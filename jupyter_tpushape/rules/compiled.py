@@ -173,7 +173,6 @@ def _lenient(evidence: Evidence) -> bool:
 
 
 def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int, keyed: bool) -> Fact | None:
-    """``keyed``: the model returns a dict, so that the names count even where it has one output."""
     if given.names is not None and (count > 1 or keyed):
         if not outputs:
             return NamelessOutputs(what, given.names, count)

@@ -111,7 +111,6 @@ def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
 
 
 def _scores(evidence: Evidence, product: Node, scale: Node) -> bool:
-    """Whether a product is scaled by a constant for a softmax, and not divided by the number of samples."""
     readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(scale.id)]
     known = (scale.id, 1) in (evidence.facts.get("single") or {})
     return known and product.op in _PRODUCTS and any(one.op == "Softmax" for one in readers)

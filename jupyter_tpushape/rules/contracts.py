@@ -319,7 +319,6 @@ def _refused(at: Break) -> Explained:
 
 
 def _shapes_in_build(at: Break) -> Explained:
-    """A layer that is called on several tensors, but whose build treats their shapes as one."""
     raised = at.evidence.raised
     if (
         at.node.kind != "layer"
@@ -367,7 +366,6 @@ def _weights(at: Break) -> Explained:
 
 
 def _held(at: Break) -> Explained:
-    """Values that a layer was made with: the table of an embedding, the statistics of a normalization."""
     said, unlike = hear(at.node.failure, HeardOperation), hear(at.node.failure, HeardUnlike)
     shapes = said.shapes if said is not None else (unlike.first, unlike.second) if unlike is not None else ()
     who, table = Who.of(at.node), tuple(at.evidence.arguments(at.node.id).get(key) for key in ("input_dim", "output_dim"))
@@ -380,7 +378,6 @@ def _held(at: Break) -> Explained:
 
 
 def _call(at: Break) -> Explained:
-    """A function of the program that an operation calls with arguments that it does not accept."""
     said = hear(at.node.failure, HeardCall) if at.node.kind == "op" and at.node.op != "python" else None
     return ("code-raises", CallRefused(said.function, said.named, at.node.failure.said)) if said is not None and at.node.failure else None
 

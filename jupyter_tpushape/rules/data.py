@@ -164,7 +164,6 @@ _MAP = re.compile(r"\bmap\(")
 
 
 def _called_by_map(evidence: Evidence) -> bool:
-    """Whether the user's line that raised calls ``map``: the function that it was given was never entered."""
     return evidence.raised is not None and _MAP.search(evidence.raised.text) is not None
 
 
@@ -267,7 +266,6 @@ def _severity(evidence: Evidence, code: str) -> Severity:
 
 
 def _row_step(evidence: Evidence) -> tuple[RowStep | None, Location | None]:
-    """The first step of the data code after which the arrays have different numbers of rows, and its line."""
     arrays = evidence.facts.get("arrays", ())
     for one, step in odd_steps(arrays)[:1]:
         rest = [other for other in arrays if other.rows != one.rows]
@@ -296,7 +294,6 @@ def uneven_batches(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _multiplied(evidence: Evidence, want: Spec) -> bool:
-    """Whether a layer right behind the inputs multiplies the last axis by weights of the declared size."""
     doors = {node.id for node in evidence.flow.nodes if node.kind == "input"}
     behind = {edge.target for edge in evidence.flow.edges if edge.source in doors}
     kernels = [weight.shape for node in evidence.flow.nodes if node.id in behind for weight in node.weights if weight.name == "kernel"]

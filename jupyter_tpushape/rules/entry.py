@@ -114,7 +114,6 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
 
 
 def _resized_sample(want: Shape, shape: Shape) -> bool:
-    """Whether an array has the axes of one image or video with the declared channels, of another size."""
     return len(want) == len(shape) >= 3 and want[-1] is not None and want[-1] == shape[-1] and not fits(want[:-1], shape[1:])
 
 
@@ -325,7 +324,6 @@ def stacked_inputs(evidence: Evidence) -> InputsStacked | InputsBySample | None:
 
 
 def _listed_by_sample(evidence: Evidence) -> bool:
-    """Whether a batch is a list of samples, and each sample a list with an array for each input."""
     x, declared = getattr(evidence.sample, "x", None), [spec.shape for _, spec in evidence.declared or []]
     if not isinstance(x, (list, tuple)) or min(len(x), len(declared)) < 2 or None in declared:
         return False
@@ -354,7 +352,6 @@ def _counts(evidence: Evidence) -> Fact:
 
 
 def _patches(fault: Misfit) -> CutIntoPatches | None:
-    """An image that was split into square patches and flattened, although the whole image is declared."""
     want, row = fault.declared, fault.row
     if fault.fault != "flattened" or len(want) != 3 or len(row) != 2 or None in (*want, *row):
         return None

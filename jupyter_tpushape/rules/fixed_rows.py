@@ -75,7 +75,6 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _computes(node: Node) -> bool:
-    """Whether a layer computes features with weights, also where it has none before the first step."""
     return bool(node.weights) or node.family in ("dense", "convolution", "embedding", "recurrent", "attention")
 
 

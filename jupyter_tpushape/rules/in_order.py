@@ -100,7 +100,6 @@ def _related(evidence: Evidence, one: Edge, other: Edge) -> bool:
 
 
 def _tables(evidence: Evidence, edge: Edge) -> set[str]:
-    """The nodes that made a table, and those whose tables it is computed from value by value."""
     found: set[str] = set()
     pending = [edge]
     while pending:

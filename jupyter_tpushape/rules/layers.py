@@ -200,7 +200,6 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
 
 
 def _step_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    """A layer that needs more axes, or fewer, than one step of what it is distributed over."""
     outer = node if node.op == "TimeDistributed" or not node.parent else evidence.flow.node(node.parent)
     wanted = axes_of(str(outer.config.get("layer") or "")) if outer.op == "TimeDistributed" else ()
     given = next((edge.spec.shape for edge in evidence.flow.into(outer.id)), None) or (shape if outer is node else None)
@@ -246,7 +245,6 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
 
 
 def _no_features(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    """A layer whose weights would be as many as there are samples: its input has no other axis."""
     if node.kind != "layer" or shape != (None,) or hear(node.failure, HeardUndefined) is None or "Embedding" in node.op:
         return None
     return RANK.id, WrongRank(Who.of(node), 2, 1, shape, givers(evidence.flow, edges), "min")
@@ -312,7 +310,6 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
 
 
 def _inside(evidence: Evidence, node: Node) -> tuple[str, int]:
-    """The expression of the program's own that raised inside a layer of the program's own, and its line."""
     raised = evidence.raised
     called = node.called is not None and raised is not None and raised.line == node.called.line
     return (raised.text, raised.line) if node.family == "own" and raised is not None and raised.text and not called else ("", 0)

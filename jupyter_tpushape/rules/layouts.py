@@ -173,7 +173,6 @@ def _clashes(laid: Laid) -> Iterator[Finding]:
 
 
 def _patterns(laid: Laid) -> Iterator[Finding]:
-    """Keys that Keras cannot match: it raises at the first variable, whatever the other keys say."""
     for entry in laid.entries:
         if error := broken(entry.key):
             plain = Entry(_glob(entry.key), entry.axes)
@@ -237,7 +236,6 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
 
 
 def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...]] | None:
-    """The variables that a key matches a part of, all of which its layout does for on other axes alone."""
     found = [
         (path, shape)
         for path, shape, _, _ in laid.variables
@@ -250,7 +248,6 @@ def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...
 
 
 def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
-    """Variables without a layout that a key was meant for, of those that the layout would do for."""
     free = [
         path
         for path, shape, _, _ in laid.variables
@@ -348,7 +345,6 @@ def _closest(meant: list[list[str]], free: list[str]) -> tuple[list[str], float]
 
 
 def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
-    """The key with the shortest additions that match the variables that it was meant for, and no other."""
     if not near:
         return ""
     for made in (_glob(entry.key), f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *ends(near), entry.key.replace("/", "/(.*/)?")):

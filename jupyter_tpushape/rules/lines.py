@@ -201,7 +201,6 @@ def of_product(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
 
 
 def _product(evidence: Evidence, node: Node) -> LogicalProduct | None:
-    """A product of bools and numbers. TensorFlow takes the numbers for bools too, and gives bools."""
     flow = evidence.flow
     casts = [flow.node(edge.source) for edge in flow.into(node.id)]
     if node.op != "Mul" or [one.op for one in casts] != ["Cast", "Cast"] or any(one.called != node.called for one in casts):

@@ -259,7 +259,6 @@ def weights_as_one(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _several(evidence: Evidence, node: Node) -> tuple[Shape, int, Node] | None:
-    """What a product has of the program's values, by how many constants, and what adds the products up."""
     given, made = evidence.flow.into(node.id), evidence.flow.out_of(node.id)
     if node.op.lower() not in ("mul", "multiply") or len(given) != 1 or len(made) != 1:
         return None

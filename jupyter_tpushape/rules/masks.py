@@ -224,7 +224,6 @@ def _fits(mask: Shape, shape: Shape) -> bool:
 
 
 def _passes(evidence: Evidence, node: Node, mask: Shape) -> bool:
-    """Whether what goes into a layer has the steps of a mask, and what comes out has other ones."""
     before, after = around(evidence.flow, node)
     return any(len(shape) > 2 and shape[1] == mask[-1] for shape in before) and not any(shape[1:2] == mask[-1:] for shape in after)
 

@@ -421,7 +421,6 @@ def heads_apart(whole: Shape, parts: Shape) -> bool:
 
 
 def _block(given: Shape, after: Shape) -> int:
-    """The number of values in an inner block of the target, if it does not split the input's rows evenly."""
     # Where there are rows and columns alone, the samples are among the rows.
     sizes = after[2:] if len(after) > 2 else after[1:] if after[0] != given[0] or after[0] is None else ()
     inner = 1

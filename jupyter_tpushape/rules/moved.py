@@ -83,7 +83,6 @@ def crossed_before(evidence: Evidence, node: Node) -> Finding | None:
 
 
 def _whole(evidence: Evidence) -> bool:
-    """Whether the pairs of a batch's rows met what has as many numbers a row as the data has rows."""
     rows, batch = getattr(evidence.sample, "rows", None), getattr(evidence.sample, "batch", None)
     lasts = sorted((one.spec.shape or (0,))[-1] or 0 for one in evidence.given)
     return bool(rows and batch and rows != batch and lasts == sorted((rows, batch)))

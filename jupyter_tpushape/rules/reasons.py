@@ -252,7 +252,6 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
 
 
 def _rows_made(evidence: Evidence, mine: Given, its: Given) -> RowsMade | None:
-    """The reshape in front of one operand that makes several rows of each sample of the other."""
     node, rows = mine.giver, (its.spec.shape or (None,))[0]
     while node is not None and node.kind == "op" and len(edges := evidence.flow.into(node.id)) == 1:
         before, after = (
@@ -419,7 +418,6 @@ def _columns(node: Node, operands: list[Given]) -> Shape:
 
 
 def _fewer(evidence: Evidence, node: Node, rows: int) -> bool:
-    """Whether an index chose so many rows of a tensor that has fewer: the number is the index's."""
     before = [(edge.spec.shape or (None,))[0] for edge in evidence.flow.into(node.id)] if node.op.lower() in SLICES else []
     return any(size and size < rows for size in before)
 

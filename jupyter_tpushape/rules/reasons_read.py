@@ -98,7 +98,6 @@ def multiples(evidence: Evidence, node: Node, operands: list[Given]) -> Multiple
 
 
 def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
-    """A sequence of which a line around the failed one takes all steps but one, while another takes all."""
     aligned = [(n or 0, m or 0) for n, m in zip(one[::-1], other[::-1], strict=False)]
     most = {max(pair) for pair in aligned if abs(pair[0] - pair[1]) == 1 and min(pair) > 1}
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None and most else ():

@@ -53,7 +53,6 @@ def scaled_twice(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _upstream(evidence: Evidence, edge: Edge) -> tuple[Edge, Node | None]:
-    """The edge upstream with values of the same range, and the layer there that scaled them as pixels."""
     node = evidence.flow.node(edge.source)
     while node.kind == "layer" and node.op.startswith(_KEEPS) and len(evidence.flow.into(node.id)) == 1:
         edge = evidence.flow.into(node.id)[0]

@@ -62,7 +62,6 @@ def label_rank(evidence: Evidence, node: Node, labels: Edge | None) -> NoRank | 
 
 
 def _squeezed(evidence: Evidence, node: Node) -> RankUnknown | None:
-    """What took all axes of size 1 out of a tensor, in front of the layer that asks for a rank."""
     for edge in evidence.flow.into(node.id) if node.kind == "layer" else ():
         giver = evidence.flow.node(edge.source)
         shape = next((given.spec.shape for given in evidence.flow.into(giver.id)), None)

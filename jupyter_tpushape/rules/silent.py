@@ -168,7 +168,6 @@ def classes_as_numbers(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _multiplies(evidence: Evidence, op: Node, labels: Edge, predictions: Edge) -> bool:
-    """Whether an operation multiplies the labels, as they came, with something as wide as the predictions."""
     edges = evidence.flow.into(op.id)
     if op.op.lower() not in ("mul", "multiply") or len(edges) != 2:
         return False
@@ -319,7 +318,6 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
-    """The step without a slope on every way from the predictions to a loss, or to a term that it adds."""
     flow, numbers = evidence.flow, evidence.facts.get("single") or {}
     inside = {node.id: None for node in flow.nodes if node.parent == loss}
     ends = [one for one in inside if not any(edge.target in inside for edge in flow.out_of(one))]

@@ -267,7 +267,6 @@ def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
 
 
 def _carries(evidence: Evidence, edge: str) -> bool:
-    """Whether the first axis of an edge is the batch, according to a trace with one more row."""
     known: dict[int, float] = getattr(evidence.facts.get("probe"), "axes", {}).get(edge) or {}
     return 0 in known
 

@@ -171,7 +171,6 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _learns(evidence: Evidence, node: Node | None) -> bool:
-    """Whether a gradient flows through a node: it or a node upstream has trainable weights."""
     if node is None:
         return True
     layer = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node

@@ -171,7 +171,6 @@ def steps_behind(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _flat(evidence: Evidence, node: Node) -> bool:
-    """Whether no gradient comes through a node: a step without a slope, or what gives no floats."""
     made = evidence.flow.out_of(node.id)
     return node.op in STEPPED or (bool(made) and not any(one.spec.dtype.startswith(("float", "bfloat")) for one in made))
 
@@ -187,7 +186,6 @@ def _behind(evidence: Evidence, ends: Iterable[str], through: Callable[[Node], b
 
 
 def _first_step(evidence: Evidence, start: Node) -> Node | None:
-    """The first operation without a slope behind a layer from which every way leads through one."""
     flow, pending = evidence.flow, [start.id]
     seen = {*pending}
     for here in pending:

@@ -183,7 +183,6 @@ def made_by(evidence: Evidence, edge: Edge, axis: int) -> tuple[Node, int]:
 
 
 def _before(came: Shape, made: Shape, axis: int) -> int | None:
-    """Where an axis was before an operation that keeps all axes, or puts in axes of size 1."""
     if len(came) == len(made):
         return axis if came[axis] == made[axis] else None
     longer = [at for at, size in enumerate(made) if size != 1]

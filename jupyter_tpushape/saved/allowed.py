@@ -106,7 +106,6 @@ def named(package: str, module: object, name: str) -> Any:
 
 
 def _short(package: str, name: str) -> Any:
-    """A function or class by a public name that is not its own, such as ``mse``."""
     for module in _spaces(sys.modules[package], _MODULES):
         value = vars(module).get(name)
         if value is not None:

@@ -163,7 +163,6 @@ def _part(one: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _in_library(one: Any) -> Iterator[tuple[Any, int]]:
-    """Functions of the user's in a layer of Keras: an activation, an initializer."""
     if isinstance(getattr(one, "__dict__", None), dict):
         functions = [value for value in vars(one).values() if type(value) is types.FunctionType]
         yield from ((value, _OWN) for value in functions if not _of(one, value))

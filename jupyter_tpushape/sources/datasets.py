@@ -241,7 +241,6 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
 
 
 def _nothing(sample: Sample, what: str, drawn: Drawn) -> None:
-    """Notes a batch that is ``None``, as where a function forgets its ``return``."""
     number = next((number for number, element in enumerate(drawn.elements) if element is None), None)
     if number is not None:
         word = what.rsplit(" ", 1)[-1].removesuffix("s")

@@ -77,7 +77,6 @@ def _axes(made: Any) -> tuple[int, ...]:
 
 
 def _drawn(tensor: Any, ends: bool = False) -> frozenset[str]:
-    """The random numbers that a value is computed from, the same for the same seed."""
     from tensorflow import get_static_value
 
     found, pending = set[str](), [tensor]

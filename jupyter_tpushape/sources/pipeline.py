@@ -161,7 +161,6 @@ def variables_of(dataset: Any, seen: set[int] | None = None) -> Iterator[Any]:
 
 
 def _from_generator(dataset: Any) -> Any:
-    """The user's generator function where this stage is what ``from_generator`` makes."""
     for wrapper in wrappers_of(dataset):
         function = wrapper._func
         if getattr(function, "__module__", "") != "tensorflow.python.data.ops.from_generator_op":

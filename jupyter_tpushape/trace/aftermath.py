@@ -57,7 +57,6 @@ def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseExcept
 
 
 def _sequence(adapter: Any, recorder: Recorder) -> None:
-    """The Sequential that was being built, and the layers that it had not added yet."""
     frame: Any = sys._getframe(2)
     for _ in range(40):
         if frame is None:
@@ -124,7 +123,6 @@ def on_symbolic(error: BaseException) -> bool:
 
 
 def _raised_at(trace: Any) -> Place:
-    """The place of one entry of a traceback, whose frame may have moved on."""
     place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
     place.code, place.instruction, place.names = trace.tb_frame.f_code, trace.tb_lasti, trace.tb_frame.f_globals
     return place

@@ -32,7 +32,6 @@ class Assume:
 
 
 def _bridge(framework: Framework, rest: tuple[int | None, ...], dtype: str) -> Any:
-    """A layer that gives a tensor of the wanted shape with as many rows as it is given."""
 
     class Assumed(framework.Layer):  # type: ignore[misc, name-defined]
         def call(self, x: Any) -> Any:

@@ -78,7 +78,6 @@ def transparent(adapter: Any, model: Any, fed: list[tuple[Spec, Spec]]) -> bool:
 
 
 def _open(want: Spec, got: Spec) -> bool:
-    """Whether data is what an input declares, with sizes for the axes that it leaves open."""
     if want.shape is None or got.shape is None or len(want.shape) != len(got.shape) or (want.dtype, want.kind) != (got.dtype, got.kind):
         return False
     return want.kind == "dense" and want.shape[:1] == (None,) and all(a in (None, b) for a, b in zip(want.shape, got.shape, strict=True))
@@ -212,7 +211,6 @@ def _settled(adapter: Any, operation: Any) -> bool:
 
 
 def _whole(ports: list[Port], made: list[Spec]) -> bool:
-    """Whether numbers with a fraction become whole ones, through which no gradient passes."""
     return any("float" in port.spec.dtype for port in ports) and not any("float" in spec.dtype for spec in made)
 
 
@@ -227,7 +225,6 @@ def _aligned(adapter: Any, operation: Any, ports: list[Port]) -> bool:
 
 
 def _batchwise(layer: Any) -> bool:
-    """Whether a layer is told to work along the batch axis, as ``Concatenate(axis=0)``."""
     for name in ("axis", "axes"):
         axis = getattr(layer, name, None)
         items = axis if isinstance(axis, (list, tuple)) else [axis]

@@ -57,7 +57,6 @@ _OPERATION = os.path.join("ops", "operation.py")  # noqa: PTH118
 
 @functools.lru_cache(maxsize=4096)
 def _is_library(filename: str) -> bool:
-    """Whether a file belongs to those who compute, and not to a program that calls them."""
     if filename.startswith((HERE, "<frozen", *_LIBRARIES)):
         return True
     return filename.startswith(_STANDARD) and "-packages" not in filename

@@ -171,7 +171,6 @@ class TraceGraph(Graph):
             inside(recorder, self.framework, call, name, params)
 
     def _known(self, value: Any) -> Any:
-        """The number that an operand is, as far as it is one of the program's."""
         if isinstance(value, jax.core.Tracer):
             value = base(value)
             if id(value) in self.counted:
@@ -218,7 +217,6 @@ class TraceGraph(Graph):
         recorder.failed = call
 
     def _operands(self, values: Any) -> Iterator[Any]:
-        """The tensors among arguments, and arrays of NumPy, which are constants."""
         for one in values:
             if isinstance(one, (list, tuple)):
                 yield from self._operands(one)
@@ -228,7 +226,6 @@ class TraceGraph(Graph):
                 yield from (tensor for _, tensor in self.framework.tensors_of(([one],), {}))
 
     def _read(self, values: Any) -> Any:
-        """The arguments of a call with the values of variables in their places."""
         if isinstance(values, (list, tuple)):
             return [self._read(one) for one in values]
         return self.framework.backend.read(values) if self.framework.is_variable(values) else values

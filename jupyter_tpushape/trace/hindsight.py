@@ -111,7 +111,6 @@ def _makes(node: ast.AST | None, layer: Any) -> ast.Call | None:
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    """Calls in the order of the text, those of loops and nested functions left out."""
     if isinstance(node, ast.Call):
         yield node
     for child in ast.iter_child_nodes(node):
@@ -120,7 +119,6 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def _fits(call: ast.Call, layer: Any) -> bool:
-    """Whether a call names the layer's class and says nothing else than its configuration."""
     if _callee(call) != type(layer).__name__ or any(isinstance(arg, ast.Starred) for arg in call.args):
         return False
     try:
@@ -161,7 +159,6 @@ def _callee(call: ast.Call) -> str:
 
 
 def _attributes(owner: Any, layers: list[Any]) -> None:
-    """``self.dense = Dense(3)`` in the ``__init__`` of the user's own class."""
     maker = vars(type(owner)).get("__init__")
     code = getattr(inspect.unwrap(maker), "__code__", None) if maker is not None else None
     if code is None or not is_user_file(code.co_filename):
@@ -256,7 +253,6 @@ def _model(model: Any, left: list[Any], layers: list[Any], names: dict[str, Any]
 
 
 def _users(call: ast.Call, names: dict[str, Any]) -> bool:
-    """Whether a call goes to a function of the user's, which may make layers of its own."""
     root = call.func
     while isinstance(root, (ast.Attribute, ast.Subscript)):
         root = root.value
@@ -266,7 +262,6 @@ def _users(call: ast.Call, names: dict[str, Any]) -> bool:
 
 
 def _other_models(body: list[ast.stmt], model: Any, names: dict[str, Any]) -> bool:
-    """Whether the same text makes another model, whose layers may look alike."""
     stored = {
         node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }

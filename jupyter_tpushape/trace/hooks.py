@@ -233,7 +233,6 @@ class Hooks:
         return entry
 
     def _stand_in(self, recorder: Recorder, args: Any, kwargs: Any, around: Any, entry: list[Port]) -> None:
-        """The placeholder of a model that builds itself stands for what that model was given."""
         given = entry
         if around is not None:
             ports = [recorder.port(self.framework, tensor) for _, tensor in self.framework.tensors_of(*around)]

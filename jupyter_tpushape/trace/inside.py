@@ -97,7 +97,6 @@ def _alike(at_once: BaseException | None, traced: BaseException | None) -> bool:
 
 
 def _within(calls: list[Call], outer: Call) -> set[int]:
-    """A call and those inside it, by id; a call stands behind the one around it."""
     found = {id(outer)}
     for one in calls:
         if one.parent is not None and id(one.parent) in found:

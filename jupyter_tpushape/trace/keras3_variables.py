@@ -170,7 +170,6 @@ class TracedVariables:
         return current
 
     def _updates(self, original: Any) -> Any:
-        """Notes which variables are left with a tensor that only a branch or loop has."""
 
         def add_update(update: Any) -> None:
             recorder = active()

@@ -70,7 +70,6 @@ def _inside(operation: Any, weights: Collection[int]) -> bool:
 
 
 def _called(operation: Any) -> Any:
-    """The graph of the function that an operation calls, if it was traced here."""
     if operation.type not in _CALLS:
         return None
     known = getattr(operation.graph, "_get_function", lambda _: None)(operation.get_attr("f").name)

@@ -60,7 +60,6 @@ class Noise:
 
 
 def _mapped_with_one_key(given: list[Any]) -> bool:
-    """Whether a draw is in a function under vmap that does not map over the key."""
     frame: Any = sys._getframe() if given and not given[0].ndim else None
     while frame is not None and frame.f_code.co_name != "vmap_f":
         frame = frame.f_back

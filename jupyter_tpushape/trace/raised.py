@@ -136,7 +136,6 @@ def _decides(scope: ast.AST, line: int) -> Literal["", "while", "assert"]:
 
 
 def _watched(scope: ast.AST) -> Iterator[tuple[str, str]]:
-    """Each tape of a function with each tensor that it is told to watch, as written."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "watch" and node.args:
             given = node.args[0]
@@ -145,7 +144,6 @@ def _watched(scope: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _given(scope: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:
-    """The names that an assignment in a function is for, and what it gives them."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in names:
             yield node.targets[0].id, ast.unparse(node.value)
@@ -260,7 +258,6 @@ def tree_of(place: Place) -> ast.AST | None:
 
 
 def _around(place: Place) -> tuple[ast.AST | None, ast.AST | None]:
-    """A file's whole tree, and the function in it that a line stands in, else the same."""
     tree, functions = _scopes("".join(linecache.getlines(place[0])))
     around = [node for node in functions if node.lineno <= place[1] <= (node.end_lineno or 0)]
     return tree, max(around, key=lambda node: node.lineno, default=tree)

@@ -202,7 +202,6 @@ def names_of(function: Any) -> set[str]:
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
-    """What a function of the user's names: closure cells, globals, defaults."""
     if not is_own(function.__code__):
         return
     for cell in function.__closure__ or ():

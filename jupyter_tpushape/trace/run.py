@@ -238,7 +238,6 @@ def _objects(model: Any) -> list[Any]:
 
 
 def _metered(model: Any) -> dict[int, str]:
-    """The metric of each variable that belongs to one, by the variable's identity."""
     return {id(one): str(metric.name) for metric in getattr(model, "metrics", ()) for one in metric.variables}
 
 

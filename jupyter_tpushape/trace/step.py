@@ -148,7 +148,6 @@ def _binding(function: Any, element: Any) -> tuple[Callable[[Any], tuple[Any, ..
 
 
 def _iterates(function: Any, name: str) -> bool:
-    """Whether the function calls ``next`` on its parameter, or loops over it."""
     if names_of(function) & {"next", "get_next"}:
         return True
     code = getattr(plain(function), "__code__", None)
@@ -173,7 +172,6 @@ def _given_back(reached: Reached) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _making(recorder: Recorder, facts: StepFacts) -> Iterator[None]:
-    """Notes the variables that the step itself makes, outside of any layer."""
 
     def creator(next_creator: Any, **kwargs: Any) -> Any:
         made = next_creator(**kwargs)

@@ -134,7 +134,6 @@ def _binding(function: Any, element: Any) -> tuple[list[Any], int]:
 
 
 def _takes_apart(function: Any, name: str) -> bool:
-    """Whether the function unpacks its parameter, as it does with a whole batch."""
     code = getattr(plain(function), "__code__", None)
     steps = list(dis.get_instructions(code)) if code is not None else []
     return any(one.opname.startswith("LOAD") and one.argval == name and two.opname in _UNPACKING for one, two in itertools.pairwise(steps))

@@ -370,7 +370,6 @@ def _varargs(function: Any) -> bool:
 
 
 def _read_from(variable: Any) -> Any:
-    """What the first replica reads a variable from; a tape knows it by that alone."""
     raw = getattr(variable, "_value", None)
     raw = variable if raw is None else raw
     return raw._values[0] if isinstance(raw, DistributedVariable) else raw

@@ -131,7 +131,6 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             recorder.alive.append(tensor)
 
     def _like(self, tensor: Any) -> Any:
-        """What produced the tensor whose shape this one has because it was created with it."""
         port = self.recorder.shaped.get(id(tensor))
         return port.producer if port is not None and port.spec.shape == spec_of(tensor).shape else None
 
@@ -202,7 +201,6 @@ def _refuse_text(inputs: Any, given: dict[str, Any]) -> None:
 
 
 def _operands(inputs: Any) -> dict[str, Any]:
-    """Constant operands worth knowing: the shape of a reshape, the axes of a reduction."""
     values: dict[str, Any] = {}
     for position, tensor in enumerate(inputs):
         if position and getattr(tensor, "dtype", None) in (tf.int32, tf.int64):
@@ -232,7 +230,6 @@ def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
 
 
 def _made(recorder: Recorder, next_creator: Any, **kwargs: Any) -> Any:
-    """Creates a variable, and notes it where the user's own line asks for it."""
     variable = hollow_variable(next_creator, **kwargs)
     note(recorder, variable)
     recorder.variables.append(variable)
@@ -423,7 +420,6 @@ def _known(tensor: Any, depth: int = 8) -> Any:
 
 
 def _band(values: Any, below: Any, above: Any) -> Any:
-    """What is left of matrices where all but a band around the diagonal is set to zero."""
     rows, columns = np.indices(values.shape[-2:])
     kept = ((below < 0) | (rows - columns <= below)) & ((above < 0) | (columns - rows <= above))
     return np.where(kept, values, np.zeros((), values.dtype))

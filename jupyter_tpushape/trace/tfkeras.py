@@ -262,7 +262,6 @@ def around_registering(original: Any) -> Any:
 
 
 def _key(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the program depends on: its code, shapes and dtypes, and plain arguments."""
     code = getattr(getattr(func, "python_function", None), "__code__", None)
     values = [_part(value) for value in (*args, *kwargs.values())]
     return None if code is None or None in values else (code, tuple(kwargs), tuple(values))

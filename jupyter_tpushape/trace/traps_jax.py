@@ -140,7 +140,6 @@ def _behind_where(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any
 
 
 def _with_root(one: Any, makers: dict[Any, Step]) -> Iterator[Any]:
-    """A tensor, and what it is the root or the size of: both are zero at once."""
     yield one
     step = makers.get(one)
     if step is not None and step.name in ("sqrt", "cbrt", "abs", "square") and not is_number(step.given[0]):

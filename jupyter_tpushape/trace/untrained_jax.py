@@ -127,7 +127,6 @@ def _live(program: Any, loss: Any, zero: set[Any], ones: dict[Any, tuple[int, ..
 
 
 def _reached(equation: Any, ends: list[bool], zero: set[Any], ones: dict[Any, tuple[int, ...]]) -> list[Any]:
-    """The operands of an equation that a gradient of its results reaches."""
     name = str(equation.primitive.name)
     if name in _FLAT or name == _STOP or (name == "reduce_sum" and adds_up(equation, ones)):
         return []
@@ -149,7 +148,6 @@ def _reached(equation: Any, ends: list[bool], zero: set[Any], ones: dict[Any, tu
 
 
 def _zeros(program: Any, given: set[Any]) -> set[Any]:
-    """The variables of a program that are zero because some of its weights are."""
     zero = set(given)
     if not zero:
         return zero
@@ -198,7 +196,6 @@ def _first(program: Any, depends: set[Any], stop: Any) -> Any:
 
 
 def _has_no_slope(equation: Any) -> bool:
-    """Whether an equation makes whole numbers or truth values of others, or steps."""
     name = str(equation.primitive.name)
     if name in _FLAT:
         return True
@@ -209,7 +206,6 @@ def _has_no_slope(equation: Any) -> bool:
 
 
 def _on_purpose(equation: Any) -> bool:
-    """Whether a gradient is stopped by name, or a rule of the program's own may do so."""
     name = str(equation.primitive.name)
     inner = _program(equation)
     return name == _STOP or name in _OWN_RULE or (inner is not None and any(_on_purpose(one) for one in inner.eqns))

@@ -63,7 +63,6 @@ class GraphValues(Values):
         return _Computed(seed, fed, values, _arrays(values))
 
     def _again(self, first: _Computed, fed: dict[int, Any]) -> dict[int, Any]:
-        """What follows from data that is other than in the first run is computed again."""
         values = dict(first.values)
         other = {key for key in fed.keys() | first.fed.keys() if fed.get(key) is not first.fed.get(key)}
         again: dict[int, Any] = {}
@@ -112,7 +111,6 @@ def _writes(graph: Any, operations: Sequence[Any]) -> bool:
 
 
 def _variable(variable: Any, draw: Any) -> Any:
-    """The handle of a variable that nobody else knows, with drawn values."""
     shape, dtype = tuple(variable.shape), tf.as_dtype(variable.dtype)
     handle = tf.raw_ops.VarHandleOp(dtype=dtype, shape=shape, shared_name=context.anonymous_name())
     tf.raw_ops.AssignVariableOp(resource=handle, value=tf.cast(drawn(draw, shape, dtype.name, bool(variable.trainable)), dtype))

@@ -57,7 +57,6 @@ def to_markdown(report: Report) -> str:
 
 
 def _difference(difference: Difference, names: dict[str, str]) -> list[str]:
-    """The difference between two programs as a table: totals first, then node by node."""
     rows = [("", "", change) for change in difference.totals]
     for node, mark in difference.nodes.items():
         rows += [(names[node], mark.state, change) for change in mark.changes or (Change("", "", ""),)]

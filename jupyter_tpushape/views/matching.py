@@ -42,7 +42,6 @@ def _name(node: Node) -> tuple[str, ...]:
 
 
 def _neighbours(flow: Flow, nodes: list[Node]) -> list[tuple[Any, ...]]:
-    """For each node its type and those of what it reads and of what reads it."""
     types = {node.id: _type(node) for node in flow.nodes}
     reads: dict[str, list[tuple[str, ...]]] = {}
     read: dict[str, list[tuple[str, ...]]] = {}
@@ -68,7 +67,6 @@ def _aligned(a: Sequence[Any], b: Sequence[Any], left: range, right: range) -> l
 
 
 def _between(pairs: list[tuple[int, int]], a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
-    """The pairs, and more of them where in the gaps between two the keys are equal."""
     result: list[tuple[int, int]] = []
     last = (-1, -1)
     for pair in [*pairs, (len(a), len(b))]:

@@ -59,7 +59,6 @@ def picture(report: Report, most: int) -> Picture:
 
 
 def _marked(report: Report) -> set[str]:
-    """The nodes that findings speak of, and those that a comparison marks."""
     ends = {edge.id: (edge.source, edge.target) for edge in report.flow.edges}
     marked = {node.id for node in report.flow.nodes if node.status == "failed"}
     if report.difference is not None:

@@ -135,7 +135,6 @@ def _way(points: list[tuple[float, float]]) -> str:
 
 
 def _middle(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Where the sign of a line stands: the middle of its last part that goes down."""
     (ax, ay), (bx, by) = points[-2:]
     if ay == by and len(points) > 3:
         (ax, ay), (bx, by) = points[-4], points[-3]

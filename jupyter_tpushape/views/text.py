@@ -162,7 +162,6 @@ def _finding(console: Console, finding: Finding) -> None:
 
 
 def _paragraph(console: Console, text: RichText, indent: int, hang: int = 0) -> None:
-    """Wrapped text that keeps its indent, the lines after the first ``hang`` columns more."""
     for i, line in enumerate(text.wrap(console, max(20, console.width - indent - hang))):
         line.rstrip()
         console.print(Text(" " * (indent + (hang if i else 0))).append_text(line))

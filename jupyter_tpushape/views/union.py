@@ -62,7 +62,6 @@ def _free(wish: str, taken: set[str]) -> str:
 
 
 def _merged(before: Flow, after: Flow, same: Mapping[str, str], home: Mapping[str, str], marks: Mapping[str, Mark]) -> list[Node]:
-    """The nodes of both: what is removed stands before the layer that it stood before."""
     waiting: list[Node] = []
     ahead: dict[str, list[Node]] = {}
     for node in before.nodes:

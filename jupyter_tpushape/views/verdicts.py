@@ -38,7 +38,6 @@ def title(verdict: Verdict) -> str:
 
 
 def _batches(verdict: Verdict) -> list[str]:
-    """Which of the batch sizes compiled, and the largest that leaves a run room."""
     if len(verdict.tried) < 2:
         return []
     # Where one batch was compiled at both efforts, or more than can be read, the ends are what counts.

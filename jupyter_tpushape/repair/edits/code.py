@@ -52,7 +52,6 @@ class CodeEdit(Edit):
         return layer is not None and self._change(layer)
 
     def _change(self, layer: Any) -> bool:
-        """Gives a layer a ``call``, or a Lambda its function, with the edit made."""
         anonymous = type(layer).__name__ == "Lambda" and inspect.isfunction(getattr(layer, "function", None))
         function = inspect.unwrap(layer.function if anonymous else type(layer).call)
         try:

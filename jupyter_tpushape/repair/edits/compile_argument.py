@@ -318,7 +318,6 @@ class CompiledAgain(Edit):
 
 
 def _freezes(item: ast.stmt) -> bool:
-    """Whether a statement sets ``trainable`` of something, also in a loop."""
     return any(isinstance(node, ast.Attribute) and node.attr == "trainable" and isinstance(node.ctx, ast.Store) for node in ast.walk(item))
 
 

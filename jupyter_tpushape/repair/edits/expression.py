@@ -147,7 +147,6 @@ class OneParameter(SpanEdit):
 
 
 def _before(source: Source, node: ast.stmt, text: str) -> tuple[int, int, str]:
-    """The change that puts a statement on a line of its own in front of another."""
     if not source.first_in_line(node):
         raise NoPlace
     start = source.start(node)

@@ -133,7 +133,6 @@ class HostLayer(Edit):
         source.splice(changes)
 
     def _declared(self, text: Text, source: Source) -> list[Change]:
-        """The declared input with the shape and the dtype of what the layer gives."""
         if self.input is None:
             return []
         gives = self._gives(text)
@@ -144,7 +143,6 @@ class HostLayer(Edit):
         return [shaped, with_argument(source, names, door, "dtype", literal(gives.dtype), [])]
 
     def _lifted(self, source: Source, above: dict[ast.AST, ast.AST], assign: ast.AST) -> list[Change]:
-        """The layer's line taken out of its function, and put in front of it."""
         statement = statement_of(above, assign)
         # With the remarks that stand right above it.
         lines = source.text.split("\n")
@@ -204,7 +202,6 @@ class HostLayer(Edit):
 
 
 def _in_front(source: Source, above: dict[ast.AST, ast.AST], node: ast.AST) -> int:
-    """Where the statement of the module begins that a node stands in, with its decorators."""
     while not isinstance(above[node], ast.Module):
         node = above[node]
     head = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])  # type: ignore[attr-defined]

@@ -95,7 +95,6 @@ class InsertLayer(Edit):
         self._around_call(text, source, names, call)
 
     def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
-        """Writes the new layer with the name that holds the size, for what has another size."""
         key = next((key for key in ("filters", "units") if key in self.config), "")
         if not self.like or not key or self.position == "after" or self.input is None:
             return False
@@ -124,7 +123,6 @@ class InsertLayer(Edit):
         return False
 
     def _before_loop(self, text: Text, source: Source, names: Names, call: ast.Call, shared: list[Any]) -> bool:
-        """Writes the new layer once, before the loop whose first round calls this one."""
         loop, around = outermost_loop(source, call), self._given(call)
         first = all(text.is_first(one, [other for other in shared if other is not one]) for one in shared if one.name == self.target)
         if loop is None or not first or self.position == "after" or self.input is not None or not isinstance(around, ast.Name):
@@ -198,7 +196,6 @@ class InsertLayer(Edit):
         return parts[self.input]
 
     def _outside(self, text: Text, source: Source, call: ast.Call, place: Place) -> tuple[Source, Names, ast.Call, ast.expr] | None:
-        """Where a function of the user's hands its own argument to the layer."""
         if self.position == "after" or self.input is not None or not place.outer:
             return None
         found = parameter(source, self._argument(call))
@@ -279,7 +276,6 @@ class InsertLayer(Edit):
 
 
 def _called_again(source: Source, call: ast.Call) -> bool:
-    """Whether a function of the file's that makes a layer is called at several places."""
     scope = enclosing(parents(source.tree), call)
     if not isinstance(scope, ast.FunctionDef) or scope not in source.tree.body:
         return False
@@ -371,7 +367,6 @@ def _added(parent: ast.AST, spot: ast.AST) -> bool:
 
 
 def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str) -> Change:
-    """One more element of a list, on a line of its own where its neighbours stand so."""
     start, end = source.start(spot), source.end(spot)
     own_line = (source.first_in_line(spot) and spot is not owner.elts[0]) or (
         source.first_in_line(spot) and (len(owner.elts) == 1 or source.first_in_line(owner.elts[1]))

@@ -167,7 +167,6 @@ def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
 
 
 def _undone(node: ast.expr, was: Any, now: Any, known: Callable[[ast.expr], int | None]) -> ast.expr | None:
-    """The operand of a product or a division whose value is the wanted one."""
     if not isinstance(node, ast.BinOp) or type(was) is not int or type(now) is not int:
         return None
     sides = [(node.left, node.right)] if isinstance(node.op, ast.FloorDiv) else [(node.left, node.right), (node.right, node.left)]
@@ -193,7 +192,6 @@ def _known(text: Text, obj: Any, source: Source, names: Names, node: ast.expr) -
 
 
 def _several(text: Text, obj: Any, place: Place) -> bool:
-    """Whether other layers of the same line were made by way of the same outer call."""
     return any(_by_way_of(text, other, place) for other in text.twins(obj))
 
 

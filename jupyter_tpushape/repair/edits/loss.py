@@ -77,7 +77,6 @@ class Loss(Edit):
         return [*changes, (start, end, f"{name}({given})")]
 
     def _kept(self, source: Source, value: ast.Call) -> str:
-        """The arguments that the loss was given, with the edited ones among them."""
         parts = [source.of(item) for item in value.args]
         for item in value.keywords:
             said = literal(self.options[item.arg]) if item.arg in self.options else source.of(item.value)

@@ -71,7 +71,6 @@ class ReplaceLayer(LayerEdit):
 
 
 def _scalar(value: Any, wanted: Any) -> str:
-    """A single number stands for every axis, so it stays as it is written."""
     constant = getattr(value, "value", None)
     return str(constant) if isinstance(constant, int) and isinstance(wanted, list) and set(wanted) == {constant} else ""
 
@@ -145,7 +144,6 @@ class RemoveLayer(LayerEdit):
 
 
 def _element(source: Source, owner: ast.List | ast.Tuple, call: ast.expr) -> tuple[int, int, str]:
-    """An element of a list, with the comma and the space between it and a neighbor."""
     index = owner.elts.index(call)
     if index:
         return source.end(owner.elts[index - 1]), source.end(call), ""

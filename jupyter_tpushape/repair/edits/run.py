@@ -135,7 +135,6 @@ class Run:
         return self.replaced(adapter, recorder, layer), args, kwargs
 
     def _behind_inputs(self, value: Any) -> Any:
-        """A call's arguments, with the layers applied that stand right behind an input."""
         if not any(getattr(edit, "readers", "") for edit in self.edits):
             return value
         if isinstance(value, dict):

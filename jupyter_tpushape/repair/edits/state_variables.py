@@ -128,7 +128,6 @@ def _owner(source: Source, line: int) -> ast.ClassDef:
 
 
 def _assignments(owner: ast.ClassDef, attribute: str, *, split: bool = False) -> tuple[ast.Assign, list[ast.Assign | ast.AugAssign]]:
-    """The one statement that makes an attribute, and those that change it."""
     made: list[ast.Assign] = []
     later: list[ast.Assign | ast.AugAssign] = []
     for method in [item for item in owner.body if isinstance(item, ast.FunctionDef)]:

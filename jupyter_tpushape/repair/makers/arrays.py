@@ -276,7 +276,6 @@ def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Ma
 
 
 def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:
-    """The other array in the order: with one more index, or in place of the index that it has."""
     cuts = [step for step in other.steps if step.kind == "cut"]
     if not cuts:
         return [line.edit(node, f"{IT}[{index}]") for _, line, node in places_behind(evidence, [other], draw.at.scope, draw.node.lineno)]
@@ -288,7 +287,6 @@ def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[E
 
 
 def _drawn_once(line: Line, draw: Draw, name: str) -> list[Edit]:
-    """The order under a name of its own, and the array that it was drawn for with it as its index."""
     call = draw.call
     if call is None or not isinstance(call.func, ast.Attribute):
         return []

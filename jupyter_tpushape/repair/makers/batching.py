@@ -96,7 +96,6 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _batch_declared(evidence: Evidence, rows: int) -> list[InputBatch]:
-    """A number of rows for each declared input that leaves it open, of a model that is not built yet."""
     flow = evidence.flow
     inputs = [node for node in flow.nodes if node.kind == "input"]
     shapes = {edge.source: edge.spec.shape for edge in flow.edges}

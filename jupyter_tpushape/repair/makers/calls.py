@@ -49,7 +49,6 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _among_ends(line: Line, fact: NotCalled) -> Made:
-    """A layer that is made as the output of a model, called on the last tensor that nothing reads."""
     above = [ast.unparse(item.targets[0]) for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line]
     call = line.node
     for item in call.args if isinstance(call, ast.Call) else ():
@@ -124,7 +123,6 @@ def _called_on_last(line: Line, fact: NotCalled) -> Made:
 
 
 def _is_layer(line: Line, made: ast.Assign, fact: NotCalled) -> bool:
-    """Whether an assignment gives a name the layer, or the class, that was used as a tensor."""
     value = made.value
     if isinstance(value, ast.Call):
         return made.lineno == line.raised.line and fact.made and called(value) == fact.cls

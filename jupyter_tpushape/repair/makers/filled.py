@@ -168,7 +168,6 @@ def one_per_sample(evidence: Evidence, finding: Finding, fact: EveryPair) -> Mad
 
 
 def _shape_of(line: Line, name: ast.Name, rank: int) -> ast.Tuple | ast.List | None:
-    """The written shape, all ones behind the batch, that a name was made with in the function."""
     for made in reversed(given_to(line.scope, name, line.raised.line)):
         for call in nodes(made, ast.Call):
             for word in words_of(call):

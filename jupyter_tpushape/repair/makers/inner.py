@@ -67,7 +67,6 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
 
 
 def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
-    """An Input at the head of a Sequential model, with the sizes open that vary from call to call."""
     node = evidence.failed
     shape = ", ".join("None" if axis in apart else str(size) for axis, size in enumerate(fact.wanted) if axis)
     for line in lines_at(evidence, node.location)[:1] if node is not None else ():

@@ -124,7 +124,6 @@ def _insertions(line: Line, node: ast.expr, shape: Shape) -> Iterator[tuple[ast.
 
 
 def _axes_of(made: ast.Call | ast.Subscript, rank: int) -> tuple[ast.expr | None, tuple[int, ...]]:
-    """A tensor, and the axes of size 1 that an index, ``expand_dims`` or ``reshape`` inserts into it."""
     if isinstance(made, ast.Subscript):
         parts = listed(made.slice) or [made.slice]
         nones = [i for i, part in enumerate(parts) if is_new_axis(part)]

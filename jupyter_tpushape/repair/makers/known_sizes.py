@@ -107,7 +107,6 @@ def difference(more: ast.expr, less: ast.expr) -> str:
 
 
 def _terms(node: ast.expr) -> dict[tuple[str, ...], int]:
-    """A sum of products: how often each product of names and other expressions stands in it."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return {(): node.value}
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
@@ -264,7 +263,6 @@ _CHANGED = re.compile(r"\b(len|mean|min|argmin|std|var|prod|median|sort|argsort|
 
 
 def _shares(line: Line, call: ast.Call) -> bool:
-    """Whether the counts alone are used, and zeros among them change nothing."""
     text = next((ast.unparse(one.targets[0]) for one in nodes(line.scope, ast.Assign) if one.value is call), "")
     names = {text.removeprefix("(_, ").removesuffix(")")}
     for item in nodes(line.scope, ast.Assign):

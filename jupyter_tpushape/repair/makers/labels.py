@@ -390,7 +390,6 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _first_labels(evidence: Evidence, fact: GridApart) -> tuple[dict[KeyPath, Any], Any]:
-    """The leaves of the first x and its labels, where these differ from the predictions in their steps."""
     sample = evidence.sample
     if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
         return {}, None

@@ -187,7 +187,6 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _embed_words(evidence: Evidence) -> Made:
-    """The same for the ids that a layer of the program looks up, as many as its vocabulary has."""
     node = evidence.failed
     for edge in evidence.failed_inputs() if node is not None and len(axes_of(node.op)) == 3 else ():
         giver = evidence.flow.node(edge.source)

@@ -94,7 +94,6 @@ _LEADS = frozenset({"Cast", "Slice", "Reshape", "BroadcastTo", "ExpandDims", "Mu
 
 
 def _only_hides(evidence: Evidence, mask: str) -> bool:
-    """Whether nothing reads a comparison but the softmaxes whose scores it hides the wrong way round."""
     ends = {softmax for softmax, one, equal in evidence.facts["hidden"] if one == mask and equal}
     pending = [mask]
     for name in pending:

@@ -262,7 +262,6 @@ def _pooled_from_other(evidence: Evidence, node: Node, edges: Sequence[Edge]) ->
 
 
 def _upsamples(evidence: Evidence, node: Node) -> bool:
-    """Whether the program has a layer that makes maps larger, also where it is not reached."""
     made = {called(call) for line in lines_at(evidence, node.called)[:1] for call in nodes(line.source.tree, ast.Call)}
     return any(name.startswith("UpSampling") or "Transpose" in name for name in (*made, *(one.op for one in evidence.flow.nodes)))
 
@@ -407,7 +406,6 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
 
 
 def _projected(node: Node, index: int, name: str, to: Shape, why: str, strides: Sequence[int] = ()) -> Fix:
-    """A branch projected to the channels of the other one, by a convolution that looks at one position."""
     rank, filters = len(to) - 2, to[-1]
     kernel: dict[str, Any] = {"filters": filters, "kernel_size": [1] * rank}
     if strides:

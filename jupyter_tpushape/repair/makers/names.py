@@ -82,7 +82,6 @@ def _read(line: Line, node: ast.expr) -> set[str]:
 
 
 def _returned(evidence: Evidence, output: str) -> Iterator[tuple[Line, ast.expr]]:
-    """What a call of ``Model`` takes as outputs, in the scope that makes the layer of an output."""
     first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.name == output), None)
     for line in lines_at(evidence, first.called or first.location)[:1] if first is not None else ():
         for call in nodes(line.scope, ast.Call):
@@ -374,7 +373,6 @@ def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _shaped(output: Shape | None, labels: Spec, stats: Any) -> bool:
-    """Whether labels have a value for each of an output's, or a class for each of its rows."""
     y, p = labels.shape, output
     if not y or not p or y == p:
         return bool(y and p)

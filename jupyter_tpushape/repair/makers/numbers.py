@@ -87,14 +87,12 @@ def _of_weight(line: Line, old: int, new: int) -> set[str]:
 
 
 def _summed(fact: OperationRaised) -> list[tuple[int, int]]:
-    """The two sizes that a product of matrices sums over, of a layer that was given one of them."""
     one, other = fact.shapes if len(fact.shapes) == 2 and fact.layer is not None and "MatMul" in fact.operation else ((), ())
     sizes = (one[-1], other[-2]) if one and other and len(other) > 1 else (None, None)
     return [(sizes[0], sizes[1])] if sizes[0] and sizes[1] else []
 
 
 def _aligned(fact: OperationRaised) -> tuple[Shape, Shape]:
-    """The sizes of two operands on the axes that they have in common, aligned from the right."""
     one, other = fact.shapes if len(fact.shapes) == 2 else ((), ())
     shared = min(len(one or ()), len(other or ())) - (len(one or ()) == len(other or ()))
     return (one[-shared:], other[-shared:]) if one and other and shared else ((), ())
@@ -167,7 +165,6 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _read_off(line: Line, node: ast.expr) -> bool:
-    """Whether a name holds a size of a tensor that the function has read, by itself or with others."""
     made = [
         item
         for item in nodes(line.scope, ast.Assign)

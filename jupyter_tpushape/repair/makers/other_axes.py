@@ -125,7 +125,6 @@ def turned_back(line: Line, call: ast.Call) -> Iterator[Edit]:
 
 
 def _turned_already(line: Line, name: str) -> bool:
-    """Whether the program itself puts the batch of a result in front."""
     turned = rf"\b({name}\.(transpose|swapaxes)\(|(transpose|swapaxes|moveaxis)\({name}, )[(\[]?(1, 0|0, 1\))"
     return re.search(turned, ast.unparse(line.scope)) is not None
 

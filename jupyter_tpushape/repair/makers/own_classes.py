@@ -49,7 +49,6 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
 
 
 def _picks(owner: ast.ClassDef) -> set[str]:
-    """The names that say how many of the largest values are looked at: no tensor has to be of that size."""
     calls = [call for call in nodes(owner, ast.Call) if called(call) in ("top_k", "in_top_k")]
     return {ast.unparse(one) for call in calls for word in words_of(call)[1:] for one in nodes(word, (ast.Name, ast.Attribute))}
 

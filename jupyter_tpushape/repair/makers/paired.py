@@ -298,7 +298,6 @@ def fits_without(many: tuple[int | None, ...], axis: int, few: tuple[int | None,
 
 
 def _made_once(line: Line, node: ast.expr) -> ast.expr | None:
-    """What gave a name its value, if the function gives it one and reads it more than once."""
     if not isinstance(node, ast.Name):
         return None
     uses = [item for item in nodes(line.scope, ast.Name) if item.id == node.id]

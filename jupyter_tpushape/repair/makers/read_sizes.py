@@ -183,7 +183,6 @@ def _places(shape: Shape, size: int) -> set[int]:
 
 
 def _builds(evidence: Evidence) -> Iterator[tuple[Line, Node, ast.FunctionDef, str]]:
-    """The layer whose code raised, its ``build``, and the name of the shape that this is given."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
     if line is not None and owner is not None:
         classes = [cls for cls in nodes(line.source.tree, ast.ClassDef) if cls.name == owner.op]
@@ -248,7 +247,6 @@ def other_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
 
 
 def _off_shape(line: Line, name: str) -> bool:
-    """Whether the function takes a name off a shape: ``b, t, d = x.shape``, ``t = ops.shape(x)[1]``."""
     for item in nodes(line.scope, ast.Assign):
         held = [one.id for target in item.targets for one in nodes(target, ast.Name)]
         value = item.value.value if isinstance(item.value, ast.Subscript) else item.value
@@ -282,7 +280,6 @@ def length_of_own(evidence: Evidence, finding: Finding, fact: WrongCount) -> Mad
 
 
 def _same_sizes(one: ast.Call, call: ast.Call, name: str) -> bool:
-    """Whether two reshapes have the same target, and the first is of something made of a tensor."""
     first, second = words_of(one), words_of(call)
     same = len(first) == len(second) == 2 and ast.unparse(first[-1]) == ast.unparse(second[-1]) and bool(listed(first[-1]))
     return same and any(item.id == name for item in nodes(first[0], ast.Name))

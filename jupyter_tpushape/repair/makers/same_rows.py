@@ -35,7 +35,6 @@ def line_in(evidence: Evidence, file: str, node: ast.expr | ast.stmt) -> Iterato
 
 
 def _shorter(evidence: Evidence, kinds: tuple[str, ...]) -> Iterator[tuple[Array, Step, list[Array]]]:
-    """The steps of these kinds that only one array went through, with the arrays of another length."""
     arrays = _arrays(evidence)
     for one, step in odd_steps(arrays):
         if step.kind in kinds:

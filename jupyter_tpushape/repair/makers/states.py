@@ -369,7 +369,6 @@ def state_of_list(evidence: Evidence, finding: Finding, fact: ListGiven) -> Made
 
 
 def _element(line: Line, calls: list[ast.FunctionDef], why: str) -> Made:
-    """The first element of the states of a cell, wherever its ``call`` computes with the list."""
     for call in calls:
         name = call.args.args[2].arg if len(call.args.args) > 2 else ""
         handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]

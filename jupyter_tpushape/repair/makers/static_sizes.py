@@ -214,7 +214,6 @@ def _given(line: Line, node: ast.expr) -> list[ast.expr]:
 
 
 def _assigned(statement: ast.Assign) -> list[tuple[str, ast.expr]]:
-    """What a statement assigns to what, one by one where it assigns several values to several names."""
     target, value = statement.targets[0], statement.value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return [(ast.unparse(one), other) for one, other in zip(target.elts, value.elts, strict=True)]

@@ -229,7 +229,6 @@ def beside_loss(evidence: Evidence, finding: Finding, fact: StateDropped) -> Mad
 
 
 def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
-    """What a step gives the result of a differentiated function to, which it calls at once or by a name."""
     for item in nodes(step, ast.Assign):
         if item.value is taken:
             named = [ast.unparse(target) for target in item.targets]

@@ -152,7 +152,6 @@ def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) ->
 
 
 def _joined_for(call: ast.Call, variables: str) -> ast.BinOp | None:
-    """The sum of two lists of gradients that an optimizer is given for a list of variables."""
     if called(call) != "stateless_apply" or len(call.args) != 3 or ast.unparse(call.args[2]) != variables:
         return None
     given = call.args[1]

@@ -262,7 +262,6 @@ def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
 
 
 def _applied(evidence: Evidence, gradient: str) -> bool:
-    """Whether an update gets it, and not only another gradient: that of a penalty is part of the loss."""
     pending = [gradient]
     for name in pending:
         after = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(name)]

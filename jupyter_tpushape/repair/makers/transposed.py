@@ -50,7 +50,6 @@ def channels(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _declared_for(evidence: Evidence) -> bool:
-    """Whether the declaration is what the layers work on: their channels stand where it has its few."""
     formats = {str(node.config["data_format"]) for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("data_format")}
     for _, _, want, _ in misfits(evidence):
         row = want.shape[1:]
@@ -76,7 +75,6 @@ def kept_steps(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _square(row: Shape) -> bool:
-    """Whether a sample has square images: height and width of one size, before the channels."""
     return len(row) > 3 and row[-3] == row[-2]
 
 

@@ -262,6 +262,5 @@ _NORMAL = frozenset({"normal", "truncated_normal"})
 
 
 def _shape_of(draw: ast.Call) -> ast.expr | None:
-    """The argument of a draw that is its shape: behind the key in jax.random, in front in keras.random."""
     place = 1 if ast.unparse(draw.func).startswith(("jax.", "jr.")) else 0
     return next((word.value for word in draw.keywords if word.arg == "shape"), next(iter(draw.args[place : place + 1]), None))

@@ -226,7 +226,6 @@ def use_result(evidence: Evidence, finding: Finding, fact: ResultUnused) -> Made
 
 
 def _kept(evidence: Evidence, line: Line, call: ast.Call, name: str) -> Made:
-    """A name for the result, and for those that are dropped beside it: one alone would leave the others."""
     yield f"Keep the result as {name} at {line.at}", [line.edit(call, f"{name} = {IT}")], f"The lines below read {name} as it was before."
     edits: list[Edit] = []
     for one in evidence.facts.get("unused", ()):
@@ -270,7 +269,6 @@ def _passed(call: ast.Call, name: str) -> list[ast.Name]:
 
 
 def _taken(line: Line, statement: ast.stmt, name: str, by: int) -> list[ast.Name]:
-    """Where the one statement below takes a name: as arguments of a call, or as what it returns."""
     last = statement.end_lineno or statement.lineno
     loads = [one for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load) and one.lineno > last]
     stores = [one.lineno for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Store) and one.lineno > last]

@@ -67,7 +67,6 @@ def _other_side(argument: ast.expr) -> str:
 
 
 def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | None:
-    """The layer of the owner's own that gives an operand: by its edge, else the last one of that width."""
     edges = evidence.failed_inputs() if evidence.failed is not owner else []
     if index < len(edges):
         node = evidence.flow.node(edges[index].source)
@@ -80,7 +79,6 @@ def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | Non
 
 
 def _within(evidence: Evidence, node: Node, owner: Node) -> bool:
-    """Whether a layer is one of the owner's own, or stands in a model that the owner holds."""
     while node.parent and node.parent != owner.id:
         node = evidence.flow.node(node.parent)
     return node.parent == owner.id
@@ -97,7 +95,6 @@ def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
 
 
 def _as_made(call: ast.Call, node: Node) -> bool:
-    """Whether a layer has what a call says in plain values, and the activation that it says, if any."""
     said = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
     same = all(node.config[key] == value for key, value in said.items() if key in node.config)
     hidden = any(word.arg == "activation" and not isinstance(word.value, ast.Constant) for word in call.keywords)

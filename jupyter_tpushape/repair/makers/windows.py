@@ -123,7 +123,6 @@ def whole_axis(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Ma
 
 
 def _inserted(evidence: Evidence, shape: Shape | None) -> bool:
-    """Whether an axis that the window slides over was inserted with size 1: no window made it so small."""
     edge = next(iter(evidence.failed_inputs()), None)
     sizes = evidence.origins.of(edge)[1:-1] if edge is not None and shape and len(shape) > 2 else ()
     return any(value(size) == 1 and not chain(size) for size in sizes)

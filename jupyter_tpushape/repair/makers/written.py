@@ -96,7 +96,6 @@ def _as_created(evidence: Evidence, mine: Edge) -> Made:
 
 
 def _model_of(evidence: Evidence, shape: Shape) -> str:
-    """The name in whose shape an operand of the line was created, as ``normal(shape(mean))`` is."""
     for line in lines_of(evidence):
         operands = [node for node in line.operands() if isinstance(node, ast.Name) and line.shape(node) == shape]
         for node in operands:
@@ -302,7 +301,6 @@ def _met(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Shape]]:
 
 
 def _size(target: Shape, made: Shape, wanted: Shape) -> list[int]:
-    """The target that gives the wanted size, where the layers behind multiply each axis by a whole number."""
     if len(target) not in (2, 3) or len(made) != len(wanted) or len(made) != len(target) + 1 or made[-1] != wanted[-1]:
         return []
     size = []

@@ -138,7 +138,6 @@ def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any,
 
 
 def _recomputed(source: Source, names: Names, known: ast.expr, value: int, at: ast.AST) -> str:
-    """A product or sum of names and one number, with the number that gives a value."""
     numbers = [node for node in ast.walk(known) if isinstance(node, ast.Constant)]
     if len(numbers) != 1 or type(old := numbers[0].value) is not int:
         return ""

@@ -172,7 +172,6 @@ class Handed(Place):
         return f"[{items}]" if isinstance(whole, list) and not tensor else f"({items}{',' if len(whole) == 1 else ''})"
 
     def _opened(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
-        """``return load()`` gets names for its parts, and then the transform."""
         statement = self.above.get(value)
         if not isinstance(statement, ast.Return) or not self.source.first_in_line(statement):
             raise NoPlace
@@ -316,7 +315,6 @@ class Handed(Place):
         self.finish()
 
     def _given(self, value: ast.expr) -> str:
-        """The parts of data that are there, as ``from_tensor_slices`` takes them."""
         parts = value.elts if isinstance(value, ast.Tuple) else []
         given = [self._several(part) for part in parts if not is_new_axis(part)]
         if len(given) == len(parts):

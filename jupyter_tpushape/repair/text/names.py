@@ -160,7 +160,6 @@ class Names:
 
 
 def _bound(scope: ast.AST, name: str) -> ast.AST | None:
-    """What binds a name inside a function, its own nested functions left out."""
     arguments = getattr(scope, "args", None)
     if arguments is not None and name in [
         item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if item
@@ -194,7 +193,6 @@ def _imported(statement: ast.AST, name: str) -> Any:
 
 
 def _way(module: Any, wanted: Any) -> str:
-    """``layers.Dense`` for a class that a framework's package leads to in a step or two."""
     name = wanted.__name__.rsplit(".", 1)[-1]
     if getattr(module, name, None) is wanted:
         return str(name)

@@ -76,7 +76,6 @@ class Place:
         return every[0]
 
     def _in_order(self, span: Span) -> ast.Call:
-        """The call that ran, by its place among those that data is handed to."""
         before = Source(self.source.file, self.source.original)
         ran = before.call_at(span)
         old, new = (

@@ -58,7 +58,6 @@ class Text:
         return Names(self.source(file), self.globals(file), self._closure(file))
 
     def _closure(self, file: str) -> dict[str, Any]:
-        """What the program's functions in a file got from the functions that they stand in."""
         found: dict[str, Any] = {}
         for given in (self.seen.program.data, self.seen.program.model):
             function = unwrapped(getattr(given, "func", given)) if callable(given) else None
@@ -120,7 +119,6 @@ class Text:
         return self._declared_by(declaring[place], declaring)
 
     def _declared_by(self, door: Any, declaring: list[Any]) -> Any:
-        """The layer whose shape an input has that Sequential made as that layer was added."""
         if not isinstance(door, self.seen.adapter.InputLayer) or self._typed(door):
             return door
         own = [

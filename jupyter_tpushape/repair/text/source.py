@@ -103,7 +103,6 @@ class Source:
         return before + (column if written.isascii() else len(written.encode()[:column].decode(errors="ignore")))
 
     def _moved(self, offset: int, *, start: bool) -> int:
-        """Tight around what stood there: an insertion at the very edge is outside."""
         for at, until, size in self._splices:
             if offset > until or (offset == until and (start or until > at)):
                 offset += size - (until - at)
