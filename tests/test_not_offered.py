@@ -376,3 +376,17 @@ def build():
     ]
     assert (type(found.fact.reason).__name__, found.fact.reason.left, found.fact.reason.right) == ("Lengths", 4, 32)
     assert not found.fixes or not found.fixes[0].verified
+
+
+def test_no_layer_is_put_behind_two_heads_that_are_joined():
+    def build():
+        i = keras.Input((6,))
+        model = keras.Model(i, L.Concatenate()([L.Dense(4)(i), L.Dense(2, activation="sigmoid")(i)]))
+        model.compile("sgd", "mse")
+        return model
+
+    (found,) = [
+        one for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.ones((8, 5), "float32")), tpu=None).findings if one.serious
+    ]
+    assert found.rule == "output-units"
+    assert not any(fix.verified for fix in found.fixes)

@@ -82,3 +82,33 @@ def test_weights_of_one_of_several_outputs_are_compared_with_its_own_loss(tpu, t
     path.write_text(HEAD.format(framework="keras") + WEIGHTED % "16")
     again = load(path)
     assert tpushape.trace(again.build, again.data, tpu=tpu).ok
+
+
+CHUNKS = """
+class Chunks(L.Layer):
+    def __init__(self, size):
+        super().__init__()
+        self.size, self.way = size, L.MultiHeadAttention(1, 4)
+    def call(self, x):
+        parts = keras.ops.reshape(x, (-1, self.size, x.shape[2]))
+        return keras.ops.reshape(self.way(parts, parts), (-1, x.shape[1], x.shape[2]))
+def build():
+    model = keras.Sequential([keras.Input((10, 3)), Chunks(%s), L.Flatten(), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((16, 10, 3), "float32"), np.zeros((16, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize("tpu", [None, "v5e-8"])
+def test_rows_that_cross_from_one_sample_to_the_next_are_told_for_any_number_of_replicas(tpu, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(framework="keras") + CHUNKS % 4)
+    module = load(path)
+    found = [one for one in tpushape.trace(module.build, module.data, tpu=tpu, batch_size=8).findings if one.serious]
+    assert [one.rule for one in found] == ["reshape-interleaves"]
+    assert (found[0].fact.sample, found[0].fact.block) == (30, 12)
+    path.write_text(HEAD.format(framework="keras") + CHUNKS % 5)
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu=tpu, batch_size=8).ok

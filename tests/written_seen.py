@@ -69,4 +69,30 @@ def head(x, units, activation):
     return L.Dense(units, activation=activation)(L.Dense(4)(x))
 """), (('    model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 2, "softmax")]))',
         '    model = keras.Model(i, L.Average()([head(i, 1, "sigmoid"), head(i, 1, "sigmoid"), head(i, 1, "sigmoid")]))'),))),
+    "values that a reshape needs": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((5,)), Turned(), L.Flatten()])", f"{rows(8, 5)}, {rows(8, 6)}", head="""
+class Turned(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.angles = keras.Sequential([L.Dense(7, activation="relu"), L.Dense(4)])
+    def call(self, x):
+        return tf.reshape(self.angles(x), (tf.shape(x)[0], 2, 3))
+"""), (('        self.angles = keras.Sequential([L.Dense(7, activation="relu"), L.Dense(4)])', '        self.angles = keras.Sequential([L.Dense(7, activation="relu"), L.Dense(6)])'),))),
+    "a sum beside values that are not summed": ("op-shapes", Own(model_of("model = Flow()", rows(8, 5), loss="None", head="""
+class Flow(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.way, self.scale = L.Dense(5), L.Dense(5)
+    def call(self, x):
+        s = self.scale(x)
+        return self.way(x) * tf.exp(s), s
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            z, s = self(x)
+            total = tf.reduce_sum(-0.5 * z ** 2, -1)
+            loss = -tf.reduce_mean(total + s)
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+"""), (("            loss = -tf.reduce_mean(total + s)", "            loss = -tf.reduce_mean(total + tf.reduce_sum(s, -1))"),))),
 }  # fmt: skip

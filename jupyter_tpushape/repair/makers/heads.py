@@ -297,13 +297,23 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
 def append_head(evidence: Evidence, finding: Finding) -> Made:
     """A last layer of as many units as a label has values."""
     found = _head_layer(evidence, finding)
-    if found is not None and found[2].kind == "layer":
+    if found is not None and found[2].kind == "layer" and not _joins_heads(evidence, found[2]):
         text, config, last = found
         yield (
             f"Add {text} after {last.name}, at the end of the model",
             [append(last.name, "Dense", **config)],
             "The model has no layer whose output matches the labels.",
         )
+
+
+def _joins_heads(evidence: Evidence, node: Node) -> bool:
+    """Whether a node joins the outputs of several heads: a layer behind them would mix what each of them predicts."""
+    heads = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
+    return (
+        node.op.startswith("Concat")
+        and len(heads) > 1
+        and all(one.family == "dense" and one.config.get("activation") not in _HIDDEN for one in heads)
+    )
 
 
 def missing_head(evidence: Evidence, finding: Finding) -> Made:

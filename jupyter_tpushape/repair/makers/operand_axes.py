@@ -37,10 +37,33 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
                 flat = line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())
                 yield f"Flatten {short(node)} at {line.at}, too: {_sizes(reason.row)}", [flat], "The other operand is flattened."
         return
+    for line in lines_of(evidence)[:1]:
+        alike = list(_summed_alike(line))
+        if alike:
+            yield from alike
+            return
     # Sizes that layers give were meant to be the same; the operands of such a product are where they belong.
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):
         yield from _axes(line, not given)
+
+
+def _summed_alike(line: Line) -> Made:
+    """The sum over the last axis for both of two operands of which one is summed, where the samples' mean is taken right behind."""
+    up = parents(line.source.tree)
+    outer = up.get(line.node) if isinstance(line.node, ast.BinOp) and isinstance(line.node.op, (ast.Add, ast.Sub)) else None
+    averaged = isinstance(outer, ast.Call) and called(outer) in ("reduce_mean", "mean") and len(outer.args) == 1 and not outer.keywords
+    pairs = line.shaped() if averaged else []
+    for (less, few), (more, many) in (pairs, pairs[::-1]) if len(pairs) == 2 else ():
+        total = assigned_to(line, less)
+        sums = isinstance(total, ast.Call) and called(total) in ("reduce_sum", "sum") and len(total.args) + len(total.keywords) == 2
+        if sums and many[:-1] == few and many[-1] not in (None, 1):
+            name = called(total)
+            yield (
+                f"Sum {short(more)} over its last axis at {line.at}, as {short(less)} is",
+                [line.apply(more, name if line.module() == "tensorflow" else "sum", -1)],
+                "Each sample then has one value on both sides, before the mean is taken.",
+            )
 
 
 def _put_in(line: Line, shape: Shape) -> set[int]:

@@ -49,12 +49,20 @@ def rows_of_matrix(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 @of(OperationRaised)
 def one_row_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """As many units as a reshape behind them has values for each sample."""
-    reason = fact.reason if isinstance(fact.reason, RowsMade) else None
-    for node in evidence.flow.nodes if reason is not None else ():
-        edges = evidence.flow.into(node.id)
-        giver = evidence.flow.node(edges[0].source) if edges else None
-        if reason is not None and Who.of(node) == reason.reshape and giver is not None and giver.config.get("units") == reason.before[-1]:
-            yield setting(giver, "units", elements(reason.after[1:]), "", "The reshape then keeps one row for each sample.")
+    reason, node = fact.reason, evidence.failed
+    if isinstance(reason, RowsMade):
+        node, before, after = next((one for one in evidence.flow.nodes if Who.of(one) == reason.reshape), None), reason.before, reason.after
+    elif isinstance(reason, Uneven) and len(reason.shape) == 2 and len(reason.target) > 2 and None not in reason.target[1:]:
+        before, after = reason.shape, reason.target
+        node = node if before[:1] == after[:1] else None
+    else:
+        return
+    for edge in evidence.flow.into(node.id)[:1] if node is not None else ():
+        giver = evidence.flow.node(edge.source)
+        if giver.config.get("units") == before[-1]:
+            yield setting(
+                giver, "units", elements(after[1:]), "", f"The reshape behind it needs {elements(after[1:])} values of each sample."
+            )
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
