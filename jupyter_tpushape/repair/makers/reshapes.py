@@ -43,7 +43,7 @@ def rows_of_matrix(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     """The rows that a matrix is multiplied by, where each sample came as one row of all values."""
     layer = own_layer(evidence)
     if isinstance(fact.reason, SumsOverBatch) and fact.reason.rows and layer is not None:
-        yield reshaped_before(layer.name, "Multiply the matrix by each sample: add ", fact.reason.rows)
+        yield reshaped_before(layer.name, "Give each sample an axis for the matrix: add ", fact.reason.rows)
 
 
 @of(OperationRaised)
@@ -61,7 +61,7 @@ def one_row_each(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
         giver = evidence.flow.node(edge.source)
         if giver.config.get("units") == before[-1]:
             yield setting(
-                giver, "units", elements(after[1:]), "", f"The reshape behind it needs {elements(after[1:])} values of each sample."
+                giver, "units", elements(after[1:]), "", f"The reshape after it needs {elements(after[1:])} values of each sample."
             )
 
 

@@ -80,7 +80,7 @@ def other_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     certain = len(fixes) < 2 or fixes[0][3].count(1) > fixes[1][3].count(1)
     for node, i, j, shape in fixes[:1] if certain else ():
         yield (
-            f"Exchange axes {i} and {j} of {short(node)} at {line.at}: {show_shape(shape)}",
+            f"Swap axes {i} and {j} of {short(node)} at {line.at}: {show_shape(shape)}",
             [line.edit(node, f"{MODULE}.swapaxes({IT}, {i}, {j})", "keras.ops")],
             "Its axes are then in the order of the other operand's.",
         )
