@@ -202,6 +202,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if assigned is not None:
         samples = (assigned.given or ())[:1] == (p or ())[:1]
         return METRIC.id, ScalarSum(loss.name, assigned.wanted, assigned.given, samples), ()
+    if labels is not None and y and p and len(y) > len(p) and (paired := _paired_above(evidence, labels, p)) is not None:
+        return "batch-broadcast", *paired
     if labels is not None and predictions is not None and y and p and labels.spec.dtype != "string":
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
@@ -304,6 +306,19 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     made = evidence.arguments(loss.id) if metric and size not in (None, 1) else {}
     told = next(((key, made[key]) for key in ("num_labels", "num_classes") if type(made.get(key)) is int and made[key] != size), ("", 0))
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said, False, *told), ()
+
+
+def _paired_above(evidence: Evidence, labels: Edge, p: Shape) -> tuple[EveryPair, tuple[str]] | None:
+    """The operation that gave the labels more axes than the predictions have: it broadcast them with a tensor of more axes."""
+    source = evidence.flow.node(labels.source)
+    for node in (source, *ancestors(evidence, source.id)):
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or ()
+        given = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
+        if node.op in PAIRING and p in given and len(made) > len(p) > 1 and all(len(one) in (len(p), len(made)) for one in given):
+            # A random number comes along no edge.
+            longer = next((one for one in given if len(one) == len(made)), (p[0], *(1 for _ in made[1:])))
+            return EveryPair(Who.of(node), p, longer), (node.id,)
+    return None
 
 
 def _reducer(evidence: Evidence, predictions: Edge) -> Node:

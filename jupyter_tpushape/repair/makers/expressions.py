@@ -108,9 +108,11 @@ def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
             if spec is None or spec.shape != long or any(size != 1 for size in long[1:]):
                 continue
             index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
+            # The line may read it again, as in t * x + (1 - t) * y.
+            again = [one for one in nodes(line.scope, ast.Name) if one.lineno == node.lineno and ast.unparse(one) == ast.unparse(node)]
             yield (
                 f"Squeeze {'the axis' if len(long) - len(few) == 1 else f'{len(long) - len(few)} axes'} of size 1 of {short(node)} at {line.at}",
-                [line.edit(node, f"{IT}[{index}]")],
+                [line.edit(one, f"{IT}[{index}]") for one in again or [node]],
                 f"The other operand has rank {len(few)}, so each sample is then combined with its own value.",
             )
 
