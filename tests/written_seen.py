@@ -114,4 +114,18 @@ class Mixed(keras.Model):
         self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
         return {"loss": loss}
 """), (("        y = share * y + (1 - share) * y[::-1]", "        y = share[:, :, 0, 0] * y + (1 - share[:, :, 0, 0]) * y[::-1]"),))),
+    "tokens for the rest of the patches": ("op-shapes", Own(model_of("model = Rest()", f"{rows(8, 9, 4)}, {rows(8, 9, 5)}", head="""
+ALL, KEPT = 9, 4
+class Rest(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.way, self.out = L.Dense(6), L.Dense(5)
+        self.token = self.add_weight(shape=(1, 1, 6), name="token")
+        self.places = self.add_weight(shape=(1, ALL, 6), name="places")
+    def call(self, x):
+        seen = self.way(x)[:, :KEPT]
+        seen = seen * 2.0
+        rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL, 1))
+        return self.out(keras.ops.concatenate([seen, rest], axis=1) + self.places)
+"""), (("        rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL, 1))", "        rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL - KEPT, 1))"),))),
 }  # fmt: skip

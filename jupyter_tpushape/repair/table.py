@@ -900,6 +900,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     weights.turned_weight,
     weights.turned_filter,
     weights.turned_product,
+    weights.rest_of_parts,
     weights.width_by_name,
     weights.rows_by_name,
     weights.all_parts,

@@ -14,9 +14,9 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
-from ..text.source import nodes
+from ..text.source import given_to, nodes
 from .edits import Made, of
-from .line import Line, assigned_to, defaults, factors, lines_of, names_of, own_layer, short, size_of
+from .line import Line, assigned_to, defaults, factors, lines_of, listed, names_of, own_layer, short, size_of
 from .operands import JOINS
 
 
@@ -43,6 +43,31 @@ def longer_weight(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                     f"Create {ast.unparse(item.targets[0])} with size {new} at line {sizes[0].lineno}: {text} instead of {size}",
                     [line.edit(sizes[0], text)],
                     "The product sums over both sizes." if times else "It is added after the concatenation, which makes the input longer.",
+                )
+
+
+_FILLS = frozenset({"tile", "repeat", "broadcast_to", "zeros", "ones"})
+
+
+@of(OperationRaised)
+def rest_of_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A filled part of a concatenation for what the other part leaves of the size of a weight, in place of all of it."""
+    if not isinstance(fact.reason, Lengths) or fact.reason.summed:
+        return
+    whole, total = sorted((fact.reason.left, fact.reason.right))
+    for line in lines_of(evidence)[:1]:
+        parts = [one for call in nodes(line.node, ast.Call) if called(call) in JOINS for one in listed(call.args[0])] if line.node else []
+        for part, other in itertools.permutations(parts) if len(parts) == 2 else ():
+            filled = assigned_to(line, part)
+            inner = [one for one in nodes(filled, (ast.Name, ast.Attribute, ast.Constant)) if line.number(one) == whole]
+            cuts = [one for made in (other, *given_to(line.scope, other)) for one in nodes(made, ast.Slice)]
+            ends = [one.upper for one in cuts if one.upper is not None and line.number(one.upper) == total - whole]
+            if isinstance(filled, ast.Call) and called(filled) in _FILLS and len(inner) == len(ends) == 1:
+                new = f"{ast.unparse(inner[0])} - {ast.unparse(ends[0])}"
+                yield (
+                    f"Use {new} instead of {ast.unparse(inner[0])} at line {inner[0].lineno}",
+                    [line.edit(inner[0], new)],
+                    f"The other part has {total - whole} of the {whole} already.",
                 )
 
 
