@@ -112,3 +112,31 @@ def test_rows_that_cross_from_one_sample_to_the_next_are_told_for_any_number_of_
     path.write_text(HEAD.format(framework="keras") + CHUNKS % 5)
     again = load(path)
     assert tpushape.trace(again.build, again.data, tpu=tpu, batch_size=8).ok
+
+
+MOMENTS = """
+class Scaled(L.Layer):
+    def build(self, shape):
+        self.factor = self.add_weight(shape=(5, shape[0][-1]), name="factor")
+    def call(self, inputs):
+        x, kind = inputs
+        mean, variance = tf.nn.moments(x, [1, 2])
+        return (x - mean) * tf.math.rsqrt(variance + 1e-5) * tf.gather(self.factor, kind)
+def build():
+    x, kind = keras.Input((6, 6, 3)), keras.Input((), dtype="int32")
+    model = keras.Model([x, kind], L.Conv2D(1, 1)(Scaled()([x, kind])))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return [np.zeros((16, 6, 6, 3), "float32"), np.zeros(16, "int32")], np.zeros((16, 6, 6, 1), "float32")
+"""
+
+
+def test_all_operands_of_a_line_get_their_axes_together(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(framework="keras") + MOMENTS)
+    module = load(path)
+    (found,) = [one for one in tpushape.trace(module.build, module.data, tpu="v5e-8", batch_size=8).findings if one.serious]
+    assert found.rule == "batch-broadcast"
+    assert found.fixes[0].verified
+    assert found.fixes[0].patch.count("[:, None, None, :]") == 3

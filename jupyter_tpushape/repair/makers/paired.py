@@ -27,6 +27,7 @@ from ...rules.facts.mixing import (
 from ...rules.facts.reasons import LacksAxis
 from ...rules.mixing import above
 from ...rules.upstream import unrelated
+from ...rules.words import PAIRING, count, listed
 from ..edits.code import REDUCTIONS, over_everything
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -311,17 +312,33 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
     """An operand with axes of size 1 after its batch axis."""
     if not fact.chance:
         return
+    few, many = sorted((fact.left, fact.right), key=len)
+    index = ", ".join([":", *["None"] * (len(many) - len(few)), *[":"] * (len(few) - 1)])
+    axes, why = f"{count(len(many) - len(few), 'axis', 'axes')} of size 1", "Each sample is then combined with its own values."
+    for line in lines_at(evidence, finding.location)[:1]:
+        # The operators of the line and the operations that ran there, in the same order.
+        ran = [node for node in evidence.flow.nodes if node.kind == "op" and node.op in PAIRING and node.called == fact.operation.called]
+        written = list(_in_order(line.around(ast.stmt, line.scope)[-1]))
+        found = []
+        for item, node in zip(written, ran, strict=True) if len(written) == len(ran) else ():
+            shapes = [edge.spec.shape for edge in evidence.flow.into(node.id)]
+            if sorted(shapes, key=lambda shape: len(shape or ())) == [few, many]:
+                found.append(item.left if shapes[0] == few else item.right)
+        if found:
+            names = listed(tuple(map(short, found)))
+            yield f"Add {axes} to {names} after the batch axis at {line.at}", [line.edit(one, f"{IT}[{index}]") for one in found], why
+            return
     for line in lines_at(evidence, finding.location):
         if isinstance(line.node, ast.BinOp):
-            pair = list(zip(line.operands(), (fact.left, fact.right), strict=True))
-            (node, few), (_, many) = sorted(pair, key=lambda item: len(item[1]))
-            index = ", ".join([":", *["None"] * (len(many) - len(few)), *[":"] * (len(few) - 1)])
-            gap = len(many) - len(few)
-            yield (
-                f"Add {gap} {'axis' if gap == 1 else 'axes'} of size 1 to {short(node)} after its batch axis at {line.at}",
-                [line.edit(node, f"{IT}[{index}]")],
-                "Each sample is then combined with its own values.",
-            )
+            (one, _), _ = sorted(zip(line.operands(), (fact.left, fact.right), strict=True), key=lambda item: len(item[1]))
+            yield f"Add {axes} to {short(one)} after its batch axis at {line.at}", [line.edit(one, f"{IT}[{index}]")], why
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.BinOp]:
+    for part in ast.iter_child_nodes(node):
+        yield from _in_order(part)
+    if isinstance(node, ast.BinOp):
+        yield node
 
 
 @of(EveryPair)
