@@ -128,4 +128,17 @@ class Rest(keras.Model):
         rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL, 1))
         return self.out(keras.ops.concatenate([seen, rest], axis=1) + self.places)
 """), (("        rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL, 1))", "        rest = keras.ops.tile(self.token, (keras.ops.shape(x)[0], ALL - KEPT, 1))"),))),
+    "a vector joined with each step": ("op-shapes", Own(model_of("""
+one, many = keras.Input((4,)), keras.Input((7, 4))
+model = keras.Model([one, many], L.Dense(1)(Beside()([one, many])))
+""", f"[{rows(8, 4)}, {rows(8, 7, 4)}], {rows(8, 1)}", head="""
+class Beside(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.score = L.Dense(1)
+    def call(self, inputs):
+        q, k = inputs
+        w = self.score(tf.concat([q, k, q * k], axis=-1))
+        return tf.reduce_sum(tf.nn.softmax(w, axis=1) * k, axis=1)
+"""), (("        w = self.score(tf.concat([q, k, q * k], axis=-1))", "        q = tf.repeat(q[:, None], tf.shape(k)[1], axis=1)"),))),
 }  # fmt: skip

@@ -904,6 +904,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     weights.width_by_name,
     weights.rows_by_name,
     weights.all_parts,
+    operand_axes.for_each_step,
     label_columns.joined,
     label_columns.as_column,
     turned.last_two,

@@ -148,8 +148,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     columns = _columns(node, operands)
     if columns:
         return Columns(columns)
-    ranks = sorted((one.spec.shape or () for one in operands), key=len)
-    if joins and len(ranks) == 2 and 1 < len(ranks[0]) == len(ranks[1]) - 1 and ranks[0][0] == ranks[1][0] is not None:
+    ranks = sorted({one.spec.shape or () for one in operands}, key=len)
+    if joins and len(ranks) == 2 and 1 < len(ranks[0]) == len(ranks[1]) - 1 and ranks[0][0] == ranks[1][0]:
         return LacksAxis(ranks[0], ranks[1], product=False, joins=True)
     dropped = _axis_dropped(evidence, node)
     if dropped is not None:

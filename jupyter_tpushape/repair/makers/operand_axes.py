@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Who, show_shape
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
-from ...rules.facts.reasons import AxisDropped, ClassIndices, InARow, SamplesReduced
+from ...rules.facts.reasons import AxisDropped, ClassIndices, InARow, LacksAxis, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
 from ..edits.code import over_everything
 from ..edits.expression import IT, MODULE
@@ -46,6 +46,29 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):
         yield from _axes(line, not given)
+
+
+@of(OperationRaised)
+def for_each_step(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One vector a sample for each of the steps whose features it is joined with."""
+    reason = fact.reason
+    if not isinstance(reason, LacksAxis) or not reason.joins or len(reason.short) != 2:
+        return
+    for line, call in calls_of(evidence, "concat", "concatenate"):
+        axis = whole_number(argument(call, "axis", ["values", "axis"]))
+        holder = next((one for one in reversed(line.around(ast.stmt, line.scope)) if one is not line.scope), None)
+        names = [
+            next((one for one, shape in line.shaped() if shape == wanted and isinstance(one, ast.Name)), None)
+            for wanted in (reason.short, reason.long)
+        ]
+        if axis in (-1, len(reason.long) - 1) and holder is not None and None not in names:
+            few, many = map(ast.unparse, filter(None, names))
+            text = f"{few} = {MODULE}.repeat({few}[:, None], {MODULE}.shape({many})[1], axis=1)"
+            yield (
+                f"Repeat {few} for each of the steps of {many}, before line {holder.lineno}",
+                [line.before(holder, text, line.module())],
+                "Every step is then joined with the same vector.",
+            )
 
 
 def _summed_alike(line: Line) -> Made:
