@@ -141,4 +141,40 @@ class Beside(L.Layer):
         w = self.score(tf.concat([q, k, q * k], axis=-1))
         return tf.reduce_sum(tf.nn.softmax(w, axis=1) * k, axis=1)
 """), (("        w = self.score(tf.concat([q, k, q * k], axis=-1))", "        q = tf.repeat(q[:, None], tf.shape(k)[1], axis=1)"),))),
+    "one of two states that is joined": ("rnn-states", Own(model_of("""
+one, many = keras.Input((5, 4)), keras.Input((7, 4))
+_, h, c, back, cell = L.Bidirectional(L.LSTM(3, return_state=True))(one)
+y = L.LSTM(6)(many, initial_state=[L.Concatenate()([h, back]), c])
+model = keras.Model([one, many], L.Dense(1)(y))
+""", f"[{rows(8, 5, 4)}, {rows(8, 7, 4)}], {rows(8, 1)}"), ((
+        "    y = L.LSTM(6)(many, initial_state=[L.Concatenate()([h, back]), c])",
+        "    y = L.LSTM(6)(many, initial_state=[L.Concatenate()([h, back]), L.Concatenate()([c, cell])])",
+    ),))),
+    "a width that a loop goes through": ("op-shapes", Own(model_of("""
+widths = (4, 6)
+x = i = keras.Input((9, 4))
+for stage, width in enumerate(widths):
+    if stage:
+        x = L.Conv1D(width, 1)(x)
+    x = Block(widths[0])(x)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 9, 4)}, {rows(8, 1)}", head="""
+class Block(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down = L.Dense(4 * width), L.Dense(width)
+        self.factor = self.add_weight(shape=(width,), name="factor")
+    def call(self, x):
+        return x + self.factor * self.down(self.up(x))
+"""), (("        x = Block(widths[0])(x)", "        x = Block(width)(x)"),))),
+    "a window of another side": ("op-shapes", Own(model_of(
+        "model = keras.Sequential([keras.Input((9, 4)), Windowed(4), L.Flatten(), L.Dense(1)])", f"{rows(8, 9, 4)}, {rows(8, 1)}", head="""
+class Windowed(L.Layer):
+    def __init__(self, side):
+        super().__init__()
+        self.bias = self.add_weight(shape=(side * side, side * side), name="bias")
+    def call(self, x):
+        scores = tf.matmul(x, x, transpose_b=True) + self.bias
+        return tf.matmul(tf.nn.softmax(scores), x)
+"""), (("    model = keras.Sequential([keras.Input((9, 4)), Windowed(4), L.Flatten(), L.Dense(1)])", "    model = keras.Sequential([keras.Input((9, 4)), Windowed(3), L.Flatten(), L.Dense(1)])"),))),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -65,6 +66,10 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         owner = own_layer(evidence)
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
+        side = math.isqrt(new)
+        squared = [key for key, value in set_to.items() if type(value) is int and value * value == old != value and side * side == new]
+        if owner is not None and len(squared) == 1 and not arguments:
+            yield created(owner, squared[0], side, f": {side} × {side} = {new}", f"It was created for {old}, but its input has size {new}.")
         # A number that gives several axes of one shape, such as a window's, gives no single one of them.
         arguments = [key for key in arguments if _axes_of(line, key) <= max(len(pairs), _apart_by(fact, old, new))]
         if len(arguments) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -54,6 +55,31 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
             [*edits, *wider],
             f"The forward and backward states have {units // 2} values each.",
         )
+
+
+@of(States)
+def joined_as_the_other(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """The second state joined of both directions, as the first one is."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.called or node.location) if node is not None and fact.counted and len(fact.keeps) == 2 else ():
+        states = listed(line.keyword("initial_state"))
+        if len(states) != 2:
+            continue
+        unpacked = [[ast.unparse(name) for name in listed(item.targets[0])] for item in nodes(line.scope, ast.Assign)]
+        names = next((found[1:] for found in unpacked if len(found) == 5), [])
+        for done, alone in (states, states[::-1]):
+            text, name = line.source.of(done), ast.unparse(alone)
+            made = [one for one in names if one in {word.id for word in nodes(done, ast.Name)}]
+            pairs = [[names[0], names[2]], [names[1], names[3]]] if names else []
+            if isinstance(done, ast.Call) and made in pairs and any(name in pair for pair in pairs if pair != made):
+                other = next(pair for pair in pairs if pair != made)
+                for old, new in zip(made, other, strict=True):
+                    text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+                yield (
+                    f"Join {' and '.join(other)} as {' and '.join(made)} are, at line {alone.lineno}",
+                    [line.edit(alone, text)],
+                    "Both states then have the values of both directions.",
+                )
 
 
 @of(StatesExchanged)

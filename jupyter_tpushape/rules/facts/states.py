@@ -45,7 +45,8 @@ class States(Fact, frozen=True):
             both = " It is bidirectional: concatenate the forward and the backward state." if self.joined and not self.both else ""
             return f"A state is (batch, units): one vector per sample, without a time axis.{ask}{both}"
         if self.joined and not self.both:
-            size = next((shape[-1] for shape in self.given if shape), None)
+            # One of them may be joined already.
+            size = min((shape[-1] or 0 for shape in self.given if shape), default=0)
             wide = f" ({size} + {size} = {2 * size} values)" if size else ""
             return (
                 "The encoder is bidirectional and returns the states of both directions: forward h and c, then backward h and c. For a "
