@@ -177,4 +177,25 @@ class Windowed(L.Layer):
         scores = tf.matmul(x, x, transpose_b=True) + self.bias
         return tf.matmul(tf.nn.softmax(scores), x)
 """), (("    model = keras.Sequential([keras.Input((9, 4)), Windowed(4), L.Flatten(), L.Dense(1)])", "    model = keras.Sequential([keras.Input((9, 4)), Windowed(3), L.Flatten(), L.Dense(1)])"),))),
+    "pairs of both views of a written batch": ("op-shapes", Own(model_of(
+        "model = Pairs()", f"tf.data.Dataset.from_tensor_slices(({rows(16, 5)}, {rows(16, 5)})).batch(4)", loss="None", head="""
+BATCH = 32
+class Pairs(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.way = L.Dense(6)
+    def call(self, x):
+        return self.way(x)
+    def train_step(self, data):
+        one, other = data
+        with tf.GradientTape() as tape:
+            z = tf.concat([self.way(one), self.way(other)], 0)
+            scores = tf.matmul(z, z, transpose_b=True) - 1e9 * tf.eye(2 * BATCH)
+            n = tf.shape(one)[0]
+            places = tf.concat([tf.range(n) + n, tf.range(n)], 0)
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(places, scores))
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+"""), (("            scores = tf.matmul(z, z, transpose_b=True) - 1e9 * tf.eye(2 * BATCH)", "            scores = tf.matmul(z, z, transpose_b=True) - 1e9 * tf.eye(tf.shape(z)[0])"),))),
 }  # fmt: skip

@@ -177,7 +177,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     i, j = place
     for mine, k, its, m in ((one, i, other, j), (other, j, one, i)):
         shape, fixed = mine.spec.shape or (), its.spec.shape or ()
-        if batch_axis(mine) != k or batch_axis(its) == m or fixed[m] is None:
+        # A matrix of the samples by themselves has them on both axes.
+        if (k not in mine.grows and batch_axis(mine) != k) or batch_axis(its) == m or fixed[m] is None:
             continue
         number = fixed[m] or 0
         if number == getattr(evidence.sample, "rows", None) and (

@@ -34,7 +34,8 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
             continue
         edits, said = [], []
         for node, inside in _leading(line, finding):
-            counted = _counted(line, node)
+            reason = getattr(finding.fact, "reason", None)
+            counted = _counted(line, node, reason.rows if isinstance(reason, WrittenRows) else None)
             if counted and inside == "reshape":
                 edits.append(line.edit(node, "-1"))
                 said.append(f"-1 instead of {short(node)}")
@@ -132,6 +133,9 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             if spec is not None and _is_one_sample(spec.shape or (), tuple(map(line.number, sizes))):
                 continue  # the sizes are those of a sample
             first = listed[0] if listed else item if name in _COUNTS else None
+            if isinstance(reason, WrittenRows) and isinstance(first, ast.BinOp) and line.number(first) == reason.number:
+                yield first, name
+                continue
             if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
                 # Rows folded with another axis: the factor that is the batch.
                 found = [one for one in (first.left, first.right) if batch is not None and line.numbers.get(ast.unparse(one)) == batch]
@@ -148,8 +152,8 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
                 yield first, "product" if computed else name
 
 
-def _counted(line: Line, node: ast.expr) -> str:
-    """A tensor whose first axis is the batch, known before a line: a parameter, or a name that was given a value above."""
+def _counted(line: Line, node: ast.expr, rows: int | None = None) -> str:
+    """A tensor whose first axis is the batch, or has as many ``rows``, known before a line: a parameter, or a name that was given a value above."""
     arguments = getattr(line.scope, "args", None)
     own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
     stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
@@ -157,7 +161,8 @@ def _counted(line: Line, node: ast.expr) -> str:
     early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
     read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
     own = [name for name in own if name in read]  # what nothing else reads need not be there
-    return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
+    known = {name: spec.shape for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape}
+    return next((name for name, shape in known.items() if rows is not None and shape[0] == rows), next(iter(known), ""))
 
 
 def repeated(evidence: Evidence, finding: Finding) -> Made:
