@@ -32,7 +32,7 @@ class EveryPair(Fact, frozen=True):
             short, long = self._sorted
             return (
                 f"{self.operation.op}{placed(self.operation)} aligns the batch axis of {show_shape(short)} with axis {len(long) - len(short)} "
-                f"of {show_shape(long)}. It runs only because {f'both have size {short[0]}' if short[0] != 1 else 'the batch has a single row'}."
+                f"of {show_shape(long)}. It runs only because {f'both have size {short[0]}' if short[0] != 1 else 'there is a single row'}."
             )
         if self.operation.op == "MatMul":
             return f"MatMul{placed(self.operation)} combines every sample of {show_shape(self.left)} with every sample of {show_shape(self.right)}."
