@@ -390,3 +390,25 @@ def test_no_layer_is_put_behind_two_heads_that_are_joined():
     ]
     assert found.rule == "output-units"
     assert not any(fix.verified for fix in found.fixes)
+
+
+def test_labels_that_a_loss_encodes_in_columns_are_no_fault_of_the_head(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+def smoothed(y, p):
+    y = tf.one_hot(tf.cast(y, tf.int32), 4) * 0.9 + 0.025
+    return keras.losses.categorical_crossentropy(y, p)
+
+
+def build():
+    model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="softmax")])
+    model.compile("sgd", smoothed)
+    return model
+"""
+    )
+    data = np.zeros((8, 6), "float32"), np.arange(8)[:, None] % 4
+    (found,) = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
+    assert (found.rule, found.fact.labels, found.fact.predictions) == ("loss-raises", (8, 1, 4), (8, 4))
+    assert found.fixes[0].verified

@@ -216,13 +216,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         cut = rows_cut(evidence, loss, said, p) if isinstance(said, HeardCompared) else None
         if cut is not None:
             return CUSTOM.id, cut[0], (cut[1],)
-        if (
-            said is not None
-            and said.predictions == p
-            and len(said.labels) == len(p)
-            and said.labels[1:] != y[1:]
-            and said.labels[-1] != p[-1]
-        ):
+        computes = said is not None and said.predictions == p and said.labels[1:] != y[1:]
+        # The loss makes these labels of what it receives.
+        widened = computes and said is not None and len(said.labels) == len(p) + 1 == len(y) + 1 and said.labels[:-1] == y
+        if said is not None and (widened or (computes and len(said.labels) == len(p) and said.labels[-1] != p[-1])):
             return CUSTOM.id, LossRaised(loss.name, False, said.labels, p, node.failure.said, computed=True), ()
         other = labels_not_inputs(evidence, loss)
         if other is not None:

@@ -434,6 +434,8 @@ class LossRaised(Fact, frozen=True):
 
     def why(self) -> str:
         y, p = self.labels, self.predictions
+        if y and p and self.computed and len(y) != len(p):
+            return f"{self.name} computes labels with {len(y)} axes from those that it receives, but the predictions have {len(p)}."
         if y and p and self.computed:
             return f"{self.name} computes labels of {y[-1]} values, but each prediction has {p[-1]}."
         if y and p and None not in (y[0], p[0]) and y[0] != p[0]:
