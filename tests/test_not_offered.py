@@ -412,3 +412,43 @@ def build():
     (found,) = [one for one in tpushape.trace(load(path).build, data, tpu=None).findings if one.serious]
     assert (found.rule, found.fact.labels, found.fact.predictions) == ("loss-raises", (8, 1, 4), (8, 4))
     assert found.fixes[0].verified
+
+
+def test_a_lambda_that_pairs_samples_still_gets_its_fixes():
+    def build():
+        x, factor = keras.Input((6, 6, 3)), keras.Input((3,))
+        y = L.Lambda(lambda pair: pair[0] * pair[1])([x, factor])
+        model = keras.Model([x, factor], L.Conv2D(1, 1)(y))
+        model.compile("sgd", "mse")
+        return model
+
+    data = [np.zeros((16, 6, 6, 3), "float32"), np.zeros((16, 3), "float32")], np.zeros((16, 6, 6, 1), "float32")
+    report = tpushape.trace(build, data, tpu="v5e-8", batch_size=8)
+    assert not report.limits
+    assert next(one for one in report.findings if one.serious).rule == "batch-broadcast"
+
+
+def test_parts_by_name_are_no_fault_of_ours(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        HEAD.format(framework="keras")
+        + """
+class Rest(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.places = self.add_weight(shape=(1, 9, 4), name="places")
+    def call(self, x):
+        rest = tf.tile(x[:, :1], (1, 9, 1))
+        return tf.concat(axis=1, values=[x[:, :4], rest]) + self.places
+
+
+def build():
+    model = keras.Sequential([keras.Input((9, 4)), Rest(), L.Flatten(), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+"""
+    )
+    data = np.zeros((8, 9, 4), "float32"), np.zeros((8, 1), "float32")
+    report = tpushape.trace(load(path).build, data, tpu=None)
+    assert not report.limits
+    assert report.findings[0].rule == "op-shapes"

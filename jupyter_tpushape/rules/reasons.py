@@ -259,7 +259,7 @@ def _rows_made(evidence: Evidence, mine: Given, its: Given) -> RowsMade | None:
             edges[0].spec.shape or (),
             next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or mine.spec.shape or (),
         )
-        if node.op.lower() == "reshape" and before[:1] == (rows,) != after[:1] and rows and after and (after[0] or 0) % rows == 0:
+        if node.op.lower() == "reshape" and before[:1] == (rows,) != after[:1] and rows and after and after[0] and after[0] % rows == 0:
             return RowsMade(before, after, Who.of(node))
         node = evidence.flow.node(edges[0].source)
     return None

@@ -104,11 +104,12 @@ def joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
                 edits,
                 "Each is then a column, and has an axis 1.",
             )
-        yield (
-            f"Stack the vectors along axis 1 at {line.at}",
-            [line.edit(call.func, f"{ast.unparse(call.func).rpartition('.')[0]}.stack")],
-            "Joining needs an axis that is there; stacking makes one.",
-        )
+        if isinstance(call.func, ast.Attribute):
+            yield (
+                f"Stack the vectors along axis 1 at {line.at}",
+                [line.edit(call.func, f"{ast.unparse(call.func.value)}.stack")],
+                "Joining needs an axis that is there; stacking makes one.",
+            )
 
 
 @of(OperationRaised)

@@ -80,7 +80,7 @@ def _summed_alike(line: Line) -> Made:
     for (less, few), (more, many) in (pairs, pairs[::-1]) if len(pairs) == 2 else ():
         total = assigned_to(line, less)
         sums = isinstance(total, ast.Call) and called(total) in ("reduce_sum", "sum") and len(total.args) + len(total.keywords) == 2
-        if sums and many[:-1] == few and many[-1] not in (None, 1):
+        if sums and few and many[:-1] == few and many[-1] not in (None, 1):
             name = called(total)
             yield (
                 f"Sum {short(more)} over its last axis at {line.at}, as {short(less)} is",

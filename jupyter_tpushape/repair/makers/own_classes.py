@@ -26,23 +26,25 @@ from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, short
 @of(OperationRaised)
 def of_this_turn(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """What a loop goes through, in place of a size that is the same in each turn of it, for a layer of the program's own that it creates."""
-    owner = own_layer(evidence)
-    sizes = {old for old, _ in fact.apart} | {new for _, new in fact.apart}
+    owner, sizes = own_layer(evidence), {size for pair in fact.apart for size in pair}
     keys = [key for key, value in owner.config.items() if type(value) is int and value in sizes] if owner is not None else []
-    for line in lines_at(evidence, owner.location)[:1] if owner is not None and len(keys) == 1 else ():
-        cls = class_of(line.source.tree, owner.op) if owner is not None else None
-        init = method_of(cls, "__init__")
-        for call in makers_of(line, owner)[:1] if owner is not None and init is not None else ():
-            given = argument(call, keys[0], [one.arg for one in init.args.args[1:]]) if init is not None else None
+    if owner is None or len(keys) != 1:
+        return
+    for line in lines_at(evidence, owner.location)[:1]:
+        init = method_of(class_of(line.source.tree, owner.op), "__init__")
+        order = [one.arg for one in init.args.args[1:]] if init is not None else []
+        for call in makers_of(line, owner)[:1]:
+            given = argument(call, keys[0], order)
             loops = [one for one in line.around(ast.For, line.scope) if one.lineno <= call.lineno <= (one.end_lineno or 0)]
             turns = [one.id for loop in loops for one in nodes(loop.target, ast.Name) if one.id != "_"]
-            if given is not None and not {one.id for one in nodes(given, ast.Name)} & {*turns}:
-                for name in turns[:4]:
-                    yield (
-                        f"Create {owner.op if owner is not None else ''} with {keys[0]}={name} at line {call.lineno}, instead of {short(given)}",
-                        [line.edit(given, name)],
-                        "Each turn of the loop then has its own size.",
-                    )
+            if given is None or {one.id for one in nodes(given, ast.Name)} & {*turns}:
+                continue
+            for name in turns[:4]:
+                yield (
+                    f"Create {owner.op} with {keys[0]}={name} at line {call.lineno}, instead of {short(given)}",
+                    [line.edit(given, name)],
+                    "Each turn of the loop then has its own size.",
+                )
 
 
 @of(OperationRaised)

@@ -318,7 +318,8 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
     for line in lines_at(evidence, finding.location)[:1]:
         # The operators of the line and the operations that ran there, in the same order.
         ran = [node for node in evidence.flow.nodes if node.kind == "op" and node.op in PAIRING and node.called == fact.operation.called]
-        written = list(_in_order(line.around(ast.stmt, line.scope)[-1]))
+        # A lambda is no statement.
+        written = list(_in_order((line.around(ast.stmt, line.scope) or [line.scope])[-1]))
         found = []
         for item, node in zip(written, ran, strict=True) if len(written) == len(ran) else ():
             shapes = [edge.spec.shape for edge in evidence.flow.into(node.id)]

@@ -14,7 +14,7 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths
 from ..text.arguments import argument
-from ..text.source import given_to, nodes
+from ..text.source import given_to, nodes, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, defaults, factors, lines_of, listed, names_of, own_layer, short, size_of
 from .operands import JOINS
@@ -56,7 +56,8 @@ def rest_of_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -
         return
     whole, total = sorted((fact.reason.left, fact.reason.right))
     for line in lines_of(evidence)[:1]:
-        parts = [one for call in nodes(line.node, ast.Call) if called(call) in JOINS for one in listed(call.args[0])] if line.node else []
+        calls = [one for one in nodes(line.node, ast.Call) if called(one) in JOINS] if line.node is not None else []
+        parts = [one for call in calls for one in listed(next(iter(words_of(call)), None))]
         for part, other in itertools.permutations(parts) if len(parts) == 2 else ():
             filled = assigned_to(line, part)
             inner = [one for one in nodes(filled, (ast.Name, ast.Attribute, ast.Constant)) if line.number(one) == whole]
