@@ -362,7 +362,7 @@ class PutApart(Fact, frozen=True):
 
     def why(self) -> str:
         if self.inside:
-            axis = next(i for i, (a, b) in enumerate(zip(self.value, self.place, strict=False)) if (a or 0) > (b or 0))
+            axis = next((i for i, (a, b) in enumerate(zip(self.value, self.place, strict=False)) if (a or 0) > (b or 0)), 0)
             return f"Axis {axis} has room for {self.place[axis]}, but not for {self.value[axis]}."
         return "Shapes are aligned from the right: each axis of the new value must have the same size, or size 1."
 
