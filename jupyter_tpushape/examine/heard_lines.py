@@ -61,6 +61,21 @@ def _older(text: str) -> Iterator[Heard]:
         yield HeardNoAttribute(found[1], found[2])
 
 
+class HeardNoMethod(Heard, frozen=True):
+    """A tensor has no attribute ``name``."""
+
+    name: str
+
+
+_NO_METHOD = re.compile(r"(?:Tensor|Tracer|Array\w*)\W* object has no attribute '(\w+)'")
+
+
+@reads
+def _no_method(text: str) -> Iterator[Heard]:
+    if found := _NO_METHOD.search(text):
+        yield HeardNoMethod(found[1])
+
+
 class HeardUnknownName(Heard, frozen=True):
     """A string names nothing of a kind: an activation function, a loss, a metric, an optimizer, an initializer."""
 

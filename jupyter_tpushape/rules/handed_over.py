@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardRank, hear
 from ..examine.heard_contracts import HeardByPlace, HeardInput, HeardTooLarge
-from ..examine.heard_lines import HeardNoValue
+from ..examine.heard_lines import HeardNoMethod, HeardNoValue
 from ..examine.returns import Silent
 from ..examine.step_parts import StepParts
 from ..flow import Fact, Finding, Node, Who
@@ -15,6 +15,7 @@ from ..trace.locations import location
 from .facts.calls import ByPlace, ClassForObject, LeakedOut, NothingReturned, NumberTooLarge, OverrideLacks, PartsApart, VariableReturned
 from .facts.entry import Door, Misfit
 from .facts.held import InitialShape
+from .facts.lines import OF_ARRAYS, OF_TORCH, NoMethod
 from .facts.mesh import ValueAsked
 from .facts.transforms import OneMapped
 from .registry import check
@@ -53,6 +54,10 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
         where = location((evidence.raised.file, evidence.raised.line))
         failure = evidence.failed.failure if evidence.failed is not None else None
         return Finding.of("symbolic-tensor", "error", ValueAsked("array", failure.said if failure else ""), nodes, location=where)
+    method = hear(evidence.failure, HeardNoMethod)
+    if method is not None and method.name in OF_ARRAYS | OF_TORCH and evidence.raised is not None and evidence.where != "data":
+        where = location((evidence.raised.file, evidence.raised.line))
+        return Finding.of("code-raises", "error", NoMethod(method.name), nodes, location=where)
     if evidence.failure is not None and initial is not None and evidence.failed is not None:
         name, want, got, where = initial
         return Finding.of("layer-raises", "error", InitialShape(Who.of(evidence.failed), name, want, got), nodes, location=where)

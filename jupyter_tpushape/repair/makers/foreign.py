@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import itertools
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...examine.evidence import Evidence
@@ -17,7 +18,7 @@ from ...flow import Finding, Node
 from ...flow.syntax import Function, called
 from ...rules.facts.contracts import CallMisfit, SymbolicFunction, WeightApart
 from ...rules.facts.data import MappedValue
-from ...rules.facts.lines import UnknownArguments, Unregistered
+from ...rules.facts.lines import OF_ARRAYS, OF_TORCH, NoMethod, UnknownArguments, Unregistered
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...trace.raised import innermost
 from ..edits import Edit, KerasOps
@@ -162,6 +163,100 @@ _RENAMED = {
 _ARRAYS = ("np", "numpy", "jnp", "jax")
 # Functions whose axis is another one where it is not given.
 _AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
+
+
+# Methods whose function has another name, and arguments of PyTorch.
+_FUNCTIONS = {
+    "T": "transpose",
+    "astype": "cast",
+    "bmm": "matmul",
+    "clamp": "clip",
+    "detach": "stop_gradient",
+    "float": "cast",
+    "long": "cast",
+    "mm": "matmul",
+    "permute": "transpose",
+    "pow": "power",
+    "size": "shape",
+    "t": "transpose",
+    "unsqueeze": "expand_dims",
+    "view": "reshape",
+}
+_DTYPES = {"float": "float32", "long": "int32"}
+_WORDS = {"dim": "axis", "keepdim": "keepdims"}
+_SAME_TENSOR = frozenset({"clone", "contiguous", "copy"})
+
+
+class _Functions(ast.NodeTransformer):
+    """Methods of tensors as functions of ``module``."""
+
+    def __init__(self, methods: Iterable[ast.expr], module: str) -> None:
+        self.methods, self.said = [*map(span_of, methods)], dict[str, None]()
+        self.back = {new: old for old, new in _RENAMED.items()} if module == "tensorflow" else {}
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        value = self.visit(node.value)
+        return self._call("T", [value], []) if span_of(node) in self.methods else ast.Attribute(value, node.attr, node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        args, words = [self.visit(item) for item in node.args], [ast.keyword(w.arg, self.visit(w.value)) for w in node.keywords]
+        func = node.func
+        if not isinstance(func, ast.Attribute) or span_of(func) not in self.methods:
+            return ast.Call(self.visit(func), args, words)
+        value = self.visit(func.value)
+        name = told = func.attr
+        if name in _SAME_TENSOR:
+            return value  # type: ignore[no-any-return]
+        if name == "masked_fill" and len(args) == 2:
+            return self._call(told, [*args, value], words, "where")
+        if name == "size" and args:
+            return ast.Subscript(self._call(name, [value], []), args[0], ast.Load())
+        if name in ("flatten", "ravel"):
+            name, args = "reshape", [ast.Tuple([ast.Constant(-1)], ast.Load())]
+        elif name in ("view", "reshape", "permute", "transpose") and len(args) > 1:
+            args, name = ([ast.Tuple(args, ast.Load())], name) if name != "transpose" or len(args) > 2 else (args, "swapaxes")
+        elif name in _DTYPES:
+            args = [ast.Constant(_DTYPES[name])]
+        return self._call(told, [value, *args], [ast.keyword(_WORDS.get(w.arg or "", w.arg), w.value) for w in words], name)
+
+    def _call(self, told: str, args: list[ast.expr], words: list[ast.keyword], name: str = "") -> ast.Call:
+        new = _FUNCTIONS.get(name or told, name or told)
+        new = self.back.get(new, new)
+        self.said[f".{told} → {new}"] = None
+        return ast.Call(ast.Attribute(ast.Name(_PLACE, ast.Load()), new, ast.Load()), args, words)
+
+
+_PLACE = "module_of_functions"
+
+
+@of(NoMethod)
+def as_function(evidence: Evidence, finding: Finding, fact: NoMethod) -> Made:
+    """Functions for the methods of NumPy's arrays and PyTorch's tensors in a function."""
+    for line in lines_of(evidence)[:1]:
+        lacking = {fact.name} | OF_TORCH | (OF_ARRAYS if evidence.backend == "tensorflow" else set())
+        above, module = parents(line.source.tree), line.module()
+        called_on = [item for item in nodes(line.scope, ast.Attribute) if item.attr in lacking and _on_tensor(line, item.value)]
+        made: dict[ast.AST, ast.expr] = {item: item for item in called_on if item.attr == "T"}
+        for call in nodes(line.scope, ast.Call):
+            made |= {call: call.func} if call.func in called_on else {}
+        edits, rewrite = [], _Functions(made.values(), module)
+        for node in nodes(line.scope, (ast.Call, ast.Attribute)):
+            around: ast.AST = node
+            while around in above and (around := above[around]) not in made:
+                pass
+            if node in made and around not in made:
+                edits.append(line.edit(node, ast.unparse(rewrite.visit(copy.deepcopy(node))).replace(_PLACE, MODULE), module))
+        if edits:
+            yield f"Use functions in place of methods: {', '.join(rewrite.said)}", edits, "Functions take symbolic tensors."
+
+
+def _on_tensor(line: Line, value: ast.expr) -> bool:
+    """Whether an expression is no module, class or object of the program."""
+    first = next((item for item in nodes(value, ast.Name)), None)
+    known = {
+        name.asname or name.name.split(".")[0] for item in nodes(line.source.tree, (ast.Import, ast.ImportFrom)) for name in item.names
+    }
+    return first is not None and (isinstance(value, ast.Call) or first.id not in known | {"self"}) and first.id not in ("np", "numpy")
 
 
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:

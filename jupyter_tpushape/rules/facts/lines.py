@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
@@ -22,6 +23,35 @@ class LineRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"The error: {in_short(self.said)}"
+
+
+# Methods that tensors do not have.
+OF_ARRAYS = frozenset(
+    re.findall(
+        r"\w+",
+        "T all any argmax argmin astype clip copy cumprod cumsum dot flatten max mean min prod ravel repeat reshape round squeeze std sum swapaxes "
+        "transpose var",
+    )
+)
+OF_TORCH = frozenset(
+    re.findall(
+        r"\w+",
+        "abs bmm clamp clone contiguous detach exp float log long masked_fill matmul mm permute pow sigmoid size softmax sqrt t unsqueeze view",
+    )
+)
+
+
+class NoMethod(Fact, frozen=True):
+    """The program asks a tensor for ``name``, which ``OF_ARRAYS`` or ``OF_TORCH`` have."""
+
+    name: str
+
+    def message(self) -> str:
+        whose = "NumPy arrays" if self.name in OF_ARRAYS else "PyTorch tensors"
+        return f"The program uses `.{self.name}` on a tensor, but only {whose} have it."
+
+    def why(self) -> str:
+        return "While a model is built or trained, its values are symbolic tensors. They are passed to functions, such as keras.ops.reshape(x, shape)."
 
 
 class KeyMissing(Fact, frozen=True):
