@@ -27,6 +27,7 @@ from written_outputs import OUTPUTS
 from written_own import OWN_CODE
 from written_pairs import PAIRS
 from written_parts import PARTS
+from written_ported import PORTED
 from written_posted import POSTED
 from written_programs import WRITTEN
 from written_published import PUBLISHED
@@ -73,6 +74,7 @@ PROGRAMS = {
     **MAPPED,
     **MEANT,
     **SOLVED,
+    **PORTED,
     **POSTED,
     **STARTED,
     **PARTS,

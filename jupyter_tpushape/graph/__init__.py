@@ -14,6 +14,7 @@ from .sizes import (
     Slid,
     Spread,
     axes,
+    below,
     chain,
     evaluate,
     value,
@@ -22,7 +23,7 @@ from .sizes import (
 from .steps import step
 
 __all__ = [
-    "Axis", "Cause", "Given", "Opaque", "Origins", "Part", "Size", "Slid", "Spread", "axes", "cause", "chain",
+    "Axis", "Cause", "Given", "Opaque", "Origins", "Part", "Size", "Slid", "Spread", "axes", "below", "cause", "chain",
     "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
     "without_padding", "written",
 ]  # fmt: skip

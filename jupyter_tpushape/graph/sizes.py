@@ -164,6 +164,8 @@ def written(size: Size) -> str:
         return f"{size.who}: {size.argument}={size.size}"
     if isinstance(size, Part) and None not in (of := [value(part) for part in size.of]):
         return f"{size.who}: {' × '.join(map(str, of))} = {value(size)} × {size.written}"
+    if isinstance(size, (Slid, Spread, Scaled, Shifted)) and value(size) == value(size.of):
+        return written(size.of)
     joined = isinstance(size, Sum)
     parts = [n for part in size.parts if (n := value(part)) != 1 or joined] if isinstance(size, (Sum, Product)) else []
     return (

@@ -9,6 +9,7 @@ from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Axis, Cause, Size, cause, odd, unlike, value, written
 from ..graph import axes as axes_of
 from .facts.branches import Branch, DotAxes, SwappedBranch, UnlikeBranches
+from .facts.mixing import BatchLost
 from .reasons import exchanged
 from .registry import rule
 from .upstream import ancestors
@@ -36,6 +37,9 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
         return MERGE.id, dot
     if _agree([edge.spec.shape or () for edge in edges], node.op == "Concatenate", int(node.config.get("axis", -1))):
         return None
+    lost = _lost(evidence, edges)
+    if lost is not None:
+        return "batch-axis-lost", BatchLost(Who.of(lost[0]), lost[1].spec.shape or (), None, Who.of(node))
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     swapped = (
@@ -76,6 +80,20 @@ def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edg
         data = {one.axis for one in axes_of(sizes[place]) if one.axis}
         if data == {axis} == {one.axis for one in axes_of(kept[axis]) if one.axis}:
             return mine, other, axis, place
+    return None
+
+
+def _lost(evidence: Evidence, edges: list[Edge]) -> tuple[Node, Edge] | None:
+    """What makes a tensor of known rows from one of the batch, where the other branches have the batch first."""
+    rows = [edge.spec.shape[:1] for edge in edges if edge.spec.shape]
+    odd_ones = [edge for edge in edges if edge.spec.shape and (edge.spec.shape[0] or 1) > 1]
+    if len(odd_ones) != 1 or len(rows) != len(edges) or rows.count((None,)) != len(edges) - 1:
+        return None
+    maker = evidence.flow.node(odd_ones[0].source)
+    while maker.kind != "input" and (above := [edge for edge in evidence.flow.into(maker.id) if edge.spec.shape]):
+        if any((edge.spec.shape or (1,))[0] is None for edge in above):
+            return maker, odd_ones[0]
+        maker = evidence.flow.node(above[0].source)
     return None
 
 

@@ -488,7 +488,11 @@ def _units(
     if other.kind in ("input", "stage", "split"):
         from_one = y[-1] == (p[-1] or 0) + 1 and encoded_from_one(evidence, evidence.carried(labels))
         listed = kind in ("binary", "categorical") and lists_classes(evidence, evidence.carried(labels), p[-1] or 0)
-        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, from_one=from_one, listed=listed), (giver.id,)
+        pairs = zip(evidence.y, evidence.outputs, strict=False) if len(evidence.y) == len(evidence.outputs) else ()
+        crossed = [i for i, ((_, label), (_, out)) in enumerate(pairs) if out.shape == y and label.shape == p]
+        told = evidence.facts.get("compile")
+        fits = told.outputs[crossed[0]] if len(crossed) == 1 and told is not None and len(told.outputs) == len(evidence.y) else ""
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, from_one=from_one, listed=listed, other=fits), (giver.id,)
     sizes = [evidence.origins.of(edge)[-1] for edge in (labels, predictions)]
     made = tuple(filter(None, map(written, sizes)))
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, Who.of(other), made), (giver.id, other.id)

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.written_slices import shifted
-from ...flow import Finding, Node
+from ...flow import Fact, Finding, Node
 from ...flow.syntax import assigned, called
+from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import GridApart
 from ...rules.facts.loss_silent import SameSteps
-from ...rules.facts.mixing import EveryPair
+from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.own_code import DataWhole, EmbeddedTwice, LabelsRefused, NamesCrossed, WeightOfBatch
 from ...rules.facts.ranges import ColumnsExchanged
 from ...rules.facts.reasons_read import StepMore
@@ -49,6 +50,22 @@ def exchanged(evidence: Evidence, finding: Finding, fact: ColumnsExchanged) -> M
         [*edits.values()],
         "The ids of each column then have a row where they are looked up.",
     )
+
+
+@of(BatchLost, Misdeclared)
+def of_each_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """A column in place of one sample, where an index is meant for the columns."""
+    maker = getattr(fact, "maker", None) or getattr(fact, "layer", None)
+    for line in lines_at(evidence, maker.called)[:1] if maker is not None else ():
+        for taken in nodes(line.scope, ast.Subscript):
+            index = whole_number(taken.slice)
+            here = taken.lineno <= line.raised.line <= (taken.end_lineno or 0) and isinstance(taken.value, ast.Name)
+            for new in (f"{index}:{index + 1}", f"{index}") if here and index is not None and index >= 0 else ():
+                yield (
+                    f"Take column {index} of every sample at {line.at}: {ast.unparse(taken.value)}[:, {new}]",
+                    [line.edit(taken.slice, f":, {new}")],
+                    f"The first axis is the batch: {ast.unparse(taken)} is one sample.",
+                )
 
 
 @of(EveryPair)

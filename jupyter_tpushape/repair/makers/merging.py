@@ -10,6 +10,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...flow.syntax import called
+from ...graph import chain
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.reasons import one_step
 from ...rules.upstream import ancestors, maker_of
@@ -29,6 +30,7 @@ from .edits import (
     insert,
     known,
     last_step_of,
+    named,
     of,
     owner_of,
     pooling,
@@ -334,6 +336,21 @@ def last_axis(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+@of(UnlikeBranches)
+def joined_along_last(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """The last axis for a Concatenate of equal shapes that made another axis longer."""
+    for edge in received(evidence):
+        for size in evidence.origins.of(edge)[1:-1]:
+            steps = chain(size)
+            node = named(evidence, (steps[0].of if steps else size).who)
+            if node is not None and node.op == "Concatenate" and len({one.spec.shape for one in evidence.flow.into(node.id)}) == 1:
+                yield (
+                    f"Concatenate along the last axis: Concatenate(axis=-1) instead of {node.name}",
+                    [configure(node.name, axis=-1)],
+                    f"Axis {node.config.get('axis')} is one that the other branch keeps.",
+                )
+
+
 def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
     rank = len(shapes[0])
     if any(len(shape) != rank for shape in shapes):
@@ -351,6 +368,8 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
 def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True, attended: bool = False) -> Made:
     """The larger branch made smaller. ``attended``: its positions are those of an attention, which reads any number of them."""
     standard = "This is standard in residual blocks."
+    if node.op == "Multiply" and big[1:-1] == small[1:-1] and len(big) > 2:
+        return  # one of them is a mask or a gate, and no shortcut
     if len(big) == len(small) and len(big) in (3, 4, 5):
         inner = [(a or 0, b or 0) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
         channels = big[-1] != small[-1] and not concat
@@ -396,7 +415,7 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
             if same:
                 edit = at(node, index, f"ZeroPadding{rank}D", padding=halves([b - a for a, b in inner]))
                 yield f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D", [edit], "Adds zeros."
-        elif not same and small[1:-1] == big[1:-1]:
+        elif not same and small[1:-1] == big[1:-1] and node.op != "Multiply":
             yield _projected(node, index, name, big, "Adds trainable weights.")
     if len(big) == len(small) == 2 and not same:
         yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "Adds trainable weights."

@@ -344,7 +344,7 @@ def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
     stats = getattr(evidence.sample, "label_stats", None) or {}
     outputs = [spec.shape for _, spec in evidence.outputs]
     paths = [path for path, _ in evidence.y]
-    if not 2 <= len(outputs) == len(paths) <= 4 or any(len(path) != 2 for path in (*paths, *(path for path, _ in evidence.outputs))):
+    if not 2 <= len(outputs) == len(paths) <= 5 or any(len(path) != 2 for path in (*paths, *(path for path, _ in evidence.outputs))):
         return
     ends = [path[1] for path, _ in evidence.outputs]
     if all(isinstance(path[1], str) for path in paths):
@@ -360,15 +360,18 @@ def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
         for order in itertools.permutations(ends)
         if all(_shaped(shape, *by_key[key]) for shape, key in zip(outputs, order, strict=True))
     ]
-    if len(orders) == 1 and any(new != old for new, old in orders[0].items()):
-        (order,) = orders
+    # Labels that fit stay where they are.
+    orders.sort(key=lambda order: sum(new != old for new, old in order.items()))
+    moves = [sum(new != old for new, old in order.items()) for order in orders]
+    if moves and moves[0] and moves.count(moves[0]) == 1:
+        order = orders[0]
         told = evidence.facts.get("compile")
         names = dict(zip(ends, told.outputs, strict=True)) if told is not None and len(told.outputs) == len(ends) else {}
         moved = [str(names.get(new, f"output {new}")) for new, old in order.items() if new != old]
         yield (
             f"Swap the labels of {', '.join(moved[:-1])} and {moved[-1]}",
             [ExchangeInputs("y", order if isinstance(ends[0], str) else [order[key] for key in ends])],
-            "This is the only order in which the shapes of labels and outputs match.",
+            f"This is the only order in which the shapes of labels and outputs match{', and labels that fit stay' * (len(orders) > 1)}.",
         )
 
 

@@ -11,11 +11,12 @@ from ...examine.heard import HeardDivisor, hear
 from ...flow import Finding, Shape, Who, elements
 from ...flow.observed import passes
 from ...flow.syntax import called
+from ...graph import Given, below
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.mixing import RowsJoined, Straddling
 from ...rules.facts.reasons import Pieces, RowsMade, SumsOverBatch, Uneven, Unsplit
 from ...rules.words import axes_of, count
-from ..edits import ReplaceLayer
+from ..edits import Edit, ReplaceLayer
 from ..text.arguments import argument
 from ..text.source import nodes, words_of
 from .edits import (
@@ -28,6 +29,7 @@ from .edits import (
     images,
     insert,
     known,
+    named,
     of,
     owner_of,
     reshaped_before,
@@ -35,7 +37,21 @@ from .edits import (
     squared,
     way_to,
 )
-from .line import Line, assigned_to, constants, defaults, factors, lines_at, lines_of, makers_of, own_layer, reshaped, short
+from .line import (
+    Line,
+    assigned_to,
+    constants,
+    defaults,
+    factors,
+    lines_at,
+    lines_of,
+    listed,
+    makers_of,
+    own_layer,
+    reshaped,
+    short,
+    written_in,
+)
 
 
 @of(OperationRaised)
@@ -250,6 +266,37 @@ def channels_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -
     if giver.config.get("filters") == shape[-1] and wanted % positions == 0:
         yield setting(
             giver, "filters", wanted // positions, "", f"The labels have {wanted // positions} values at each of {positions} positions."
+        )
+
+
+@of(WrongCount)
+def width_of_each(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """The last size of a target in the widths of all the layers whose values it takes, where they were made with another number."""
+    row, have, want = fact.target[-1] or 0, elements(fact.given) or 0, elements(fact.target) or 1
+    size = have * row // want
+    node, _ = failing(evidence)
+    here = next(iter(lines_at(evidence, node.called)), None)
+    target = [one for shape in (written_in(here, node, "target_shape") if here is not None else []) for one in listed(shape)]
+    if here is None or have * row % want or size < 2 or not target or here.number(target[-1]) != row:
+        return
+    parts = list(evidence.origins.of(evidence.failed_inputs()[0])[1:])
+    edits: dict[tuple[int, int], Edit] = {}
+    for part in parts:
+        parts += below(part)
+        maker = named(evidence, part.who)
+        if not isinstance(part, Given) or part.argument not in ("filters", "units") or maker is None:
+            continue
+        for line in lines_at(evidence, maker.location)[:1]:
+            widths = written_in(line, maker, part.argument)
+            times = [one for width in widths for one in nodes(width, (ast.Name, ast.Constant)) if line.number(one) == size]
+            for one in times[:1] if part.size % size == 0 else ():
+                text = ast.unparse(target[-1])
+                edits[one.lineno, one.col_offset] = line.edit(one, f"({text})" if isinstance(target[-1], ast.BinOp) else text)
+    if edits:
+        yield (
+            f"Use {ast.unparse(target[-1])}, which is {row}, for the widths of the layers",
+            [*edits.values()],
+            f"They were made for rows of {size} values, and the reshape makes rows of {row}.",
         )
 
 

@@ -430,6 +430,18 @@ def empty_state(evidence: Evidence, finding: Finding, fact: States) -> Made:
             yield f"Start at line {made.lineno} with a state of {units} values", edits, "A state has one value per unit."
 
 
+@of(States)
+def state_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """A state of zeros for every sample, where there is one for all."""
+    for line in lines_at(evidence, fact.layer.called)[:1] if {(size,) for size in fact.keeps} == {*fact.given} else ():
+        call = line.call()
+        made = [one for one in nodes(line.scope, ast.Call) if called(one) == "zeros" and one.args and len(listed(one.args[0])) == 1]
+        if call is not None and call.args and made:
+            rows = f"{MODULE}.shape({ast.unparse(call.args[0])})[0]"
+            edits = [line.edit(one.args[0], f"({rows}, {ast.unparse(listed(one.args[0])[0])})", line.module()) for one in made]
+            yield f"Start with a state for each sample at line {made[0].lineno}", edits, "A state has a row for every sample."
+
+
 def _of_zeros(evidence: Evidence) -> bool:
     """Whether the program fills a state of the failed cell with zeros: its size then follows the cell, and not the other way round."""
     states = evidence.given[1:]

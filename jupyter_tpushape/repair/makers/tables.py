@@ -201,7 +201,7 @@ def _assigned(node: ast.AST | None) -> str:
 @of(ScalarSum)
 def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made:
     """One number of all samples for a variable that is a number."""
-    if fact.wanted or not fact.given:
+    if not fact.given or (fact.wanted and fact.given[1:] != fact.wanted):
         return
     if not fact.samples:
         yield from _whole_sum(evidence, fact)
@@ -211,10 +211,14 @@ def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made
         call = line.node
         if isinstance(call, ast.Call) and called(call) == "assign_add" and len(call.args) == 1:
             total = "reduce_sum" if line.module() == "tensorflow" else "sum"
+            value, each = call.args[0], "axis=0" if fact.wanted else ""
+            over = None
+            if each and isinstance(value, ast.Call) and called(value) == total and value.args and argument(value, "axis", []) is not None:
+                over = line.edit(value, f"{ast.unparse(value.func)}({line.source.of(value.args[0])}, {each})")
             yield (
                 f"Add the sum over the samples at {line.at}",
-                [line.apply(call.args[0], total)],
-                "The variable is a single number.",
+                [over or line.apply(value, total, *filter(None, [each]))],
+                f"The variable {'has no axis for them' if fact.wanted else 'is a single number'}.",
             )
 
 

@@ -51,6 +51,8 @@ class ScalarSum(Fact, frozen=True):
 
     def why(self) -> str:
         if self.wanted:
+            if self.samples and self.given[1:] == self.wanted:
+                return "What is added has a row for each sample, and the variable has no axis for them. Sum over the samples first: axis=0."
             return "A variable keeps its shape, and assign needs the same shape."
         if not self.samples:
             return (

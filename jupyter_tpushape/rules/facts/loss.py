@@ -227,6 +227,7 @@ class WrongUnits(Fact, frozen=True):
     ``giver``: the node that outputs what the loss uses as labels, if that is not the data; ``made``: where the two sizes come from.
     ``from_one``: the labels are one-hot vectors of classes counted from 1, so that no observed label is of class 0.
     ``listed``: each label lists the numbers of several classes. ``steps``: a label has one value for each time step.
+    ``other``: the output that these labels fit, and whose labels fit this one.
     """
 
     head: Who
@@ -238,6 +239,7 @@ class WrongUnits(Fact, frozen=True):
     from_one: bool = False
     listed: bool = False
     steps: bool = False
+    other: str = ""
 
     def message(self) -> str:
         given = self.predictions[-1]
@@ -264,6 +266,10 @@ class WrongUnits(Fact, frozen=True):
             )
         if self.listed:
             return f"{self.loss} compares them one by one: a label needs a 0 or a 1 for each of the {self.predictions[-1]} classes."
+        if self.other:
+            return (
+                f"These labels have the shape of {self.other}, and its labels have the shape of {self.head.name}: they seem to be swapped."
+            )
         return f"{self.loss} compares them one by one. The last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:
