@@ -168,9 +168,13 @@ def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
     values, scope = values_of(found[0]), found[3]
     for statement in (item for item in ast.walk(scope) if isinstance(item, ast.Assign)):
         target, given = statement.targets[0], values.of(statement.value)
-        if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, dict) or not all(map(adapter.is_tensor, given.values())):
+        if not isinstance(target, (ast.Tuple, ast.List)):
             continue
         keys = tuple((ast.unparse(item), values.of(item)) for item in target.elts)
+        if isinstance(statement.value, ast.Call) and len({key for _, key in keys if isinstance(key, str)}) == len(keys) > 1:
+            return KeysTaken(ast.unparse(statement.value), keys)  # the dict is gone, and its keys are there
+        if not isinstance(given, dict) or not all(map(adapter.is_tensor, given.values())):
+            continue
         if len(keys) == len(given) and {key for _, key in keys if isinstance(key, str)} == set(given):
             return KeysTaken(ast.unparse(statement.value), keys)
     return None

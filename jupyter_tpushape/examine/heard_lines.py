@@ -61,6 +61,16 @@ def _older(text: str) -> Iterator[Heard]:
         yield HeardNoAttribute(found[1], found[2])
 
 
+class HeardNoShape(Heard, frozen=True):
+    """A value that a program gave as a shape is none."""
+
+
+@reads
+def _no_shape(text: str) -> Iterator[Heard]:
+    if re.search(r"Cannot convert '.*' to a shape", text):
+        yield HeardNoShape()
+
+
 class HeardNoMethod(Heard, frozen=True):
     """A tensor has no attribute ``name``."""
 

@@ -959,6 +959,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     each_sample.kept_dims,
     columns.next_step,
     columns.as_many_steps,
+    sliced.columns_of_each,
     sliced.as_wide,
     inserted.restored_axis,
     inserted.one_axis_more,

@@ -29,6 +29,7 @@ from ..examine.heard_contracts import (
 )
 from ..examine.heard_data import HeardClassRows
 from ..examine.heard_jax import HeardIndex
+from ..examine.heard_lines import HeardNoShape
 from ..flow import Edge, Fact, Node, Shape, Who, syntax
 from ..graph import instead
 from ..trace.axes import RECURRENT
@@ -319,17 +320,13 @@ def _refused(at: Break) -> Explained:
 
 
 def _shapes_in_build(at: Break) -> Explained:
-    raised = at.evidence.raised
-    if (
-        at.node.kind != "layer"
-        or len(at.edges) < 2
-        or raised is None
-        or not raised.method
-        or raised.function != "build"
-        or at.node.failure is None
-    ):
+    raised, failure = at.evidence.raised, at.node.failure
+    method = raised.function if raised is not None and raised.method else ""
+    if not method and hear(failure, HeardNoShape) is not None:
+        method = "compute_output_shape"  # what it returned is no shape
+    if at.node.kind != "layer" or len(at.edges) < 2 or method not in ("build", "compute_output_shape") or failure is None:
         return None
-    return "layer-raises", ShapesInBuild(Who.of(at.node), tuple(edge.spec.shape for edge in at.edges), at.node.failure.said)
+    return "layer-raises", ShapesInBuild(Who.of(at.node), tuple(edge.spec.shape for edge in at.edges), failure.said, method)
 
 
 def _several(at: Break) -> Explained:

@@ -10,9 +10,10 @@ from ..examine.written_slices import slices_at
 from ..flow import Finding, Node, Who
 from ..graph import Axis, Given
 from .facts.ranges import IndexBeyond
-from .facts.reasons_read import EmptySlice, SliceEmpty
+from .facts.reasons_read import EmptySlice, SamplesSliced, SliceEmpty
 from .registry import check, rule
 from .upstream import ancestors, made_by
+from .words import SLICES
 
 _LAST = """
 class Last(L.Layer):
@@ -76,8 +77,30 @@ def empty_slice(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(EMPTY.id, "silent", EmptySlice(found), (node.id,), location=node.called)
 
 
-def emptied(evidence: Evidence) -> SliceEmpty | None:
-    """The empty slice that an operand of the failed operation comes from."""
+def samples_sliced(evidence: Evidence) -> SamplesSliced | None:
+    """A slice with written ends along the batch that an operand of the failed operation comes from, where the last axis has that many columns."""
+    batches = {(spec.shape or (None,))[0] for _, spec in (*evidence.x, *evidence.y)}
+    numbers = dict(evidence.raised.numbers) if evidence.raised is not None else {}
+    for one in evidence.given:
+        for node in [one.giver, *ancestors(evidence, one.giver.id)] if one.giver is not None else ():
+            edges = (
+                [edge for edge in evidence.flow.into(node.id) if edge.spec.shape] if node.kind == "op" and node.called is not None else []
+            )
+            shape = edges[0].spec.shape or () if edges else ()
+            if node.called is None or node.op.lower() not in SLICES or len(shape) < 2 or shape[0] not in batches:
+                continue
+            for part in slices_at(node.called, 0, len(shape), numbers):
+                on_line = part.node.lineno <= node.called.line <= (part.node.end_lineno or 0)
+                if on_line and isinstance(part.node.slice, ast.Slice) and 0 <= part.start < part.stop <= (shape[-1] or 0):
+                    return SamplesSliced(Who.of(node), ast.unparse(part.node), part.text, len(shape))
+    return None
+
+
+def emptied(evidence: Evidence) -> SamplesSliced | SliceEmpty | None:
+    """The slice along the batch, or the empty one, that an operand of the failed operation comes from."""
+    along = samples_sliced(evidence)
+    if along is not None:
+        return along
     for one in evidence.given:
         if 0 not in (one.spec.shape or ()) or one.giver is None:
             continue

@@ -34,6 +34,7 @@ from .facts.layers import (
 )
 from .facts.layouts import MeshAxes, MeshCount, for_batch
 from .facts.lines import (
+    ElementMissing,
     KeyMissing,
     LineRaised,
     LogicalOperand,
@@ -63,7 +64,7 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     looked_up = _key_missing(evidence, raised) if raised is not None and node.failure.type == "KeyError" else None
     if looked_up is not None:
         return looked_up
-    beyond = _size_missing(raised) if raised is not None and node.failure.type == "IndexError" else None
+    beyond = _size_missing(raised) or _element_missing(raised) if raised is not None and node.failure.type == "IndexError" else None
     if beyond is not None:
         return beyond
     reshape = hear(node.failure, HeardReshape)
@@ -123,6 +124,15 @@ def _size_missing(raised: Raised) -> SizeMissing | None:
             shape = known[name].shape if name in known else None
             if shape and type(axis) is int and axis >= len(shape):
                 return SizeMissing(name, shape, axis)
+    return None
+
+
+def _element_missing(raised: Raised) -> ElementMissing | None:
+    tree, lengths = syntax.parsed(raised.text), dict(raised.lengths)
+    for node in ast.walk(tree) if tree is not None else ():
+        index = node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
+        if isinstance(node, ast.Subscript) and type(index) is int and index >= lengths.get(ast.unparse(node.value), index + 1):
+            return ElementMissing(ast.unparse(node.value), index, lengths[ast.unparse(node.value)])
     return None
 
 

@@ -20,7 +20,7 @@ _SHORT = {"Mse": "MeanSquaredError", "Mae": "MeanAbsoluteError"}
 @kind
 @dataclass(frozen=True)
 class Loss(Edit):
-    """``loss`` by name, as an object where it has ``options``; of several losses the one that ``was`` names."""
+    """``loss`` by name, as an object where it has ``options``; of several losses those that ``was`` names."""
 
     kind = "loss"
 
@@ -43,16 +43,15 @@ class Loss(Edit):
         value = argument(call, "loss", ["optimizer", "loss"])
         if value is None:
             raise NoPlace
-        source.splice(self._changes(text, source, names, self._one_of(names, value)))
+        changes = [change for one in self._of(names, value) for change in self._changes(text, source, names, one)]
+        source.splice([*dict.fromkeys(changes)])
 
-    def _one_of(self, names: Names, value: ast.expr) -> ast.expr:
+    def _of(self, names: Names, value: ast.expr) -> list[ast.expr]:
         several = value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
-        if several is None:
-            return value
-        old = [item for item in several if self._was(names, item)]
-        if len(old) != 1:
+        old = [value] if several is None else [item for item in several if self._was(names, item)]
+        if not old:
             raise NoPlace
-        return old[0]
+        return old
 
     def _was(self, names: Names, value: ast.expr) -> bool:
         if isinstance(value, ast.Constant):

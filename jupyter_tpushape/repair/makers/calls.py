@@ -14,7 +14,7 @@ from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NotRecurrent
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
-from ..edits import OneParameter, Removed
+from ..edits import Edit, OneParameter, Removed
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import Source, class_of, given_to, method_of, nodes, parents, words_of
@@ -200,10 +200,12 @@ def looked_up(evidence: Evidence, finding: Finding, fact: KeysUnpacked) -> Made:
             target = statement.targets[0]
             names = [item.id for item in target.elts if isinstance(item, ast.Name)] if isinstance(target, (ast.Tuple, ast.List)) else []
             if ast.unparse(statement.value) == fact.name and set(names) == {name for name, _ in fact.keys}:
-                tensors = ", ".join(f"{fact.name}[{dict(fact.keys)[name]!r}]" for name in names)
+                made = isinstance(statement.value, ast.Call)
+                held = "by_key" if made else fact.name
+                edits: list[Edit] = [line.edit(statement.value, ", ".join(f"{held}[{dict(fact.keys)[name]!r}]" for name in names))]
                 yield (
                     f"Look up the tensors of {fact.name} by key",
-                    [line.edit(statement.value, tensors)],
+                    [line.before(statement, f"{held} = {fact.name}"), *edits] if made else edits,
                     "Each variable then gets the tensor for its key.",
                 )
 

@@ -16,9 +16,9 @@ from ...rules.facts.loss import LossRaised
 from ...rules.facts.reasons import Lengths
 from ..edits.expression import MODULE
 from ..text.arguments import argument
-from ..text.source import method_of, nodes, words_of
+from ..text.source import class_of, method_of, nodes, words_of
 from .edits import Made, of, transform
-from .line import Line, assigned_to, calls_of, lines_of, listed, own_layer, reshaped, short, whole_number
+from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, short, whole_number
 from .operations import through
 from .turned import between
 
@@ -116,14 +116,16 @@ def _size_at(shape: Shape | None, at: int) -> int | None:
 @of(ShapesInBuild)
 def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Made:
     """The first of several shapes, where ``build`` reads an axis of the list that holds them."""
-    for line, owner, build, whole in _builds(evidence):
+    made = [(line, method_of(class_of(line.source.tree, fact.layer.op), fact.method)) for line in lines_at(evidence, fact.layer.called)[:1]]
+    others = [(line, item, item.args.args[1].arg) for line, item in made if item is not None and len(item.args.args) > 1]
+    for line, build, whole in [(line, build, whole) for line, _, build, whole in _builds(evidence)] if fact.method == "build" else others:
         read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and index_of(node) is not None]
         for which in range(len(fact.shapes)) if read else ():
-            new = f"{owner.op}.build: {whole}[{which}][{index_of(read[0])}]"
+            new = f"{fact.layer.op}.{fact.method}: {whole}[{which}][{index_of(read[0])}]"
             yield (
                 f"Use the shape of input {which + 1} in {new} instead of {ast.unparse(read[0])}",
                 [line.edit(node, f"{whole}[{which}][{index_of(node)}]") for node in read],
-                "build receives one shape for each input of the layer.",
+                f"{fact.method} receives one shape for each input of the layer.",
             )
 
 

@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...flow.syntax import is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongRank
-from ...rules.facts.reasons_read import EmptySlice, SliceEmpty
+from ...rules.facts.reasons_read import EmptySlice, SamplesSliced, SliceEmpty
 from ...rules.words import SLICES
 from ...trace.axes import recurs
 from ..edits.expression import MODULE
@@ -174,6 +174,22 @@ def feature_of_each(evidence: Evidence, finding: Finding, fact: WrongRank) -> Ma
                     [line.edit(item, new)],
                     f"{node.name} reads a sequence, and {ast.unparse(item)} is one step.",
                 )
+
+
+@of(OperationRaised)
+def columns_of_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Columns in place of samples in every slice of a function with both ends written."""
+    if not isinstance(fact.reason, SamplesSliced):
+        return
+    for line in lines_of(evidence)[:1]:
+        parts = [one for one in nodes(line.scope, ast.Subscript) if isinstance(one.slice, ast.Slice) and isinstance(one.value, ast.Name)]
+        whole = [one for one in parts if one.slice.lower is not None and one.slice.upper is not None]
+        ahead = ":, " if fact.reason.rank == 2 else "..., "
+        yield (
+            f"Take columns of every sample: {', '.join(dict.fromkeys(f'{one.value.id}[{ahead}{ast.unparse(one.slice)}]' for one in whole))}",
+            [line.edit(one.slice, f"{ahead}{line.source.of(one.slice)}") for one in whole],
+            "Axis 0 is the batch.",
+        )
 
 
 def as_wide(evidence: Evidence, finding: Finding) -> Made:

@@ -98,18 +98,19 @@ class CallRefused(Fact, frozen=True):
 
 
 class ShapesInBuild(Fact, frozen=True):
-    """``layer`` is called on several tensors, of ``shapes``, but its ``build`` treats the list of their shapes as one shape."""
+    """``layer`` is called on several tensors, of ``shapes``, but its ``method`` treats the list of their shapes as one shape."""
 
     layer: Who
     shapes: tuple[Shape | None, ...]
     said: str
+    method: str = "build"
 
     def message(self) -> str:
-        return f"{named(self.layer)} is called on {len(self.shapes)} tensors, {listed(tuple(map(show_shape, self.shapes)))}, but its build raises an error: {self.said.rstrip('.')}."
+        return f"{named(self.layer)} is called on {len(self.shapes)} tensors, {listed(tuple(map(show_shape, self.shapes)))}, but its {self.method} raises an error: {self.said.rstrip('.')}."
 
     def why(self) -> str:
         return (
-            "For a list of tensors, build receives a list of shapes. shapes[0] is the first tensor's shape, and shapes[0][-1] "
+            f"For a list of tensors, {self.method} receives a list of shapes. shapes[0] is the first tensor's shape, and shapes[0][-1] "
             "its last dimension."
         )
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ...flow.text import in_short
-from ..words import listed, pair, placed
+from ..words import count, listed, pair, placed
 
 
 class LineRaised(Fact, frozen=True):
@@ -121,6 +121,23 @@ class SizeMissing(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"at least {self.axis + 1} axes"), Side(show_shape(self.shape))
+
+
+class ElementMissing(Fact, frozen=True):
+    """An expression of the program reads element ``index`` of ``name``, a list or tuple of ``length`` elements."""
+
+    name: str
+    index: int
+    length: int
+
+    def message(self) -> str:
+        return f"`{self.name}[{self.index}]` asks for element {self.index} of {self.name}, which has {count(self.length, 'element')}, counted from 0."
+
+    def why(self) -> str:
+        return "A model or layer with several outputs returns them in its own order. Use one that is there, or return another one."
+
+    def sides(self) -> Sides:
+        return Side(f"at least {self.index + 1}"), Side(str(self.length))
 
 
 class LossOfModel(Fact, frozen=True):

@@ -27,8 +27,8 @@ class WholeOnly(Reason, frozen=True):
     def words(self) -> str:
         cut = f"batches of {self.rows}" if self.rows is not None else "batches"
         return (
-            f"The data has {self.whole} rows. fit splits them into {cut}, but a {self.whole} × {self.whole} matrix (such as the adjacency of a "
-            f"graph) needs all rows at once. Feed them as one batch: batch_size={self.whole} and shuffle=False, or Dataset.from_tensors((x, y))."
+            f"The data has {self.whole} rows. fit splits them into {cut}, but a table with {self.whole} of them (such as the adjacency matrix of "
+            f"a graph) needs all rows at once. Feed them as one batch: batch_size={self.whole} and shuffle=False, or Dataset.from_tensors((x, y))."
         )
 
 

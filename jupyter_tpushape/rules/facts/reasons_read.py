@@ -126,6 +126,22 @@ class SliceEmpty(Reason, frozen=True):
         return f"The slice {self.text}{placed(self.maker)} is empty: axis {self.axis} has size {self.size}{by}."
 
 
+class SamplesSliced(Reason, frozen=True):
+    """``text`` at ``maker`` takes the samples ``part`` of a batch of ``rank`` axes."""
+
+    maker: Who
+    text: str
+    part: str
+    rank: int
+
+    def words(self) -> str:
+        return f"{self.text}{placed(self.maker)} takes samples, because axis 0 is the batch. The slice [{self.columns}] takes columns of every sample."
+
+    @property
+    def columns(self) -> str:
+        return f":, {self.part}" if self.rank == 2 else f"..., {self.part}"
+
+
 class EmptySlice(Fact, frozen=True):
     """The same where nothing raised."""
 
