@@ -38,7 +38,7 @@ def accuracy(y_true, y_pred):
 """), (('    return (y_true == (y_pred > 0.5).astype("float32")).mean()',
         "    return keras.ops.mean(y_true == keras.ops.cast(y_pred > 0.5, 'float32'))"),))),
     "methods of arrays among functions of TensorFlow": ("code-raises", Own(model_of(
-        "model = keras.Sequential([keras.Input((8, 8, 3)), L.Conv2D(1, 1)])", f"{rows(8, 8, 8, 3)}, {rows(8, 8, 8, 1)}", loss='dice', head="""
+        "model = keras.Sequential([keras.Input((8, 8, 3)), L.Conv2D(1, 1)])", f"{rows(8, 8, 8, 3)}, {rows(8, 8, 8, 1)}", loss="dice", head="""
 def dice(y_true, y_pred):
     t, p = y_true.flatten(), y_pred.flatten()
     return 1 - 2 * tf.reduce_sum(t * p) / (t.sum() + p.sum() + 1)
@@ -115,4 +115,44 @@ model = keras.Model(i, out)
 """, f"{rows(4, 16, 16, 3)}, {rows(4, 44, 6)}", head="CLASSES = 5"), (
         ('        classes.append(L.Flatten()(L.Conv2D(p * CLASSES, 3, padding="same")(f)))',
          '        classes.append(L.Flatten()(L.Conv2D(p * (CLASSES + 1), 3, padding="same")(f)))'),))),
+    "columns that are sliced along the samples": ("loss-raises", Own(model_of("""
+i = keras.Input((9,))
+model = keras.Model(i, L.concatenate([L.Dense(3)(i), L.Dense(4)(i)]))
+""", f"{rows(16, 9)}, {rows(16, 7)}", loss="pose", head="""
+def pose(y_true, y_pred):
+    place = tf.norm(y_true[0:3] - y_pred[0:3], axis=-1)
+    turn = tf.norm(y_true[3:7] - y_pred[3:7], axis=-1)
+    return place + 250.0 * turn
+"""), (("    place = tf.norm(y_true[0:3] - y_pred[0:3], axis=-1)", "    place = tf.norm(y_true[:, 0:3] - y_pred[:, 0:3], axis=-1)"),
+       ("    turn = tf.norm(y_true[3:7] - y_pred[3:7], axis=-1)", "    turn = tf.norm(y_true[:, 3:7] - y_pred[:, 3:7], axis=-1)")))),
+    "a list of shapes where the output's shape is computed": ("layer-raises", Own(model_of("""
+ins = [keras.Input((5,)), keras.Input((5,))]
+model = keras.Model(ins, L.Dense(1)(Pooled(3)(ins)))
+""", f"[{rows(8, 5)}, {rows(8, 5)}], {rows(8, 1)}", head="""
+class Pooled(L.Layer):
+    def __init__(self, size):
+        super().__init__()
+        self.size, self.dense = size, L.Dense(size)
+    def call(self, inputs):
+        return self.dense(inputs[0]) * self.dense(inputs[1])
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.size)
+"""), (("        return (input_shape[0], self.size)", "        return (input_shape[0][0], self.size)"),))),
+    "the keys of what a model returns": ("layer-raises", Own(model_of("""
+i = keras.Input((30,))
+steps, pooled = encoder()(i)
+model = keras.Model(i, L.Dense(2)(L.Dropout(0.1)(pooled)))
+""", f"{rows(8, 30)}, {rows(8, 2)}", head="""
+def encoder():
+    i = keras.Input((30,))
+    x = L.Reshape((10, 3))(i)
+    return keras.Model(i, {"steps": L.Dense(4)(x), "pooled": L.Dense(4)(L.Flatten()(x))})
+"""), (("    steps, pooled = encoder()(i)", "    steps, pooled = by_key['steps'], by_key['pooled']"),))),
+    "class indices for two losses of one name": ("integer-labels", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, [L.Dense(5, activation="softmax", name="a")(i), L.Dense(4, activation="softmax", name="b")(i)])
+""", f"{rows(8, 6)}, [np.arange(8).reshape(8, 1) % 5, np.arange(8).reshape(8, 1) % 4]",
+        loss='{"a": "categorical_crossentropy", "b": "categorical_crossentropy"}'), (
+        ("    model.compile('sgd', {\"a\": \"categorical_crossentropy\", \"b\": \"categorical_crossentropy\"})",
+         "    model.compile('sgd', {\"a\": \"sparse_categorical_crossentropy\", \"b\": \"sparse_categorical_crossentropy\"})"),))),
 }  # fmt: skip

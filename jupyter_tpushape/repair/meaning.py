@@ -33,6 +33,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_one_of_one(before.flow, after.flow),
         *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
+        *_maps_lost(before, after),
     ]
 
 
@@ -107,6 +108,15 @@ def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
         whole[axes[0] : axes[0] + 1] = [1] if whole[axes[0] : axes[0] + 1] == [beside[axes[0]]] else [0]
         if tuple(whole) == shape and unrelated(after, given[0], other):
             yield f"Is one value for each sample compared with each of {beside[axes[0]]} others? They may have to be reduced in the same way."
+
+
+def _maps_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
+    """Maps as large as the input, of a network that enlarges what it reduced, that become vectors."""
+    maps = {spec.shape[1:3] for _, spec in before.x if spec.shape and len(spec.shape) == 4}
+    decodes = any(node.op.startswith("UpSampling") or node.op.endswith("Transpose") for node in before.flow.nodes)
+    was, now = ([spec.shape or () for _, spec in one.outputs] for one in (before, after))
+    if decodes and any(len(a) == 4 and a[1:3] in maps and len(b) == 2 for a, b in zip(was, now, strict=False)):
+        yield "May the model give one prediction per picture? It predicts maps as large as its input, and the labels may have to be maps."
 
 
 def _several(flow: Flow, edit: InsertLayer) -> bool:

@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import HeardWidth, hear
 from ..examine.heard_contracts import HeardAssigned
 from ..examine.heard_data import HeardClassRows, HeardCompared, HeardIncompatible, HeardPositions
+from ..examine.heard_lines import HeardTakes
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -302,7 +303,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     size = p[-1] if p and len(p) > 1 else None
     made = evidence.arguments(loss.id) if metric and size not in (None, 1) else {}
     told = next(((key, made[key]) for key in ("num_labels", "num_classes") if type(made.get(key)) is int and made[key] != size), ("", 0))
-    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said, False, *told), ()
+    count = hear(node.failure, HeardTakes)
+    takes = count.takes - count.given + 2 if count is not None and count.function == name else None
+    fact = LossRaised(name, metric, y, p, node.failure.said, False, told[0], told[1], takes if takes != 2 else None)
+    return METRIC.id if metric else CUSTOM.id, fact, ()
 
 
 def _paired_above(evidence: Evidence, labels: Edge, p: Shape) -> tuple[EveryPair, tuple[str]] | None:
@@ -439,6 +443,9 @@ def _surplus(
     if cause is None:
         return None
     through, node = cause
+    maps = {spec.shape[1:3] for _, spec in evidence.x if spec.shape and len(spec.shape) == 4}
+    if through == "grid" and len(p) == 4 and len(y) < 3 and giver.family == "convolution" and p[1:3] in maps:
+        through, node = "map", giver  # as a network that segments does
     wanted = (p[0], *p[len(p) - labelled + 1 :])
     rule_id = SEQUENCES.id if through == "sequences" else FLATTEN.id
     return rule_id, SurplusAxes(through, Who.of(node), loss.name, p, y, wanted), (node.id,)

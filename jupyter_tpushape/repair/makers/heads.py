@@ -340,6 +340,9 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
         return
     text, config, last = found
     # Where a product does not sum, that is the fault, and not the end of the model.
+    if getattr(finding.fact, "cause", "") == "map":
+        yield f"Average the map of {last.name}", [append(last.name, "GlobalAveragePooling2D")], "Each picture then has one prediction."
+        return
     if getattr(finding.fact, "cause", "") == "product" or (last.op == "Dense" and last.config.get("activation") not in _HIDDEN):
         return
     for kind in filter(None, ("Flatten", pooling(predictions.spec.shape or ()))):

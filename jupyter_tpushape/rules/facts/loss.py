@@ -8,7 +8,7 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ..words import because, count, many, named, pair, placed
 
-Through = Literal["sequences", "tokens", "grid", "product", "input"]
+Through = Literal["sequences", "tokens", "grid", "map", "product", "input"]
 
 
 class SurplusAxes(Fact, frozen=True):
@@ -40,6 +40,8 @@ class SurplusAxes(Fact, frozen=True):
             return f"{named(self.through)} multiplies every value with every other, but there is one label per sample: {meet}"
         if self.frames:
             return f"{named(self.through)} returns one prediction per step or slice, but there is one label per sample: {meet}"
+        if self.cause == "map":
+            return f"{named(self.through)} predicts values for each pixel of the input, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
         through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
         return f"{through} {'reaches' if self.surplus == 1 else 'reach'} {self.loss}: {meet}"
@@ -52,6 +54,8 @@ class SurplusAxes(Fact, frozen=True):
             )
         if self.cause == "tokens":
             return "BERT's sequence_output has one vector per token, its pooled_output one per sentence. Use pooled_output, or pool over the tokens."
+        if self.cause == "map":
+            return "To segment, the labels have to be maps as well: check what the data returns. To classify pictures, pool the map to one vector."
         if self.cause == "product":
             return "It sums over an axis of size 1, so nothing is summed. Flatten both inputs to vectors first, or sum over the last axis."
         if self.frames:
@@ -431,6 +435,7 @@ class LossRaised(Fact, frozen=True):
     computed: bool = False
     argument: str = ""
     told: int = 0
+    takes: int | None = None
 
     def message(self) -> str:
         what = "these labels and predictions"
@@ -440,6 +445,8 @@ class LossRaised(Fact, frozen=True):
 
     def why(self) -> str:
         y, p = self.labels, self.predictions
+        if self.takes is not None:
+            return f"It is called with the labels and the predictions, but it takes {count(self.takes, 'argument') if self.takes else 'no argument'}."
         if y and p and self.computed and len(y) != len(p):
             return f"{self.name} computes labels with {len(y)} axes from those that it receives, but the predictions have {len(p)}."
         if y and p and self.computed:
