@@ -138,6 +138,21 @@ class Pooled(L.Layer):
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.size)
 """), (("        return (input_shape[0], self.size)", "        return (input_shape[0][0], self.size)"),))),
+    "several sizes by place": ("layer-raises", Own(model_of("model = Net()", f"{rows(8, 8, 8, 3)}, {rows(8, 4)}", head="""
+class Merge(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.proj = L.Dense(4)
+    def call(self, x, height, width):
+        return self.proj(tf.reshape(x, (-1, height * width * 3)))
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.merge = Merge()
+    def call(self, x):
+        h, w = x.shape[1], x.shape[2]
+        return self.merge(x, h, w)
+"""), (("        return self.merge(x, h, w)", "        return self.merge(x, height=h, width=w)"),))),
     "the keys of what a model returns": ("layer-raises", Own(model_of("""
 i = keras.Input((30,))
 steps, pooled = encoder()(i)

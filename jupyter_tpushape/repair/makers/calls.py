@@ -359,7 +359,8 @@ def by_name(evidence: Evidence, finding: Finding, fact: ByPlace) -> Made:
     for line in lines_of(evidence)[:1]:
         call = line.node
         if isinstance(call, ast.Call) and fact.arguments and ast.unparse(call.func) == fact.layer:
-            edits = [line.edit(call.args[index], f"{name}={IT}") for index, name in fact.arguments]
+            # From the last one on: what comes by position stays before what comes by name.
+            edits = [line.edit(call.args[index], f"{name}={IT}") for index, name in reversed(fact.arguments)]
             yield (
                 f"Pass {', '.join(f'{name}={short(call.args[index])}' for index, name in fact.arguments)} to {fact.layer} by name",
                 edits,

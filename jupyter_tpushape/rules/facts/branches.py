@@ -127,7 +127,9 @@ class UnlikeBranches(Fact, frozen=True):
             embeds = any(one.giver.op == "Embedding" for one in longer)
             adds = " An Embedding returns a vector for each id, which adds an axis." if embeds else ""
             has, each = ("has", "it") if len(longer) == 1 else ("have", "each")
-            return f"{names} {has} more dimensions than the other branches.{adds} Add Flatten or a pooling layer after {each}. {rule}"
+            ranks = {len(one.shape or ()) for one in self.branches}
+            repeated = ", or repeat the vectors for each step" if ranks == {2, 3} else ""
+            return f"{names} {has} more dimensions than the other branches.{adds} Add Flatten or a pooling layer after {each}{repeated}. {rule}"
         return " ".join(filter(None, [because(self.cause), self.asked.words() if self.asked is not None else "", sizes, rule]))
 
     def sides(self) -> Sides:
