@@ -138,6 +138,11 @@ class Pooled(L.Layer):
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.size)
 """), (("        return (input_shape[0], self.size)", "        return (input_shape[0][0], self.size)"),))),
+    "rows for maps of an autoencoder": ("flattened-input", Own(model_of("""
+i = keras.Input((8, 5, 1))
+model = keras.Model(i, L.Conv2D(1, 3, padding="same")(L.Conv2D(4, 3, padding="same")(i)))
+""", "X, X", head='X = np.random.default_rng(0).random((16, 40)).astype("float32")'), (
+        ("    return X, X", "    return np.reshape(X, (-1, 8, 5, 1)), np.reshape(X, (-1, 8, 5, 1))"),))),
     "several sizes by place": ("layer-raises", Own(model_of("model = Net()", f"{rows(8, 8, 8, 3)}, {rows(8, 4)}", head="""
 class Merge(L.Layer):
     def __init__(self):

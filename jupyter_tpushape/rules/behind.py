@@ -52,7 +52,8 @@ def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
         doors = seen.adapter.doors(seen.model)
         if not doors or not evidence.feeds:
             return None, ""
-        rows = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+        # The batch of all replicas, as the labels are.
+        rows = seen.sample.batch or next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
         declared = from_declared(seen.adapter, seen.model, doors, rows)
         sample = replace(seen.sample, x=declared.x, stats={}, sampled=[])
         return examine(program.with_(model=seen.model, data=seen.data, sample=sample)), "the model's input"

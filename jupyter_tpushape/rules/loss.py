@@ -444,7 +444,7 @@ def _surplus(
         return None
     through, node = cause
     maps = {spec.shape[1:3] for _, spec in evidence.x if spec.shape and len(spec.shape) == 4}
-    if through == "grid" and len(p) == 4 and len(y) < 3 and giver.family == "convolution" and p[1:3] in maps:
+    if through == "grid" and len(p) == 4 and y[1:] in ((), (1,), p[3:]) and giver.family == "convolution" and p[1:3] in maps:
         through, node = "map", giver  # as a network that segments does
     wanted = (p[0], *p[len(p) - labelled + 1 :])
     rule_id = SEQUENCES.id if through == "sequences" else FLATTEN.id

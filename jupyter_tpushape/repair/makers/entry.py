@@ -202,10 +202,13 @@ def reshape_data(evidence: Evidence, finding: Finding) -> Made:
                 [transform(path, "flatten_rows")],
                 "The values keep their order.",
             )
-        else:
+            continue
+        # An autoencoder predicts its input.
+        labels = [leaf for leaf, spec in evidence.y if spec.shape == got.shape]
+        for more, said in ((labels, " and of the labels"), ([], "")) if labels else (([], ""),):
             yield (
-                f"Reshape each row of the data to {show_shape(target)}",
-                [transform(path, "reshape_rows", shape=list(target))],
+                f"Reshape each row of the data{said} to {show_shape(target)}",
+                [transform(leaf, "reshape_rows", shape=list(target)) for leaf in (path, *more)],
                 "The values keep their order.",
             )
 
