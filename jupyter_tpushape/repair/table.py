@@ -847,7 +847,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "batch-axis-merged": (
         forms.along_last,
         each_sample.stack_reduced,
+        each_sample.split_last,
         reshapes.rows_apart,
+        reshapes.positions_apart,
         expressions.stacked,
         paired.inside_samples,
         paired.inner_axis,
