@@ -1001,6 +1001,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     reshapes.merged_axes,
     numbers.factor,
     read_sizes.other_name,
+    read_sizes.other_attribute,
     turned.spaced,
     numbers.sizes,
     read_sizes.other_shape,

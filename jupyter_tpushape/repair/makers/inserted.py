@@ -41,7 +41,9 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                     if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
                 ]
                 # Where several places fit, the sizes do not tell which is meant; what hides keys has them along the last axis.
-                for places, moved in fit[: len(fit) == 1 or any(hides(line, assigned_to(line, one)) for one in (node, *nodes(made, ast.Name)))]:
+                for places, moved in fit[
+                    : len(fit) == 1 or any(hides(line, assigned_to(line, one)) for one in (node, *nodes(made, ast.Name)))
+                ]:
                     at = _told(places, len(shape))
                     said = f"the axis of size 1 at axis {at}" if len(axes) == 1 else f"the axes of size 1 at axes {at}"
                     yield (

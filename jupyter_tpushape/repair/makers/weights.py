@@ -90,7 +90,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             last = shapes[weight][-1]
             if ast.unparse(last) != named[0]:
                 yield (
-                    f"Create {weight} with {named[0]} columns at line {last.lineno}, instead of {ast.unparse(last)}",
+                    f"Create {weight} with {named[0]} {'columns' if shapes[weight][1:] else 'values'} at line {last.lineno}, instead of {ast.unparse(last)}",
                     [line.edit(last, named[0])],
                     f"The product then has the width of {short(other)}.",
                 )
