@@ -88,7 +88,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             if old == new or None in (old, new) or 1 in (old, new) or weight is None or len(named) != 1:
                 continue
             last = shapes[weight][-1]
-            if ast.unparse(last) != named[0]:
+            if ast.unparse(last) != named[0] and (shapes[weight][1:] or isinstance(last, ast.Constant)):
                 yield (
                     f"Create {weight} with {named[0]} {'columns' if shapes[weight][1:] else 'values'} at line {last.lineno}, instead of {ast.unparse(last)}",
                     [line.edit(last, named[0])],
