@@ -353,6 +353,8 @@ def _dtypes(text: str) -> Iterator[Heard]:
     allowed = _ALLOWED.search(text)
     if allowed:
         yield HeardDtype(tuple(part.strip() for part in allowed[2].split(",")), allowed[1] or "")
+    elif "subtypes of integer, bool" in text:
+        yield HeardDtype(("bool",))
     elif _UNLIKE.search(text):
         yield HeardDtype()
 

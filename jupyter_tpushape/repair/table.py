@@ -853,7 +853,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "batch-axis-merged": (
         forms.along_last,
         each_sample.stack_reduced,
+        each_sample.split_last,
         reshapes.rows_apart,
+        reshapes.positions_apart,
         expressions.stacked,
         paired.inside_samples,
         paired.inner_axis,
@@ -1006,6 +1008,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     reshapes.merged_axes,
     numbers.factor,
     read_sizes.other_name,
+    read_sizes.other_attribute,
     turned.spaced,
     numbers.sizes,
     read_sizes.other_shape,

@@ -106,17 +106,17 @@ def own_pairs(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                     )
 
 
-@of(OperationRaised, LossRaised)
+@of(OperationRaised, LossRaised, RowsLost)
 def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """A split of the last axis, where one of the first axis takes apart the samples."""
     rows = {spec.shape[0] for _, spec in (*evidence.x, *evidence.y) if spec.shape}
-    for line in lines_of(evidence)[:1]:
+    for line in lines_of(evidence)[:1] or lines_at(evidence, finding.location)[:1]:
         used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
         for item in nodes(line.scope, ast.Assign):
             call, names = item.value, {one.id for target in item.targets for one in nodes(target, ast.Name)}
             if not isinstance(call, ast.Call) or called(call) not in ("split", "array_split") or not call.args:
                 continue
-            if not (names & used or call is line.node):
+            if not (names & used or call.lineno == line.raised.line):
                 continue
             axis, shape = argument(call, "axis", ["x", "parts", "axis"]), line.shape(call.args[0])
             if not shape:  # a part has as many axes, and what a layer returns for each sample begins with the samples
@@ -125,7 +125,8 @@ def split_last(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
                 around += [(ast.unparse(name), 1) for name in nodes(call.args[0], ast.Name)] if call is line.node else []
                 known = ((spec.shape, times) for name, times in around if (spec := line.specs.get(name)) is not None and spec.shape)
                 shape = next(((size * times if size else None, *rest) for (size, *rest), times in known), None)
-            if (axis is not None and whole_number(axis) != 0) or not shape or len(shape) < 2 or shape[0] not in (None, *rows):
+            told = isinstance(fact, RowsLost) or (shape and len(shape) > 1 and shape[0] in (None, *rows))
+            if (axis is not None and whole_number(axis) != 0) or not told:
                 continue
             yield (
                 f"Split along the last axis at line {call.lineno}: axis=-1",

@@ -20,6 +20,7 @@ from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, failing, given, of, way_to
 from .line import Line, assigned_to, lines_of, listed, own_layer, short, whole_number
+from .operand_axes import hides
 
 
 @of(OperationRaised)
@@ -39,8 +40,9 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                     for places, moved in _moved(shape, axes)
                     if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
                 ]
-                # Where several places fit, the sizes do not tell which is meant.
-                for places, moved in fit if len(fit) == 1 else ():
+                # Where several places fit, the sizes do not tell which is meant; what hides keys has them along the last axis.
+                sure = len(fit) == 1 or any(hides(line, assigned_to(line, one)) for one in (node, *nodes(made, ast.Name)))
+                for places, moved in fit[:1] if sure else ():
                     at = _told(places, len(shape))
                     said = f"the axis of size 1 at axis {at}" if len(axes) == 1 else f"the axes of size 1 at axes {at}"
                     yield (

@@ -54,6 +54,8 @@ class Line:
             return [node.left, node.right]
         if isinstance(node, ast.AugAssign):
             return [node.target, node.value]
+        if isinstance(node, ast.UnaryOp):
+            return [node.operand]
         found: list[ast.expr] = []
         if isinstance(node, ast.Call):
             for item in words_of(node):

@@ -137,7 +137,7 @@ def _axes(line: Line, turn: bool) -> Made:
         if len(shape) == 1 and any(columns_read(line, other) for other, row in operands if len(row) == most == 2):
             continue  # columns of several meanings are not all compared with one value
         if 0 < len(shape) == most - 1:
-            if _hides(line, node) and len(shape) > 1:
+            if hides(line, node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, 1)}",
@@ -256,7 +256,7 @@ def _ones(shape: Shape, rank: int) -> str:
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
 
 
-def _hides(line: Line, node: ast.expr) -> bool:
+def hides(line: Line, node: ast.expr) -> bool:
     """Whether an operand is a mask times a large negative number, as one adds it in front of a softmax, or chooses such a number."""
     call = line.call("where")
     chosen = call.args[1:] if call is not None and call.args[:1] == [node] else []

@@ -18,7 +18,7 @@ from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes, words_of
 from .edits import Made, of, transform
-from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, short, whole_number
+from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
 from .operations import through
 from .turned import between
 
@@ -246,6 +246,24 @@ def other_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                             [line.edit(item, right[0]) for item in wrong],
                             "The other operand has that size.",
                         )
+
+
+@of(OperationRaised)
+def other_attribute(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Another size that the object keeps, for a function of the program's own that makes a table."""
+    for line in running(evidence) if isinstance(fact.reason, Lengths) else ():
+        assert isinstance(fact.reason, Lengths)
+        own = {item.name for item in nodes(line.source.tree, ast.FunctionDef)}
+        given = [one for call in nodes(line.scope, ast.Call) if called(call) in own for one in call.args]
+        for node, (old, new) in itertools.product(given, itertools.permutations((fact.reason.left, fact.reason.right))):
+            held = line.number(node) if isinstance(node, ast.Attribute) else None
+            right = [name for name, value in line.numbers.items() if held and value * old == held * new and name.startswith("self.")]
+            if len(right) == 1:
+                yield (
+                    f"Use {right[0]} instead of {ast.unparse(node)} at line {node.lineno}",
+                    [line.edit(node, right[0])],
+                    f"The size is then {new} instead of {old}.",
+                )
 
 
 def _off_shape(line: Line, name: str) -> bool:

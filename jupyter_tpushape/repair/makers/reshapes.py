@@ -8,15 +8,17 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Finding, Shape, Who, elements
+from ...flow import Finding, Shape, Who, elements, show_shape
 from ...flow.observed import passes
 from ...flow.syntax import called
 from ...graph import Given, below
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
+from ...rules.facts.loss_silent import RowsLost
 from ...rules.facts.mixing import RowsJoined, Straddling
 from ...rules.facts.reasons import Pieces, RowsMade, SumsOverBatch, Uneven, Unsplit
 from ...rules.words import axes_of, count
 from ..edits import Edit, ReplaceLayer
+from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, words_of
 from .edits import (
@@ -40,6 +42,7 @@ from .edits import (
 from .line import (
     Line,
     assigned_to,
+    calls_at,
     constants,
     defaults,
     factors,
@@ -150,6 +153,20 @@ def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
             ],
             f"A sample has {values:,} values.",
         )
+
+
+@of(RowsLost)
+def positions_apart(evidence: Evidence, finding: Finding, fact: RowsLost) -> Made:
+    """The positions of each sample on an axis apart, as the labels have them."""
+    whole = fact.predictions == (elements(fact.labels[:2]), *fact.labels[2:])
+    for line, call in calls_at(evidence, finding.location, "reshape") if whole else ():
+        array, sizes = reshaped(line, call)
+        if array is not None and sizes and ast.unparse(sizes[0]) == "-1":
+            yield (
+                f"Keep the samples apart at {line.at}: {show_shape(fact.labels)}",
+                [line.edit(sizes[0], f"{MODULE}.shape({ast.unparse(array)})[0], -1", line.module())],
+                "Each position of a sample has a label.",
+            )
 
 
 def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:

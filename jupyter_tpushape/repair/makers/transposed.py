@@ -258,6 +258,8 @@ def left_in_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             continue
         if not any((mine, its) in pairs for mine, its in zip(after, before, strict=True) if mine != its):
             continue
+        if len(after) > 3 and after not in fact.shapes:
+            continue  # a product of it has other axes
         for line, call in calls_at(evidence, node.called, "transpose"):
             if call.args and isinstance(call.args[0], ast.Name):
                 yield (

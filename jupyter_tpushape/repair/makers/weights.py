@@ -80,7 +80,7 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     """
     owner = own_layer(evidence)
     for line in lines_of(evidence)[:1] if owner is not None else ():
-        shapes = shapes_of_weights(line)
+        shapes = shapes_of_weights(line, 1)
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
             old, new = shape[-1], its[-1]
             named = names_of(line, owner, new) or _units_of(evidence, assigned_to(line, other), new)
@@ -88,9 +88,9 @@ def width_by_name(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             if old == new or None in (old, new) or 1 in (old, new) or weight is None or len(named) != 1:
                 continue
             last = shapes[weight][-1]
-            if ast.unparse(last) != named[0]:
+            if ast.unparse(last) != named[0] and (shapes[weight][1:] or isinstance(last, ast.Constant)):
                 yield (
-                    f"Create {weight} with {named[0]} columns at line {last.lineno}, instead of {ast.unparse(last)}",
+                    f"Create {weight} with {named[0]} {'columns' if shapes[weight][1:] else 'values'} at line {last.lineno}, instead of {ast.unparse(last)}",
                     [line.edit(last, named[0])],
                     f"The product then has the width of {short(other)}.",
                 )
@@ -162,11 +162,11 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 )
 
 
-def shapes_of_weights(line: Line) -> dict[str, list[ast.expr]]:
+def shapes_of_weights(line: Line, least: int = 2) -> dict[str, list[ast.expr]]:
     """The sizes of the weights that the class creates, by the attribute that holds each."""
     made = [item for item in nodes(line.owner(), ast.Assign) if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"]
     shapes = [(ast.unparse(item.targets[0]), argument(item.value, "shape", ["shape"])) for item in made]
-    return {name: shape.elts for name, shape in shapes if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) > 1}
+    return {name: shape.elts for name, shape in shapes if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= least}
 
 
 def _ends_in(line: Line, node: ast.expr, weights: Collection[str]) -> str | None:
