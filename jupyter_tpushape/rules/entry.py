@@ -85,7 +85,7 @@ def compare(
     numbers = want.dtype == "string" and got.dtype.startswith(("int", "uint", "float"))
     if not text and not numbers and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
-    declared: Shape = (None, *(want.shape or ())[1:])
+    declared = (None, *(want.shape or ())[1:])
     fault: Fault = "text" if text else "numbers"
     if not text and not numbers:
         fault = "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)

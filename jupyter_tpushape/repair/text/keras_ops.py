@@ -204,7 +204,7 @@ def _around(node: ast.AST, before: str, after: str) -> _Written:
 
 def _without(call: ast.Call, word: ast.keyword) -> _Written:
     def write(source: Source, _: str) -> list[Change]:
-        items: list[ast.AST] = sorted([*call.args, *call.keywords], key=source.start)
+        items = sorted([*call.args, *call.keywords], key=source.start)
         place = items.index(word)
         start = source.end(items[place - 1]) if place else source.start(word)
         return [(start, source.end(word), "")]
