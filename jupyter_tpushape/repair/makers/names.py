@@ -406,7 +406,6 @@ def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
 def _held_by(evidence: Evidence, node: Node) -> list[str]:
     found = []
     for line in lines_at(evidence, node.called or node.location)[:1]:
-        for statement in ast.walk(line.scope):
-            if isinstance(statement, ast.Assign) and statement.lineno <= line.raised.line <= (statement.end_lineno or 0):
-                found += [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        for statement in line.around(ast.Assign, line.scope):
+            found += [target.id for target in statement.targets if isinstance(target, ast.Name)]
     return found
