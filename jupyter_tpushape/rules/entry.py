@@ -62,15 +62,15 @@ def compare(
     name: str,
     want: Spec,
     got: Spec,
-    rows: int | None = None,
+    rows: int | None,
     *,
-    several: bool = False,
-    building: bool = False,
-    labelled: bool = False,
-    ranked: bool = False,
-    once: bool = False,
-    alone: bool = False,
-    breaks_at: str = "",
+    several: bool,
+    building: bool,
+    labelled: bool,
+    ranked: bool,
+    once: bool,
+    alone: bool,
+    breaks_at: str,
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
 

@@ -165,7 +165,7 @@ _WRAPPED = {
 }  # fmt: skip
 
 
-def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None, first_seconds: float = 0.0) -> Sample:
+def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
     sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
     wrapping, tree = wrapped(dataset.element_spec)
