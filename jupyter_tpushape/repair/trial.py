@@ -81,7 +81,7 @@ def first(seen: Examined) -> Trial:
     return Trial(seen)
 
 
-# -- in the text ---------------------------------------------------------------------------------------
+# -- in the text
 
 
 def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
@@ -184,7 +184,7 @@ def _last(error: BaseException) -> str:
     return clean_message(error).splitlines()[-1][:80] if str(error) else ""
 
 
-# -- on the live program -------------------------------------------------------------------------------
+# -- on the live program
 
 
 def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
@@ -226,7 +226,7 @@ def _source(seen: Examined) -> Any:
     return replacement if replacement is not None else seen.data
 
 
-# -- fresh objects -------------------------------------------------------------------------------------
+# -- fresh objects
 
 
 def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> tuple[Any, Any]:

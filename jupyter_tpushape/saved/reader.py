@@ -60,7 +60,7 @@ def held(path: str) -> dict[str, Any]:
     raise Unreadable("is neither a .keras archive nor an HDF5 file")
 
 
-# -- .keras: a zip archive ------------------------------------------------------------------------------------------------------
+# -- .keras: a zip archive
 
 
 def archived(path: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _member(archive: Any, member: Any) -> str:
     return _text(data)
 
 
-# -- HDF5 -----------------------------------------------------------------------------------------------------------------------
+# -- HDF5
 
 
 def hierarchical(path: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _attribute(file: Any, name: str) -> str | None:
     return value if isinstance(value, str) else _text(value)
 
 
-# -- SavedModel: a protocol buffer ----------------------------------------------------------------------------------------------
+# -- SavedModel: a protocol buffer
 
 _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 9: "int64", 10: "bool", 14: "bfloat16",

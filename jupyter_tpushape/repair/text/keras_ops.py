@@ -212,7 +212,7 @@ def _without(call: ast.Call, word: ast.keyword) -> _Written:
     return write
 
 
-# -- where a program's lines run -----------------------------------------------------------------------
+# -- where a program's lines run
 
 
 def on_host(tree: ast.Module) -> set[ast.AST]:
