@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from .examine import Examined, Program, assemble_recorded
+from .examine import Program, assemble_recorded
 from .report import Report
 from .rules import run_rules
 from .trace.build import watching
@@ -58,7 +58,7 @@ def watch() -> Iterator[Seen]:
 
 def report_of(recorder: Recorder, error: BaseException | None, data: Any = None) -> Report:
     """A report of recorded calls without a model."""
-    seen: Examined = assemble_recorded(Program(None, data), recorder, error)
+    seen = assemble_recorded(Program(None, data), recorder, error)
     title = "watched block"
     if error is not None:
         failed = seen.evidence.failed

@@ -77,7 +77,7 @@ def exchanged(program: Lowered, told: list[list[Any]], names: dict[str, str]) ->
     return tuple(sorted(made, key=lambda one: -one.sent))
 
 
-def spoken(told: tuple[Collective, ...], generation: str = "") -> str:
+def spoken(told: tuple[Collective, ...], generation: str) -> str:
     """What each device sends in a step, by kind, and the least time that it takes over the links of this generation."""
     if not told:
         return "the devices exchange no data"

@@ -34,7 +34,7 @@ def of_proto(program: bytes) -> Read:
     parameters = ", ".join(_shape(shape) for shape in module.host_program_shape.parameters)
     names, dynamic = [], []
     # Numbers depend on names: each becomes its place in the order of appearance.
-    numbers: dict[int, int] = {0: 0}
+    numbers = {0: 0}
 
     def renumbered(ids: Any) -> None:
         ids[:] = [numbers.setdefault(one, len(numbers)) for one in ids]

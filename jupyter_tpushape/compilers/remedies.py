@@ -78,7 +78,7 @@ def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: pro
     made = lower(seen, rows=rows, only=program)[0]
     if made.error is not None:
         raise _NoAnswer(f"Cannot be lowered: {_reason(made.error)}")
-    answer = answer_of(made, target, asked, again=False)
+    answer = answer_of(made, target, asked)
     found = tried_of(rows or 0, answer, made, target)
     if found is not None:
         return found

@@ -85,12 +85,10 @@ def question(seen: Any, plan: Plan, asked: process.Limits) -> Question:
     return Question(program, target, asked, _asking(program, target, asked), made=key)
 
 
-def answer_of(
-    program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None, again: bool = True
-) -> dict[str, Any]:
-    """The answer to a program that is lowered already; see :meth:`Question.answer`."""
+def answer_of(program: Lowered, target: Any, asked: process.Limits) -> dict[str, Any]:
+    """The answer to a program that is lowered already, asked once; see :meth:`Question.answer`."""
     with closing(_asking(program, target, asked)) as asking:
-        return Question(program, target, asked, asking).answer(progress, again)
+        return Question(program, target, asked, asking).answer(None, again=False)
 
 
 def broke(answer: dict[str, Any]) -> bool:
@@ -126,9 +124,7 @@ def _tried(program: Lowered, answer: dict[str, Any], target: Any) -> tuple[Tried
     return (one,) if one is not None else ()
 
 
-def verdict_of(
-    seen: Any, asked: Question, progress: process.Progress = None, beside: Sequence[Verdict] = ()
-) -> tuple[Verdict, list[Finding]]:
+def verdict_of(seen: Any, asked: Question, progress: process.Progress, beside: Sequence[Verdict]) -> tuple[Verdict, list[Finding]]:
     """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes. ``beside``: other programs of the same run."""
     target, program = asked.target, asked.program
     answer, available = asked.answer(progress), slice_named(target.name).available_bytes

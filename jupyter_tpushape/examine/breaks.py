@@ -239,7 +239,7 @@ def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
     every = [(source, spec) for source, _, spec in recorder.inputs]
     seen: set[int] = set()
-    pending: list[Any] = [recorder.failed] if recorder.failed is not None else []
+    pending = [recorder.failed] if recorder.failed is not None else []
     while pending:
         call = pending.pop()
         if call is None or id(call) in seen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -412,7 +411,7 @@ def _tensors(adapter: Framework, value: Any) -> bool:
 
 def last_call(recorder: Recorder, flow: Flow, ids: dict[int, str], line: Location | None) -> LastCall | None:
     """The last layer that was called on the line that raised."""
-    calls: Iterable[Call] = reversed(recorder.calls)
+    calls = reversed(recorder.calls)
     done = (item for item in calls if item.kind == "layer" and item.done and id(item) in ids)
     call = next((item for item in done if item.parent is None or item.parent.called != item.called), None)
     if call is None or call.called is None or line is None or (str(call.called[0]), call.called[1]) != (line.file, line.line):

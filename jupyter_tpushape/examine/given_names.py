@@ -136,7 +136,7 @@ def names_given(node: ast.stmt) -> set[str]:
     """The names to which a statement itself gives a value."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
-    held: list[Any] = list(getattr(node, "items", ()))
+    held = list(getattr(node, "items", ()))
     targets = [item.optional_vars for item in held if item.optional_vars is not None] or getattr(node, "targets", None)
     if targets is None:
         targets = [node.target] if hasattr(node, "target") else []

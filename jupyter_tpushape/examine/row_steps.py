@@ -205,7 +205,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
     for _ in range(_MOST):
         mentions |= loaded(value)
         step = _step(texts, here, value)
-        inner: ast.expr | None = step.inner if step is not None else _kept(texts, value)
+        inner = step.inner if step is not None else _kept(texts, value)
         if step is not None:
             steps.append(step)
             if step.kind == "windows":

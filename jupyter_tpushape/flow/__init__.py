@@ -52,4 +52,4 @@ __all__ = [
     "schema",
     "show_shape",
     "unpack",
-]  # fmt: skip
+]

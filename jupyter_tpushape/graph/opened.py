@@ -116,7 +116,7 @@ def _again(seen: Any, shape: Callable[[Any], Shape | None], *, fast: bool) -> Ru
     program = seen.program
     return run(
         seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss, recorder=Recorder(), fast=fast
-    )  # fmt: skip
+    )
 
 
 def _same(seen: Any, call: Call) -> Call | None:

@@ -57,7 +57,7 @@ class CellProgram:
         self.lives = False
 
     def _named(self) -> set[str]:
-        pending: list[Any] = list(self.codes.values())
+        pending = list(self.codes.values())
         found: set[str] = set()
         while pending:
             code = pending.pop()

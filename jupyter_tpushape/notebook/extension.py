@@ -169,7 +169,7 @@ def _plain(show: Any) -> Any:
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
         _, value, trace = exc_tuple if exc_tuple is not None else sys.exc_info()
         with contextlib.suppress(Exception):
-            chained: Any = value
+            chained = value
             for _ in range(20):
                 if chained is None:
                     break

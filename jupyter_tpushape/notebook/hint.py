@@ -221,7 +221,7 @@ def _typed(where: tuple[str, int]) -> str:
         return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.lineno <= where[1] <= (node.end_lineno or node.lineno):
-            given: Any = next((part.value for part in node.keywords if part.arg == "validation_data"), None)
+            given = next((part.value for part in node.keywords if part.arg == "validation_data"), None)
             if given is not None and only_names(given):
                 return ast.unparse(given)
     return ""

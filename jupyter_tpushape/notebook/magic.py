@@ -330,7 +330,7 @@ def show(report: Any, progress: Progress) -> None:
     try:
         from ..views.widget import ReportWidget
 
-        shown: Any = ReportWidget(report)
+        shown = ReportWidget(report)
     except Exception:  # no widgets here
         shown = report
     if not progress.end(shown):

@@ -154,7 +154,7 @@ class Context:
     def _feeds_on_layers(self, node: ast.AST, around: list[ast.AST]) -> bool:
         scope = next((one for one in around if isinstance(one, Function)), self.tree)
         tensors: set[str] = set()
-        call: ast.AST = node
+        call = node
         while call in self.above and not isinstance(call, (ast.Call, ast.stmt)):
             call = self.above[call]
         for statement in nodes(scope, ast.Assign):

@@ -18,7 +18,7 @@ MOVED = {
     "keras.optimizers.schedules.CosineDecayRestarts": "keras.optimizers.schedules.CosineDecayRestarts",
     "keras.utils.multi_gpu_model": "",
     "keras.layers.ThresholdedReLU": "",
-}  # fmt: skip
+}
 # The members of an enumeration that Keras 3 writes as strings.
 REDUCTIONS = {"NONE": '"none"', "SUM": '"sum"', "SUM_OVER_BATCH_SIZE": '"sum_over_batch_size"', "AUTO": '"sum_over_batch_size"'}
 

@@ -6,7 +6,6 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ..repair.text.source import Source, nodes
 from . import left as leave
@@ -125,7 +124,7 @@ class Rewriter:
     def _known(self, line: int, full: str) -> None:
         import keras
 
-        value: Any = keras
+        value = keras
         for part in full.split(".")[1:]:
             try:
                 value = getattr(value, part)

@@ -2,5 +2,3 @@
 
 from .layouts import mend
 from .search import propose
-
-__all__ = ["mend", "propose"]

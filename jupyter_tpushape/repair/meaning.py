@@ -131,7 +131,7 @@ def _broadcasts(flow: Flow) -> int:
     return sum((set(a) == {1}) != (set(b) == {1}) for a, b in inner)
 
 
-# -- every input still counts --------------------------------------------------------------------------
+# -- every input still counts
 
 
 def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -166,7 +166,7 @@ def _unread(flow: Flow, own: bool) -> list[str]:
     return [node.name for node in flow.nodes if node.kind == "input" and node.id not in seen]
 
 
-# -- classes stay classes ------------------------------------------------------------------------------
+# -- classes stay classes
 
 
 def _classes_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
@@ -251,7 +251,7 @@ def _picks(flow: Flow, name: str) -> bool:
     return False
 
 
-# -- nothing is dropped --------------------------------------------------------------------------------
+# -- nothing is dropped
 
 
 def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:

@@ -342,7 +342,7 @@ class Overlay:
         return code_of(function.__code__, self.source, self.alias)
 
 
-# -- code ----------------------------------------------------------------------------------------------
+# -- code
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -42,7 +42,7 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
     if isinstance(edit, Transform) and edit.operation == "reshape_rows":
         row = next((spec.shape for path, spec in (*before.x, *before.y) if path == (edit.role, *edit.path)), None)
         target = tuple(edit.arguments["shape"])
-        shape: Shape | None = row[1:] if row else None
+        shape = row[1:] if row else None
     elif isinstance(edit, InsertLayer) and edit.layer_class == "Reshape":
         shape, target = _given(after, edit), tuple(edit.config.get("target_shape", ()))
     else:

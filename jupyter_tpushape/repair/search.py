@@ -305,7 +305,7 @@ class Search:
 
     def _fix(self, candidate: Candidate, trial: Trial) -> Fix:
         assert trial.seen is not None
-        values: tuple[Value, ...] = tuple(edit.value for edit in trial.edits)
+        values = tuple(edit.value for edit in trial.edits)
         reason = " ".join(filter(None, [candidate.reason, *dict.fromkeys(trial.remarks)]))
         fix = Fix(candidate.title, values, trial.holds, effect_of(self.seen, trial.seen), reason=reason, proof=trial.proof, mends=True)
         fix.then = tuple(finding.rule for finding in trial.left)

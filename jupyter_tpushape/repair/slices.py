@@ -67,7 +67,7 @@ class Slice:
             self.before += parsed(source.original).body
             self.edited.add(self.rerun.aliases.get(file, file))
 
-    def _makers(self, name: str, end: int | None = None) -> list[ast.stmt]:
+    def _makers(self, name: str, end: int | None) -> list[ast.stmt]:
         """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that.
 
         ``end``: of the statements before this one, where a later cell gives the name to something else.

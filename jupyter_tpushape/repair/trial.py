@@ -21,7 +21,7 @@ from ..trace.recorder import Recorder
 from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
 from .live import builder_of, carry_weights
 from .registered import entries_kept
-from .rerun import Rerun, forget, origin
+from .rerun import Rerun, origin
 from .text.program import Text
 from .text.source import NoPlace, Source
 
@@ -81,7 +81,7 @@ def first(seen: Examined) -> Trial:
     return Trial(seen)
 
 
-# -- in the text ---------------------------------------------------------------------------------------
+# -- in the text
 
 
 def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
@@ -184,7 +184,7 @@ def _last(error: BaseException) -> str:
     return clean_message(error).splitlines()[-1][:80] if str(error) else ""
 
 
-# -- on the live program -------------------------------------------------------------------------------
+# -- on the live program
 
 
 def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
@@ -226,7 +226,7 @@ def _source(seen: Examined) -> Any:
     return replacement if replacement is not None else seen.data
 
 
-# -- fresh objects -------------------------------------------------------------------------------------
+# -- fresh objects
 
 
 def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> tuple[Any, Any]:
@@ -312,6 +312,3 @@ def _fresh(seen: Examined, model: Any) -> Any:
 def _fresh_data(seen: Examined) -> Any:
     source = seen.program.data
     return source() if is_builder(source) else _source(seen)
-
-
-__all__ = ["Proof", "Trial", "attempt", "first", "forget", "rebuild"]

@@ -63,7 +63,7 @@ def mesh_of(distribution: Any) -> Mesh:
     return Mesh(
         tuple((str(name), int(size)) for name, size in zip(mesh.axis_names, mesh.shape, strict=True)),
         str(distribution.batch_dim_name or ""),
-    )  # fmt: skip
+    )
 
 
 def axes_of(layout: Any) -> Axes:

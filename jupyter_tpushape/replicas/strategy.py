@@ -46,7 +46,7 @@ def _resolver(entry: Slice) -> Any:
             # All cores stand on this host: the process that traces has no devices of other hosts to place anything on.
             return TPUSystemMetadata(
                 num_cores=entry.replicas, num_hosts=1, num_of_cores_per_host=entry.replicas, topology=None, devices=devices
-            )  # fmt: skip
+            )
 
     return PlannedSlice()
 

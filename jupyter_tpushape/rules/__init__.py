@@ -1,7 +1,7 @@
 """Flow -> findings. One file per family of rules; a rule sees flows, never a framework."""
 
 from ..examine.evidence import Evidence
-from . import (  # noqa: F401 - each registers its rules
+from . import (
     calls,
     compilers,
     contracted,
@@ -51,6 +51,3 @@ from .registry import RULES, Rule, rule, run_rules
 def rules() -> list[Rule]:
     """All rules, by id."""
     return [RULES[name] for name in sorted(RULES)]
-
-
-__all__ = ["RULES", "Evidence", "Rule", "rule", "rules", "run_rules"]

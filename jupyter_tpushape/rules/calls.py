@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from ..examine.claims import Claim
 from ..examine.evidence import Evidence
@@ -107,7 +107,7 @@ VECTOR = rule(
 @check(order=35)
 def made_in_call(evidence: Evidence) -> Iterator[Finding]:
     """Objects that a second call creates again."""
-    anew: Any = evidence.facts.get("anew")
+    anew = evidence.facts.get("anew")
     if anew is None or evidence.facts.get("run_eagerly"):
         return
     found, location = anew
@@ -121,7 +121,7 @@ def made_in_call(evidence: Evidence) -> Iterator[Finding]:
 
 def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
     """A layer that was created with a tensor instead of called on it."""
-    found: Any = evidence.facts.get("uncalled")
+    found = evidence.facts.get("uncalled")
     if found is not None:
         return UNCALLED.id, NotCalled(found.cls, found.later, found.made)
     refused: Refused | None = evidence.facts.get("refused")

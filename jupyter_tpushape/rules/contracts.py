@@ -212,7 +212,7 @@ def _states(at: Break) -> Explained:
     return STATES.id, States(Who.of(at.node), keeps, shapes, at.node.op == "Bidirectional", names, joined, cell)
 
 
-def _handed(given: list[Given], of_cell: int = 0) -> list[Given]:
+def _handed(given: list[Given], of_cell: int) -> list[Given]:
     named = [one for one in given if one.label in _STATES]
     if named:
         return named

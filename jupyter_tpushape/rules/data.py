@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
@@ -365,7 +364,7 @@ def data():
 @check(order=76)
 def weights_numbered(evidence: Evidence) -> Iterator[Finding]:
     """Sample weights of which each is another whole number."""
-    stats: Any = getattr(evidence.sample, "stats", None) or {}
+    stats = getattr(evidence.sample, "stats", None) or {}
     for path, spec in evidence.weight:
         known = stats.get(path)
         if (

@@ -62,15 +62,15 @@ def compare(
     name: str,
     want: Spec,
     got: Spec,
-    rows: int | None = None,
+    rows: int | None,
     *,
-    several: bool = False,
-    building: bool = False,
-    labelled: bool = False,
-    ranked: bool = False,
-    once: bool = False,
-    alone: bool = False,
-    breaks_at: str = "",
+    several: bool,
+    building: bool,
+    labelled: bool,
+    ranked: bool,
+    once: bool,
+    alone: bool,
+    breaks_at: str,
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
 
@@ -85,7 +85,7 @@ def compare(
     numbers = want.dtype == "string" and got.dtype.startswith(("int", "uint", "float"))
     if not text and not numbers and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
-    declared: Shape = (None, *(want.shape or ())[1:])
+    declared = (None, *(want.shape or ())[1:])
     fault: Fault = "text" if text else "numbers"
     if not text and not numbers:
         fault = "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)

@@ -41,7 +41,7 @@ UNKNOWN_ROWS = rule(
 @check(order=44)
 def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     """Code that works with this batch size and fails with another."""
-    probe: Any = evidence.facts.get("probe")
+    probe = evidence.facts.get("probe")
     if probe is None or probe.failure is None:
         return
     node = evidence.flow.node(probe.failure[0])
@@ -91,7 +91,7 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
     shapes = [edge.spec.shape or () for edge in edges]
     if len(edges) == 1:
         # Random numbers of the program's own, one for each sample, come along no edge.
-        probe: Any = evidence.facts["probe"]
+        probe = evidence.facts["probe"]
         shapes = [tuple(batch if n == probe.rows else n for n in shape or ()) for shape in probe.operands]
     if node.kind != "op" or node.op not in PAIRING or len(shapes) != 2 or not batch:
         return None
@@ -105,7 +105,7 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
 
 def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
     """The finding for an operand whose samples were added up, and which has as many values left as there are samples."""
-    probe: Any = evidence.facts["probe"]
+    probe = evidence.facts["probe"]
     edges = evidence.flow.into(node.id)
     if node.kind != "op" or node.op not in PAIRING or sorted(map(len, probe.met)) != [0, 1] or len(edges) != 2:
         return None
@@ -187,7 +187,7 @@ def joins_rows(before: Shape, after: Shape, batch: int | None) -> bool:
 @check(order=45, backend="tensorflow")
 def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
     """Code that works with batches of a known size and fails if the size is unknown."""
-    opened: Any = evidence.facts.get("opened")
+    opened = evidence.facts.get("opened")
     if opened is None or opened.axes:
         return
     raised = opened.raised
@@ -244,7 +244,7 @@ STEPS = rule(
 @check(order=45, backend="tensorflow")
 def size_unknown(evidence: Evidence) -> Iterator[Finding]:
     """Code that runs with the sizes of a batch and fails with the shapes that the data declares."""
-    opened: Any = evidence.facts.get("opened")
+    opened = evidence.facts.get("opened")
     if opened is None or not opened.axes:
         return
     node = evidence.flow.node(opened.node) if opened.node else None

@@ -88,7 +88,7 @@ def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
     pending, seen = [edge], set()
     while pending:
         one = pending.pop()
-        node: Node = evidence.flow.node(one.source)
+        node = evidence.flow.node(one.source)
         if one.spec.shape != shape or node.id in seen or node.kind != "op":
             continue
         seen.add(node.id)

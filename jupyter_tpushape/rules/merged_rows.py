@@ -61,7 +61,7 @@ def rows_taken_apart(evidence: Evidence) -> Iterator[Finding]:
         for edge in evidence.flow.into(node.id):
             after = next((out for out in evidence.flow.out_of(node.id) if out.spec.shape), None)
             axis = _batch(evidence, after) if after is not None else None
-            shape: Shape = after.spec.shape or () if after is not None else ()
+            shape = after.spec.shape or () if after is not None else ()
             if axis is None or not _ends_within(shape, axis, edge.spec.shape) or math.prod(n or 0 for n in shape) == shape[axis]:
                 continue
             merged = rows_of(evidence, edge)

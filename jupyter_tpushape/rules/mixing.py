@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -80,7 +79,7 @@ loss reads the predictions only in this way. Slices that grow with the batch, su
 
 def carried(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
     """The axes of a tensor that grow with the batch, and by how much a sample."""
-    probe: Any = evidence.facts.get("probe")
+    probe = evidence.facts.get("probe")
     return None if probe is None else probe.axes.get(edge.id)
 
 
@@ -340,7 +339,7 @@ def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[
 
 def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding:
     maker = _maker(evidence, source)
-    probe: Any = evidence.facts["probe"]
+    probe = evidence.facts["probe"]
     fact = BatchMerged(Who.of(maker), edge.spec.shape or (), probe.axes[edge.id][0], maker.op.startswith("Concat"))
     return Finding.of(MERGED.id, "silent", fact, (maker.id, node.id), (edge.id,), maker.called or maker.location)
 

@@ -531,7 +531,7 @@ def _through(evidence: Evidence, given: Given) -> str:
     if given.giver is None:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:
-        out: Edge | None = next(iter(evidence.flow.out_of(node.id)), None)
+        out = next(iter(evidence.flow.out_of(node.id)), None)
         # Axes that something else made since, such as those of heads or of scores, are not the layer's.
         kept = out is not None and (out.spec.shape or ())[1:-1] == (given.spec.shape or ())[1:-1]
         if node.op == "Dense" and out is not None and kept and len(out.spec.shape or ()) > 2:

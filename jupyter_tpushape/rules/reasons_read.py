@@ -144,7 +144,7 @@ def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod", "all", "any", "argmax", "argmin", "logsumexp"})
 
 
-def samples_reduced(evidence: Evidence, operands: list[Given], target: Shape = ()) -> SamplesReduced | None:
+def samples_reduced(evidence: Evidence, operands: list[Given], target: Shape) -> SamplesReduced | None:
     """What took the samples out of an operand that has none."""
     told = any(one.grows for one in operands)
     wanted = target[:1] == (None,) or any(_has_samples(one) for one in operands)

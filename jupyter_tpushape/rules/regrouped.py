@@ -10,7 +10,7 @@ from collections.abc import Sequence
 _MOST = 20_000
 
 
-def groups_apart(before: Sequence[int | None], after: Sequence[int | None], split: bool = False) -> list[list[int]]:
+def groups_apart(before: Sequence[int | None], after: Sequence[int | None], split: bool) -> list[list[int]]:
     """The axes of one shape that each axis of the other is the product of, where at least two join axes that are apart; empty where none do.
 
     (rows, columns, r, r, channels) to (rows * r, columns * r, channels) is the way back from blocks, without the transpose that it needs.

@@ -46,7 +46,7 @@ def misspelled(evidence: Evidence) -> UnknownName | None:
 
 def _near(evidence: Evidence, what: str, name: str) -> tuple[str, ...]:
     module = getattr(sys.modules.get(evidence.framework), _MODULES.get(what, ""), None)
-    known: dict[str, str] = {"accuracy": "accuracy"} if what == "metric" else {}
+    known = {"accuracy": "accuracy"} if what == "metric" else {}
     for one in dir(module):
         if callable(getattr(module, one, None)) and not one.startswith("_") and one not in _OTHERS:
             key = one.lower().replace("_", "")

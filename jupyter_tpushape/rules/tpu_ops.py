@@ -23,14 +23,14 @@ from .registry import Rule, check, rule
 from .upstream import ancestors
 
 
-def _layer(body: str, dtype: str = "float32", x: str = "np.zeros((64, 8), 'float32')", more: str = "") -> str:
+def _layer(body: str, dtype: str = "float32", x: str = "np.zeros((64, 8), 'float32')") -> str:
     indented = "\n".join(f"        {line}" for line in body.strip().splitlines())
     return f"""
 class Own(L.Layer):
     def call(self, x):
 {indented}
 def build():
-    m = keras.Sequential([keras.Input((8,), dtype="{dtype}"), Own(){more}]); m.compile("sgd", lambda t, p: tf.reduce_mean(tf.cast(p, "float32"))); return m
+    m = keras.Sequential([keras.Input((8,), dtype="{dtype}"), Own()]); m.compile("sgd", lambda t, p: tf.reduce_mean(tf.cast(p, "float32"))); return m
 def data():
     return {x}, np.zeros((64, 1), "float32")
 """

@@ -47,9 +47,9 @@ def held(path: str) -> dict[str, Any]:
     Raises:
         Unreadable: where it is broken, or beyond a limit.
     """
-    if os.path.isdir(path):  # noqa: PTH112
-        return {"signatures": signatures(os.path.join(path, "saved_model.pb"))}  # noqa: PTH118
-    with open(path, "rb") as file:  # noqa: PTH123
+    if os.path.isdir(path):
+        return {"signatures": signatures(os.path.join(path, "saved_model.pb"))}
+    with open(path, "rb") as file:
         start = file.read(8)
     if not start:
         raise Unreadable("is empty")
@@ -60,7 +60,7 @@ def held(path: str) -> dict[str, Any]:
     raise Unreadable("is neither a .keras archive nor an HDF5 file")
 
 
-# -- .keras: a zip archive ------------------------------------------------------------------------------------------------------
+# -- .keras: a zip archive
 
 
 def archived(path: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _member(archive: Any, member: Any) -> str:
     return _text(data)
 
 
-# -- HDF5 -----------------------------------------------------------------------------------------------------------------------
+# -- HDF5
 
 
 def hierarchical(path: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _attribute(file: Any, name: str) -> str | None:
     return value if isinstance(value, str) else _text(value)
 
 
-# -- SavedModel: a protocol buffer ----------------------------------------------------------------------------------------------
+# -- SavedModel: a protocol buffer
 
 _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 9: "int64", 10: "bool", 14: "bfloat16",
@@ -165,12 +165,12 @@ _DTYPES = {
 def signatures(path: str) -> dict[str, Any]:
     """The signatures of a SavedModel, read from its bytes: its graph is passed over, and its variables and assets are not opened."""
     try:
-        size = os.path.getsize(path)  # noqa: PTH202
+        size = os.path.getsize(path)
         if not size:
             raise Unreadable("has an empty saved_model.pb")
         if size > MOST_GRAPH:
             raise Unreadable(f"has a saved_model.pb of {size:,} bytes, but at most {MOST_GRAPH:,} are read")
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:  # noqa: PTH123
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             found: dict[str, Any] = {}
             for _, graph in _fields(data, (0, size), spans=(2,)):
                 found = found or _signatures(data, graph)

@@ -38,7 +38,7 @@ from .rewinding import (
     slots,
     slotted,
     written,
-)  # fmt: skip
+)
 
 # A program that holds more than this is looked at in part.
 MOST = 20_000

@@ -165,7 +165,7 @@ _WRAPPED = {
 }  # fmt: skip
 
 
-def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None, first_seconds: float = 0.0) -> Sample:
+def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
     sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
     wrapping, tree = wrapped(dataset.element_spec)
@@ -227,7 +227,7 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
         seen = shapes[path]
         concrete = seen[0]
         if framework == "tf_keras" or len({len(shape) for shape in seen}) > 1:
-            shape: tuple[int | None, ...] = (None,) * len(concrete)
+            shape = (None,) * len(concrete)
         else:
             shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*seen, strict=True))
             shape = (None, *shape[1:]) if shape else ()

@@ -82,7 +82,7 @@ def _carries(params: dict[str, Any]) -> bool:
 
 
 def _reads(program: Any) -> dict[int, set[int]]:
-    reads: dict[int, set[int]] = {id(one): {id(one)} for one in program.invars}
+    reads = {id(one): {id(one)} for one in program.invars}
     for equation in program.eqns:
         found: set[int] = set()
         for one in equation.invars:

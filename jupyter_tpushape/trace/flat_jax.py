@@ -40,7 +40,7 @@ def _steps(program: Any, known: dict[Any, Any], outer: Any) -> Iterator[Step]:
             yield Step(name, equation.params, given, tuple(equation.outvars), top)
             continue
         # A program that is called twice has the same variables both times.
-        own: dict[Any, Any] = {one: _Copy(one) for each in inner.eqns for one in each.outvars}
+        own = {one: _Copy(one) for each in inner.eqns for one in each.outvars}
         own.update(zip(inner.invars, given, strict=True))
         for step in _steps(inner, own, top):
             yield Step(step.name, step.params, step.given, tuple(own.get(one, one) for one in step.made), step.outer)

@@ -68,7 +68,7 @@ def _layers(model: Any) -> list[Any]:
     return found
 
 
-# -- the program's text --------------------------------------------------------------------------------
+# -- the program's text
 
 
 def _program() -> tuple[dict[str, Any], list[str]]:
@@ -155,7 +155,7 @@ def _callee(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
 
-# -- the three ways ------------------------------------------------------------------------------------
+# -- the three ways
 
 
 def _attributes(owner: Any, layers: list[Any]) -> None:

@@ -60,7 +60,7 @@ class Noise:
 
 
 def _mapped_with_one_key(given: list[Any]) -> bool:
-    frame: Any = sys._getframe() if given and not given[0].ndim else None
+    frame = sys._getframe() if given and not given[0].ndim else None
     while frame is not None and frame.f_code.co_name != "vmap_f":
         frame = frame.f_back
     return frame is not None

@@ -221,7 +221,7 @@ def converted_lines(error: BaseException | None, function: str) -> set[int]:
 def unwritten(error: BaseException) -> tuple[str, str] | None:
     """The class and the name of the method that raised because nobody wrote it, as an abstract class leaves it to those that inherit from it."""
     # Frameworks raise it again with what the layer was called with.
-    chain: list[BaseException] = [error]
+    chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
         chain.append(inner)
     root = next((one for one in reversed(chain) if isinstance(one, NotImplementedError)), None)

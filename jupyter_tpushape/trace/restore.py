@@ -103,7 +103,7 @@ def _built_in(memento: Memento, obj: Any) -> Any:
 
 
 def _container(memento: Memento, obj: Any) -> Any:
-    copy: Any = dict(obj.items()) if isinstance(obj, dict) else set(obj) if isinstance(obj, set) else list(obj)
+    copy = dict(obj.items()) if isinstance(obj, dict) else set(obj) if isinstance(obj, set) else list(obj)
     memento._containers.append((obj, copy))
     held = copy.values() if isinstance(copy, dict) else copy
     attributes = getattr(obj, "__dict__", None)

@@ -97,7 +97,7 @@ def _once(
     )
     roots = [model]
     recorder.fresh = not getattr(model, "built", True)
-    y_pred: Any = _UNKNOWN
+    y_pred = _UNKNOWN
     if fast and not step and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:

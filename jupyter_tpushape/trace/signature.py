@@ -7,7 +7,6 @@ import inspect
 import itertools
 import re
 from types import FrameType
-from typing import Any
 
 import msgspec
 
@@ -109,7 +108,7 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
     layer = isinstance(kind, type) and issubclass(kind, adapter.Layer)
     makes, held = isinstance(kind, type) and not isinstance(call.func, ast.Call), values.of(call.func)
     if isinstance(held, adapter.Layer):
-        function: Any = held.call
+        function = held.call
     elif isinstance(kind, type):
         function = kind.__init__ if makes else kind.call if layer else None  # type: ignore[misc, attr-defined]
     else:

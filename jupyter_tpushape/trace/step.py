@@ -31,11 +31,11 @@ def run_step(
     sample: Any,
     *,
     shape: Callable[[Any], Any],
-    strategy: Any = None,
-    replicas: int = 1,
-    alone: bool = False,
-    recorder: Recorder | None = None,
-    fitted: Any = None,
+    strategy: Any,
+    replicas: int,
+    alone: bool,
+    recorder: Recorder,
+    fitted: Any,
 ) -> tuple[Run, StepFacts, Reached]:
     """Traces ``function`` on ``sample`` with per-replica shapes given by ``shape(leaf)``.
 
@@ -49,7 +49,6 @@ def run_step(
     Raises:
         BadStep: where the function's parameters do not fit the data.
     """
-    recorder = recorder or Recorder()
     recorder.own_step = True
     reached = reach(function)
     parts = [leaves(value, shape, role) for value, role in ((sample.x, "x"), (sample.y, "y"), (sample.weight, "weight"))]

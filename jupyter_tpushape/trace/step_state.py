@@ -29,8 +29,8 @@ def run_on_state(
     sample: Any,
     *,
     shape: Callable[[Any], Any],
-    alone: bool = False,
-    recorder: Recorder | None = None,
+    alone: bool,
+    recorder: Recorder,
 ) -> tuple[Run, Reached]:
     """Traces ``function`` on its state and on ``sample`` with shapes given by ``shape(leaf)``.
 
@@ -40,7 +40,6 @@ def run_on_state(
     Raises:
         BadStep: where it is not to be seen what the function takes for its state, or its parameters do not fit the data.
     """
-    recorder = recorder or Recorder()
     reached = reach(function)
     parts = [leaves(value, shape, role) for value, role in ((sample.x, "x"), (sample.y, "y"), (sample.weight, "weight"))]
     (x, _), (y, _), (weight, _) = parts

@@ -122,7 +122,7 @@ def _dtype(one: Any) -> str:
     return str(one.aval.dtype)
 
 
-# -- gradients -------------------------------------------------------------------------------------
+# -- gradients
 
 
 def _behind_where(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
@@ -208,7 +208,7 @@ def _terms(step: Step, makers: dict[Any, Step], sign: float, found: dict[Any, fl
     return found
 
 
-# -- random numbers --------------------------------------------------------------------------------
+# -- random numbers
 
 
 def _looped(steps: Sequence[Step]) -> Iterator[Trap]:

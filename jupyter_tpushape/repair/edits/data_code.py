@@ -379,7 +379,7 @@ class MoveStage(DataCode):
         for call in nodes(scope, ast.Call):
             if called(call) != self.move or not isinstance(call.func, ast.Attribute):
                 continue
-            below: ast.expr = call.func.value
+            below = call.func.value
             for _ in range(self.steps):
                 if not (isinstance(below, ast.Call) and isinstance(below.func, ast.Attribute)):
                     break

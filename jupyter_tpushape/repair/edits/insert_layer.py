@@ -335,7 +335,7 @@ def _called_with(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) 
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return None
     text = source.of(parent.targets[0])
-    scope: ast.AST = source.tree if isinstance(parent.targets[0], ast.Attribute) else enclosing(above, call)
+    scope = source.tree if isinstance(parent.targets[0], ast.Attribute) else enclosing(above, call)
     uses = [node for node in nodes(scope, (ast.Name, ast.Attribute)) if isinstance(node.ctx, ast.Load) and source.of(node) == text]
     first = above[uses[0]] if len(uses) == 1 else None
     return first if isinstance(first, ast.Call) and first.func is uses[0] else None
@@ -347,7 +347,7 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
         return None
     target = parent.targets[0]
     text = source.of(target)
-    scope: ast.AST = source.tree if isinstance(target, ast.Attribute) else enclosing(above, call)
+    scope = source.tree if isinstance(target, ast.Attribute) else enclosing(above, call)
     uses: list[ast.AST] = [
         node
         for node in nodes(scope, (ast.Name, ast.Attribute))

@@ -202,7 +202,7 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
     node: ast.AST = given
     while not isinstance(node, ast.Module):
         node = above[node]
-        loops: list[Any] = [node] if isinstance(node, ast.For) else list(getattr(node, "generators", ()))
+        loops = [node] if isinstance(node, ast.For) else list(getattr(node, "generators", ()))
         for loop in loops:
             element = _turn(text, obj, loop, given.id)
             if element is not None:
@@ -211,7 +211,7 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
 
 
 def _of_list(text: Text, source: Source, given: ast.expr | None, obj: Any, outer: Place, value: str) -> tuple[Source, Change] | None:
-    above: dict[ast.AST, ast.AST] = parents(source.tree)
+    above = parents(source.tree)
     node: ast.AST | None = given if isinstance(given, ast.Name) else None
     while node is not None and not isinstance(node, ast.For):
         node = above.get(node)

@@ -29,8 +29,8 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
     if line is None or raised is None or not isinstance(fact, NotCalled):
         return
     known = {name for name, _ in raised.tensors}
-    for call in nodes(line.scope, ast.Call):
-        if called(call) != fact.cls or not call.lineno <= line.raised.line <= (call.end_lineno or 0):
+    for call in line.around(ast.Call, line.scope):
+        if called(call) != fact.cls:
             continue
         yield from _unwrapped(line, call, fact)
         given = [item for item in call.args if _names(item) <= known and _names(item)]

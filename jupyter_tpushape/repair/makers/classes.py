@@ -21,7 +21,7 @@ from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
-from .edits import Fix, Made, append, configure, of, setting, transform, way_to, width_of
+from .edits import Made, append, configure, of, setting, transform, way_to, width_of
 from .ends import head_of, highest_of, loss_node, several, snake, twin
 from .line import Line, assigned_to, calls_at, constants, lines_of, short
 
@@ -96,7 +96,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
                 "As many as the sampled labels need; a softmax makes one probability of each, and they sum to 1.",
             )
-        from_one: Fix = (
+        from_one = (
             "Number the classes from 0: labels minus 1",
             [transform(("y",), "shift", by=-1)],
             "Use this if your labels start at 1.",
@@ -361,7 +361,7 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
     for line in lines_of(evidence):
         for node, other in itertools.permutations(line.operands()[:2], 2):
             # A squeezed or cast encoding is one as well, and a smoothed one.
-            held: ast.expr = node
+            held = node
             if isinstance(node, ast.Call) and node.args and called(node) in ("squeeze", "cast", "reshape"):
                 held = node.args[0]
             values = given_to(line.scope, held, line.raised.line) if isinstance(held, ast.Name) else [held]

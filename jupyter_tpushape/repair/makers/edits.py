@@ -30,7 +30,7 @@ def of(*kinds: type[F]) -> Callable[[Callable[[Evidence, Finding, F], Made]], Ma
     return maker_of
 
 
-# -- edits ---------------------------------------------------------------------------------------------
+# -- edits
 
 
 def key_of(path: Sequence[Any]) -> Any:
@@ -75,7 +75,7 @@ def left_out(layer: str) -> ReplaceLayer:
     return ReplaceLayer(layer, "Identity")
 
 
-# -- fixes that several makers offer -------------------------------------------------------------------
+# -- fixes that several makers offer
 
 
 def last_step_of(node: Node, why: str) -> Fix:
@@ -120,7 +120,7 @@ def reshaped_before(layer: str, title: str, shape: Sequence[int], why: str = "Ke
     return f"{title}Reshape({tuple(shape)}) before {layer}", [insert(layer, "Reshape", target_shape=list(shape))], why
 
 
-# -- the flow ------------------------------------------------------------------------------------------
+# -- the flow
 
 
 def received(evidence: Evidence) -> list[Edge]:
@@ -170,7 +170,7 @@ def owner_of(evidence: Evidence, node: Node) -> Node | None:
     return node if node.kind == "layer" else None
 
 
-# -- sizes ---------------------------------------------------------------------------------------------
+# -- sizes
 
 
 def width_of(node: Node) -> str:

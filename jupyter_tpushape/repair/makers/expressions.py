@@ -27,7 +27,7 @@ from .ends import snake
 from .line import Line, calls_of, columns_read, lines_at, lines_of, listed, short, whole_number
 from .other_axes import REDUCTIONS
 
-# -- axes ----------------------------------------------------------------------------------------------
+# -- axes
 
 
 @of(OperationRaised)

@@ -72,13 +72,17 @@ def _held(body: ast.FunctionDef | ast.Lambda, name: str) -> set[str]:
     return {name} | {item.id for target in taken if isinstance(target, ast.Tuple) for item in target.elts if isinstance(item, ast.Name)}
 
 
-def _loop(line: Line, body: ast.AST) -> str:
+def loops_of(line: Line, body: ast.AST) -> Iterator[ast.Call]:
+    """The loops of JAX whose body a function is."""
     for call in nodes(line.source.tree, ast.Call):
-        place = {"scan": 0, "fori_loop": 2}.get(called(call), 99)
+        place = {"scan": 0, "fori_loop": 2}.get(called(call), 9)
         given = call.args[place] if len(call.args) > place else None
         if given is body or (isinstance(given, ast.Name) and isinstance(body, Function) and given.id == getattr(body, "name", "")):
-            return called(call)
-    return ""
+            yield call
+
+
+def _loop(line: Line, body: ast.AST) -> str:
+    return next(map(called, loops_of(line, body)), "")
 
 
 @of(OperationRaised)

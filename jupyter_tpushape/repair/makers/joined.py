@@ -57,8 +57,7 @@ def projected_skip(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -
     if len(shapes) != 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 2 or shapes[0][:-1] != shapes[1][:-1]:
         return
     for line in lines_at(evidence, fact.layer.called)[:1]:
-        pairs = [item for item in nodes(line.scope, (ast.List, ast.Tuple)) if len(item.elts) == 2]
-        given = [item for item in pairs if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+        given = [item for item in line.around((ast.List, ast.Tuple), line.scope) if len(item.elts) == 2]
         names = [ast.unparse(item) for item in given[0].elts] if given else []
         for choice in nodes(line.scope, ast.If):
             made = [item for item in choice.body if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) in names]

@@ -204,9 +204,9 @@ def joined(evidence: Evidence, finding: Finding) -> Made:
     if node is None or node.kind != "layer" or node.op in MERGES or len(edges) < 2 or not apart or len(shapes) != 1 or not shapes.pop():
         return
     for line in lines_at(evidence, node.called or node.location)[:1]:
-        for call in nodes(line.scope, ast.Call):
+        for call in line.around(ast.Call, line.scope):
             given = call.args[0] if len(call.args) == 1 and isinstance(call.func, ast.Call) and called(call.func) == node.op else None
-            if given is None or not call.lineno <= line.raised.line <= (call.end_lineno or 0):
+            if given is None:
                 continue
             whole = ast.unparse(call.func.func).rpartition(".")[0]
             kind = f"{whole}.Concatenate" if whole else "Concatenate"

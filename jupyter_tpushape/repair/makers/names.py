@@ -14,7 +14,7 @@ from ...flow.syntax import called
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale
-from ..edits import Edit, ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
+from ..edits import ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from ..text.source import nodes
 from .edits import Made, configure, of
 from .line import Line, assigned_to, lines_at, listed, short
@@ -239,7 +239,7 @@ def matched_weights(evidence: Evidence, finding: Finding, fact: LossWeightsApart
                 "1 leaves a loss as it is.",
             )
     elif fact.kind in ("number", "all") and fact.count == 1:
-        edits: list[Edit] = [Keyed("model", "loss", names)]
+        edits = [Keyed("model", "loss", names)]
         if fact.missing and fact.given:
             edits.append(Keyed("model", "loss_weights", names, 1.0))
         yield "Pass the loss once for each output: a dict by output name", edits, why
@@ -406,7 +406,6 @@ def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:
 def _held_by(evidence: Evidence, node: Node) -> list[str]:
     found = []
     for line in lines_at(evidence, node.called or node.location)[:1]:
-        for statement in ast.walk(line.scope):
-            if isinstance(statement, ast.Assign) and statement.lineno <= line.raised.line <= (statement.end_lineno or 0):
-                found += [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        for statement in line.around(ast.Assign, line.scope):
+            found += [target.id for target in statement.targets if isinstance(target, ast.Name)]
     return found

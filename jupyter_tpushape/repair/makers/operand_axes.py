@@ -19,7 +19,7 @@ from .line import Line, assigned_to, calls_of, columns_read, lines_at, lines_of,
 from .weights import shapes_of_weights
 from .written import summed_axes
 
-# -- axes ----------------------------------------------------------------------------------------------
+# -- axes
 
 
 def axes(evidence: Evidence, finding: Finding) -> Made:

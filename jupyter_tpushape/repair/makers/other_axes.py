@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape, Who
+from ...flow import Finding, Node, Who
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
@@ -249,7 +249,7 @@ def in_one_order(evidence: Evidence, finding: Finding, fact: RowsMetApart) -> Ma
 
 
 def _as_merged(fact: RowsTakenApart) -> list[int]:
-    shape: Shape = fact.after
+    shape = fact.after
     rest = [axis for axis in range(len(shape)) if axis != fact.axis]
     places = [at for at in range(len(rest) + 1) if math.prod(shape[axis] or 0 for axis in rest[:at]) == fact.outer]
     return [*rest[: places[0]], fact.axis, *rest[places[0] :]] if places else []

@@ -14,8 +14,7 @@ from ...rules.compared import kind_of
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.loss import WrongUnits
-from ..edits import Statement
-from ..edits.expression import MODULE, Expression
+from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
 from ..text.source import class_of, method_of, nodes, parents, words_of
 from .edits import Fix, Made, of, samples_alone
@@ -247,7 +246,7 @@ def _of_name(line: Line, node: Node, held: ast.Assign, name: str, times: int) ->
 
 
 def _loop(above: dict[ast.AST, ast.AST], use: ast.Name, held: ast.Assign) -> ast.For | None:
-    at: ast.AST | None = above.get(use)
+    at = above.get(use)
     if not isinstance(at, ast.Call) or at.func is not use:
         return None
     while at is not None and not isinstance(at, ast.For):
@@ -280,7 +279,7 @@ def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribut
     if any(_alike(item, held) and _reads(owner, item) == 0 for item in nodes(owner, ast.Assign)):
         return  # one that nothing calls is meant
     other = next(f"{name}_{number}" for number in range(times, 99) if f"{name}_{number}" not in known)
-    edits: list[Statement | Expression] = [
+    edits = [
         line.before(held, f"{other} = {line.source.of(held.value)}"),
         line.edit(uses[times - 1].func, other),
     ]

@@ -195,12 +195,7 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(finding.fact, (SamplesPicked, BatchLost, RowsLost)):
         return
     for line in lines_at(evidence, finding.location)[:1]:
-        around = [
-            item
-            for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda))
-            if item.lineno <= line.raised.line <= (item.end_lineno or 0)
-        ]
-        tensors = {arg.arg for item in around for arg in item.args.args}
+        tensors = {arg.arg for item in line.around((ast.FunctionDef, ast.Lambda)) for arg in item.args.args}
         tensors |= {target.id for item in nodes(line.scope, ast.Assign) for target in item.targets if isinstance(target, ast.Name)}
         whole = isinstance(finding.fact, SamplesPicked)
         picks = [

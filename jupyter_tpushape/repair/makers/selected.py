@@ -258,13 +258,12 @@ _JOINS = frozenset({"stack", "array", "asarray", "convert_to_tensor"})
 def over_samples(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """``vectorized_map`` for a loop that computes one sample after the other and stacks the results."""
     for line in lines_of(evidence)[:1] if fact.asked == "rows" else []:
-        for loop in nodes(line.scope, (ast.For, ast.ListComp)):
-            if loop.lineno <= line.raised.line <= (loop.end_lineno or 0):
-                edits = _listed(line, loop) if isinstance(loop, ast.ListComp) else _looped(line, loop)
-                if edits:
-                    title = f"Map over the samples with vectorized_map instead of the loop at line {loop.lineno}"
-                    yield title, edits, "All samples are computed at once."
-                    return
+        for loop in line.around((ast.For, ast.ListComp), line.scope):
+            edits = _listed(line, loop) if isinstance(loop, ast.ListComp) else _looped(line, loop)
+            if edits:
+                title = f"Map over the samples with vectorized_map instead of the loop at line {loop.lineno}"
+                yield title, edits, "All samples are computed at once."
+                return
 
 
 def _rows(line: Line, loop: ast.For | ast.comprehension, body: list[ast.AST]) -> dict[str, str]:

@@ -205,7 +205,7 @@ def states_for_sequence(evidence: Evidence, finding: Finding, fact: States) -> M
     if line is None or given is None or len(names) != 1:
         return
     for made in lines_at(evidence, encoder.called or encoder.location)[:1]:
-        held = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= made.raised.line <= (item.end_lineno or 0)]
+        held = made.around(ast.Assign, line.scope)
         inner = [
             call
             for item in held
@@ -257,7 +257,7 @@ def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
 
 
 def _unpacking(line: Line) -> list[ast.Assign]:
-    found = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+    found = line.around(ast.Assign, line.scope)
     target = found[-1].targets[0] if found else None
     return found[-1:] if isinstance(target, ast.Tuple) and all(isinstance(item, ast.Name) for item in target.elts) else []
 

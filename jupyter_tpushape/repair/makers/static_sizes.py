@@ -170,7 +170,7 @@ def python_numbers(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Ma
     for line in lines_of(evidence) if fact.asked in ("index", "argument", "size") else []:
         found: dict[ast.expr, str] = {}
         seen: set[str] = set()
-        pending: list[ast.expr] = words_of(line.node) if isinstance(line.node, ast.Call) else []
+        pending = words_of(line.node) if isinstance(line.node, ast.Call) else []
         while pending:
             item = pending.pop()
             if isinstance(item, (ast.Tuple, ast.List)):
@@ -186,9 +186,7 @@ def python_numbers(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Ma
                     seen.add(text)
                     pending += _given(line, name)
         if found:
-            edits: list[Edit] = [
-                line.edit(node, text.replace("math.", f"{MODULE}."), "math" * ("math." in text)) for node, text in found.items()
-            ]
+            edits = [line.edit(node, text.replace("math.", f"{MODULE}."), "math" * ("math." in text)) for node, text in found.items()]
             yield (
                 f"Compute the sizes in Python: {', '.join(found.values())}",
                 edits,

@@ -126,7 +126,7 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
                 f"{rest} = list({known}.values())",
             )
         )
-        edits: list[Edit] = [
+        edits = [
             line.edit(built, f"{of_(built)}\n{line.source.indent(built)}{held}"),
             line.edit(applied[-1], text),
             *_needless(line, step, call.args[0]),
@@ -212,7 +212,7 @@ def beside_loss(evidence: Evidence, finding: Finding, fact: StateDropped) -> Mad
             first, kept = result[0] if called(taken) == "value_and_grad" else target, listed(back[0])
             pair = listed(first)
             if aux and len(pair) == len(kept) == 2:
-                edits: list[Edit] = [line.edit(kept[1], f"({of_(kept[1])}, {new})"), line.edit(pair[1], f"({of_(pair[1])}, {held})")]
+                edits = [line.edit(kept[1], f"({of_(kept[1])}, {new})"), line.edit(pair[1], f"({of_(pair[1])}, {held})")]
             elif not aux and not kept and called(taken) == "value_and_grad":
                 edits = [
                     line.edit(back[0], f"{of_(back[0])}, {new}"),

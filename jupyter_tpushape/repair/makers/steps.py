@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -12,6 +12,7 @@ from ...rules.facts.calls import MetricInCall, NeverUpdated, OverrideLacks, Read
 from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
 from ...rules.facts.stateless import OptimizerPart, OtherVariables, StateDropped, StateUnchanged, StepReturns
+from ..edits import Edit
 from ..edits.expression import MODULE
 from ..text.arguments import Change
 from ..text.source import Source, class_of, method_of, nodes
@@ -340,16 +341,21 @@ def passed_on(evidence: Evidence, finding: Finding) -> Made:
         return
     owner, _, name = fact.function.rpartition(".")
     for line in lines_of(evidence):
-        cls = class_of(line.source.tree, owner)
-        method = method_of(cls, name) if cls is not None else None
-        if method is None or method.args.vararg or method.args.kwonlyargs or method.args.kwarg or not method.args.args:
-            continue
-        end = line.source.end(method.args.args[-1]) if not method.args.defaults else line.source.end(method.args.defaults[-1])
-        yield (
-            f"Accept {given} in {name} at line {method.lineno}: {given}=None",
-            [line.edit(method, _rewritten(line.source, method, [(end, end, f", {given}=None")]))],
-            f"{name} then accepts what it is called with.",
-        )
+        for method, edit in _accepting(line, owner, name, [given]):
+            yield (
+                f"Accept {given} in {name} at line {method.lineno}: {given}=None",
+                [edit],
+                f"{name} then accepts what it is called with.",
+            )
+
+
+def _accepting(line: Line, owner: str, name: str, given: Sequence[str]) -> Iterator[tuple[ast.FunctionDef, Edit]]:
+    cls = class_of(line.source.tree, owner)
+    method = method_of(cls, name) if cls is not None else None
+    if method is not None and method.args.args and not (method.args.vararg or method.args.kwonlyargs or method.args.kwarg):
+        end = line.source.end([*method.args.args, *method.args.defaults][-1])
+        text = _rewritten(line.source, method, [(end, end, "".join(f", {one}=None" for one in given))])
+        yield method, line.edit(method, text)
 
 
 @of(OverrideLacks)
@@ -357,16 +363,8 @@ def accepted(evidence: Evidence, finding: Finding, fact: OverrideLacks) -> Made:
     """What the framework passes to a method that overrides one of its own."""
     owner, _, name = fact.function.rpartition(".")
     for line in lines_at(evidence, evidence.facts["overridden"][2])[:1]:
-        cls = class_of(line.source.tree, owner.rpartition(".")[2])
-        method = method_of(cls, name) if cls is not None else None
-        if method is None or method.args.vararg or method.args.kwonlyargs or method.args.kwarg or not method.args.args:
-            continue
-        end = line.source.end(method.args.args[-1]) if not method.args.defaults else line.source.end(method.args.defaults[-1])
-        yield (
-            f"Accept {', '.join(fact.lacks)} in {name} at line {method.lineno}",
-            [line.edit(method, _rewritten(line.source, method, [(end, end, "".join(f", {lack}=None" for lack in fact.lacks))]))],
-            f"{name} then accepts what Keras passes.",
-        )
+        for method, edit in _accepting(line, owner.rpartition(".")[2], name, fact.lacks):
+            yield f"Accept {', '.join(fact.lacks)} in {name} at line {method.lineno}", [edit], f"{name} then accepts what Keras passes."
 
 
 def metric_after_call(evidence: Evidence, finding: Finding) -> Made:

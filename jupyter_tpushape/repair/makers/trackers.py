@@ -138,7 +138,7 @@ def state_in_order(evidence: Evidence, finding: Finding, fact: StateMisplaced) -
     """The groups of a step's state in the order in which they were taken apart."""
     for line in lines_at(evidence, finding.location)[:1]:
         scope = next((item for item in nodes(line.source.tree, ast.FunctionDef) if item.lineno == line.raised.line), line.scope)
-        taken: list[list[str]] = [
+        taken = [
             [ast.unparse(item) for item in target.elts]
             for statement in nodes(scope, ast.Assign)
             for target in statement.targets

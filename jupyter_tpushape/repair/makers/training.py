@@ -57,7 +57,7 @@ def by_probability(evidence: Evidence, finding: Finding, fact: NeverTrained) -> 
                 continue
             scores, axis = chosen.args[0], argument(chosen, "axis", ["x", "axis"])
             made = assigned_to(line, scores) if isinstance(scores, ast.Name) else scores
-            inside = called(chosen) == "argmax" and chosen.lineno <= line.raised.line <= (chosen.end_lineno or 0)
+            inside = chosen.lineno <= line.raised.line <= (chosen.end_lineno or 0)
             if inside and isinstance(made, ast.Call) and called(made) == "softmax" and axis is not None and ast.unparse(axis) == "-1":
                 yield (
                     f"Scale {called(call)} by {ast.unparse(scores)} at line {call.lineno}",

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...flow.syntax import Function, called, names_in
+from ...flow.syntax import called, names_in
 from ...rules.facts.traps import AcrossSamples, BackwardRaises, Cancelled, KeyReused, NoiseShared, Rounded, SameInLoop, SlopeHidden, Wraps
 from ..edits.expression import IT, MODULE
 from ..text.source import is_atom, nodes
 from .edits import Made, of
 from .entry import declaration
 from .jax_arrays import mapped_calls
+from .jax_calls import loops_of
 from .line import Line, assigned_to, lines_at, short, whole_number
 
 _STEEP = frozenset({"sqrt", "rsqrt", "log", "cbrt", "norm"})
@@ -88,12 +89,7 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
 def gradient_of_each(evidence: Evidence, finding: Finding, fact: BackwardRaises) -> Made:
     """None for each argument of which the backward function returns no gradient."""
     for line in lines_at(evidence, finding.location)[:1]:
-        defined = [
-            item
-            for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda))
-            if item.lineno <= line.raised.line <= (item.end_lineno or 0)
-        ]
-        body = max(defined, key=lambda item: (item.lineno, item.col_offset), default=None)
+        body = max(line.around((ast.FunctionDef, ast.Lambda)), key=lambda item: (item.lineno, item.col_offset), default=None)
         given = [body.body] if isinstance(body, ast.Lambda) else [one.value for one in nodes(body, ast.Return)] if body is not None else []
         for value in given if len(given) == 1 else ():
             parts = value.elts if isinstance(value, ast.Tuple) else [value]
@@ -122,24 +118,16 @@ def key_for_each_step(evidence: Evidence, finding: Finding, fact: SameInLoop) ->
             continue
         key, module = draw.args[0], line.source.of(draw.func.value)
         given = [item.arg for item in body.args.args] if isinstance(body, (ast.FunctionDef, ast.Lambda)) else []
-        for loop, call in _loops(line, body):
-            if loop == "scan" and len(given) == 2 and isinstance(key, ast.Name):
+        for call in loops_of(line, body):
+            if called(call) == "scan" and len(given) == 2 and isinstance(key, ast.Name):
                 yield from _as_steps(line, body, call, key, module)
-            if loop == "fori_loop" and len(given) == 2:
+            if called(call) == "fori_loop" and len(given) == 2:
                 yield (
                     f"Use a separate key for each step at {line.at}: fold_in({ast.unparse(key)}, {given[0]})",
                     [line.edit(key, f"{module}.fold_in({IT}, {given[0]})")],
                     "Each step then draws its own numbers.",
                 )
         return
-
-
-def _loops(line: Line, body: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    for call in nodes(line.source.tree, ast.Call):
-        place = {"scan": 0, "fori_loop": 2}.get(called(call), 9)
-        given = call.args[place] if len(call.args) > place else None
-        if given is body or (isinstance(given, ast.Name) and isinstance(body, Function) and given.id == getattr(body, "name", "")):
-            yield called(call), call
 
 
 def _as_steps(line: Line, body: ast.AST, call: ast.Call, key: ast.Name, module: str) -> Made:

@@ -14,7 +14,6 @@ from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import EachRow, Lengths, PairOfVectors, Reversed
 from ...rules.moved import takes_block, turned_around
 from ...rules.regrouped import groups_apart, patch_side
-from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, insert, of
@@ -368,7 +367,7 @@ def heads_joined(evidence: Evidence, finding: Finding) -> Made:
         split = [shape.elts for shape in nodes(line.owner(), (ast.Tuple, ast.List)) if len(shape.elts) >= 4]
         said = {ast.unparse(part[-2]) for part in split if ast.unparse(part[-1]) == kept and isinstance(part[-2], ast.Attribute)}
         joined = str(heads * depth) if isinstance(sizes[-1], ast.Constant) else f"{said.pop() if len(said) == 1 else heads} * {kept}"
-        edits: list[Edit] = [line.edit(sizes[-1], joined)]
+        edits = [line.edit(sizes[-1], joined)]
         if front:
             edits.append(line.apply(given, "transpose", (0, 2, 1, 3)))
         yield (
@@ -399,7 +398,7 @@ def in_grid(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made
 def groups_together(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose in front of a reshape that joins axes which are apart."""
     groups, side = groups_apart(fact.before[1:], fact.after[1:], split=True), patch_side(fact.before[1:], fact.after[1:])
-    order: tuple[int, ...] = (0, *(axis + 1 for group in groups for axis in group))
+    order = (0, *(axis + 1 for group in groups for axis in group))
     value, how, node = IT, f"Transpose to {order}", evidence.flow.node(finding.nodes[0])
     if side:
         rows, columns, channels = (n or 0 for n in fact.before[1:])

@@ -191,7 +191,7 @@ def _arguments(scope: ast.AST) -> set[str]:
 
 def _places(line: Line) -> list[ast.Name]:
     found: dict[ast.Name, None] = {}
-    given: list[ast.expr] = line.operands()
+    given = line.operands()
     for _ in range(_DEPTH + 1):
         names = [item for one in given for item in nodes(one, ast.Name)]
         found.update(dict.fromkeys(names))

@@ -70,7 +70,7 @@ def appended(source: Source, call: ast.Call, text: str) -> Change:
 
 def without(source: Source, call: ast.Call, gone: list[ast.expr]) -> list[Change]:
     """The changes that take arguments out of a call."""
-    given: list[tuple[int, int, ast.expr]] = [(source.start(item), source.end(item), item) for item in call.args]
+    given = [(source.start(item), source.end(item), item) for item in call.args]
     given += [(source.start(item), source.end(item), item.value) for item in call.keywords]
     given.sort(key=lambda item: item[0])
     last = max((i for i, item in enumerate(given) if item[2] not in gone), default=-1)

@@ -49,7 +49,7 @@ class Handed(Place):
         )
         self.finish()
 
-    def regroup(self, made: Callable[[list[str]], str], twice: Collection[int] = ()) -> None:
+    def regroup(self, made: Callable[[list[str]], str], twice: Collection[int]) -> None:
         """Puts the parts of the data together in another way: those that the function returns, or that ``fit`` is given.
 
         The parts that are used ``twice`` are computed once.

@@ -147,7 +147,7 @@ def _rest(call: ast.Call, whose: str, name: str, made: str) -> list[_Written] | 
                 return None
             found.append(_without(call, word))
             if word.value.value:
-                found.append(_around(call.args[word.arg == "transpose_b"], ".swapaxes(", ", -1, -2)"))
+                found.append(_transposed(call.args[word.arg == "transpose_b"]))
             continue
         new = _argument(str(word.arg), taken)
         if not new or new in said:
@@ -195,16 +195,16 @@ def _appending(call: ast.Call, text: str) -> _Written:
     return write
 
 
-def _around(node: ast.AST, before: str, after: str) -> _Written:
+def _transposed(node: ast.AST) -> _Written:
     def write(source: Source, module: str) -> list[Change]:
-        return [(source.start(node), source.start(node), module + before), (source.end(node), source.end(node), after)]
+        return [(source.start(node), source.start(node), f"{module}.swapaxes("), (source.end(node), source.end(node), ", -1, -2)")]
 
     return write
 
 
 def _without(call: ast.Call, word: ast.keyword) -> _Written:
     def write(source: Source, _: str) -> list[Change]:
-        items: list[ast.AST] = sorted([*call.args, *call.keywords], key=source.start)
+        items = sorted([*call.args, *call.keywords], key=source.start)
         place = items.index(word)
         start = source.end(items[place - 1]) if place else source.start(word)
         return [(start, source.end(word), "")]
@@ -212,7 +212,7 @@ def _without(call: ast.Call, word: ast.keyword) -> _Written:
     return write
 
 
-# -- where a program's lines run -----------------------------------------------------------------------
+# -- where a program's lines run
 
 
 def on_host(tree: ast.Module) -> set[ast.AST]:

@@ -217,7 +217,7 @@ class Text:
     def calls(self, name: str, nth: int | None = None) -> list[Place]:
         """The places of the direct calls of a layer, or of one of them, in order."""
         recorder = self.seen.recorder
-        places: list[Any] = [call.called for call in recorder.calls if call.kind == "layer" and call.name == name]
+        places = [call.called for call in recorder.calls if call.kind == "layer" and call.name == name]
         if not any(_direct(place) for place in places):
             places = recorder.call_places.get(id(self.object(name)), [])
         if nth:
@@ -228,7 +228,7 @@ class Text:
         """The layers that the call at a place calls, more than one in a loop or a function of the user's."""
         recorder, found = self.seen.recorder, []
         for obj in self.objects():
-            places: list[Any] = [call.called for call in recorder.calls if call.kind == "layer" and call.obj is obj]
+            places = [call.called for call in recorder.calls if call.kind == "layer" and call.obj is obj]
             places += recorder.call_places.get(id(obj), [])
             if any(_direct(one) and one == place and one.span == place.span for one in places):
                 found.append(obj)

@@ -188,7 +188,7 @@ def _starts(text: str) -> list[int]:
 
 def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...], lines: tuple[int, int] | None = None) -> Iterator[Any]:
     """Every node of a kind in a tree, outer ones first; of the statements on some ``lines``, first to last, where these are given."""
-    pending: list[ast.AST] = [tree]
+    pending = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, kind):
@@ -257,7 +257,7 @@ def made_in_init(source: Source, owner: ast.AST, attribute: str, made: str, besi
     if maker is None or not maker.args.args:
         raise NoPlace
     same = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == beside for target in item.targets)]
-    last: ast.stmt = same[-1] if same else maker.body[-1]
+    last = same[-1] if same else maker.body[-1]
     return behind(source, last, [f"{maker.args.args[0].arg}.{attribute} = {made}"], comment=bool(beside))
 
 

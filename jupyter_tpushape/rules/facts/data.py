@@ -421,8 +421,7 @@ class Unbatchable(Fact, frozen=True):
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
-    ``made``: the expression after which arrays have different numbers of rows; ``ids``: whether the rows are lists of integers;
-    ``steps``: whether they are arrays of vectors; ``alike``: of one shape; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``made``: the expression after which arrays have different numbers of rows; ``ids``, ``steps``, ``alike``, ``dtype``: those of the ``Problem``.
     ``flat``: the array whose rows are the ``positions`` of the other's samples. ``turned``: the array whose columns are the samples.
     """
 
