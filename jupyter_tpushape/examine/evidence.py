@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -122,6 +122,16 @@ class Evidence:
         if index >= len(self.x) or self.x[index][1].shape is None:
             return None
         return self.x[index][1].shape[1:]  # type: ignore[index]
+
+    @property
+    def stages(self) -> Sequence[Any]:
+        """The stages of the data's pipeline, where there is data."""
+        return getattr(self.sample, "stages", ())
+
+    @property
+    def label_stats(self) -> dict[Any, Any]:
+        """The statistics of the labels, where there are any."""
+        return getattr(self.sample, "label_stats", None) or {}
 
     @property
     def trains(self) -> bool:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import mul
 
 from ..examine.evidence import Evidence
-from ..flow import Flow, Node, Shape, show_shape
+from ..flow import Edge, Flow, Node, Shape, show_shape
 from ..flow.observed import around, keeps, passes
 from ..rules.words import axes_of
 from ..trace.axes import recurs
@@ -53,13 +53,18 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
         )
 
 
+def _giver(evidence: Evidence, edge: Edge) -> Node:
+    node = evidence.flow.node(edge.source)
+    while keeps(evidence.flow, node) and not node.weights:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    return node
+
+
 def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Conv", "Dense")) or before.failed is None:
         return
     for edge in before.failed_inputs():
-        node, shape = before.flow.node(edge.source), edge.spec.shape
-        while keeps(before.flow, node) and not node.weights:
-            node = before.flow.node(before.flow.into(node.id)[0].source)
+        node, shape = _giver(before, edge), edge.spec.shape
         if shape and _compares(before.flow, node):
             yield (
                 f"Are the {shape[-1]} values on the last axis of {node.name} channels? They look like scores, one per position of the second sequence. Scores are usually multiplied with it, not projected."
@@ -119,9 +124,7 @@ def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
     there += [(after, item) for item in after.flow.nodes if item.op == "Reshape" and tuple(item.config.get("target_shape") or ()) == target]
     for evidence, node in there:
         for edge in evidence.flow.into(node.id) if node is not None else ():
-            giver = evidence.flow.node(edge.source)
-            while keeps(evidence.flow, giver) and not giver.weights:
-                giver = evidence.flow.node(evidence.flow.into(giver.id)[0].source)
+            giver = _giver(evidence, edge)
             if "Pooling" in giver.op and edge.spec.shape and len(edge.spec.shape) == 2 and not _one_position(target, edge.spec.shape):
                 yield f"Are the {edge.spec.shape[-1]} values of {giver.name} the pixels of an image? It returns one value per channel, without positions."
                 return
@@ -134,9 +137,7 @@ def _unit_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Quest
     if node is None or not recurs(node) or edit.config.get("target_shape", (1,))[0] == 1:
         return
     for edge in before.flow.into(node.id)[:1]:
-        giver = before.flow.node(edge.source)
-        while keeps(before.flow, giver) and not giver.weights:
-            giver = before.flow.node(before.flow.into(giver.id)[0].source)
+        giver = _giver(before, edge)
         if recurs(giver) and edge.spec.shape and len(edge.spec.shape) == 2:
             yield f"Are the {edge.spec.shape[-1]} values of {giver.name} steps in time? They are its units after the last step."
 

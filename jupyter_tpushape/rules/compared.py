@@ -233,7 +233,7 @@ def fed_whole(evidence: Evidence, edge: Edge) -> KeyPath | None:
 
 def observed_labels(evidence: Evidence, labels: Edge) -> Any:
     """What was seen of the values of these labels (``sources.values.Stats``)."""
-    return (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    return evidence.label_stats.get(evidence.carried(labels))
 
 
 # Counts and ratings are whole numbers as well, but there are few classes.

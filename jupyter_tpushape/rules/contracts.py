@@ -297,7 +297,7 @@ def _class_rows(at: Break) -> Explained:
     said = hear(at.node.failure, HeardClassRows)
     if said is None or said.labels != said.predictions:
         return None
-    stats = [found for found in (getattr(at.evidence.sample, "label_stats", None) or {}).values() if found is not None]
+    stats = [found for found in at.evidence.label_stats.values() if found is not None]
     hot = len(stats) == 1 and stats[0].one_hot
     return "one-hot-labels", RowsOfValues("a sparse cross-entropy", said.labels, said.predictions, "one-hot" if hot else "")
 

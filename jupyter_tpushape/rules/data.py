@@ -385,7 +385,7 @@ def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights |
     if len(weights) != 1 or len(labels) != 1 or weights[0] is None or len(weights[0]) != 1 or not labels[0][1]:
         return None
     (path, shape), classes = labels[0], weights[0][0]
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(path)
+    stats = evidence.label_stats.get(path)
     hot = len(shape) > 1 and shape[-1] == classes
     numbered = stats is not None and stats.whole and (stats.minimum or 0) >= 0 and classes == int(stats.maximum or 0) + 1
     rows = next((n for n in counts if n != classes), 0)

@@ -157,7 +157,7 @@ RESIZED = rule(
 @check(order=47)
 def resized_labels(evidence: Evidence) -> Iterator[Finding]:
     """Labels of a sparse loss that come from a resize which interpolates."""
-    stages = [one for one in getattr(evidence.sample, "stages", ()) if one.function]
+    stages = [one for one in evidence.stages if one.function]
     blended: dict[int, int] = stages[-1].detail.get("interpolated") or {} if stages and stages[-1].op == "map" else {}
     for node in evidence.losses() if blended and not evidence.where else ():
         labels, _ = ends(evidence, node)

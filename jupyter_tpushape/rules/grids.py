@@ -128,7 +128,7 @@ def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
 
 def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:
     """The stage that changes the inputs, maps of one size with the labels until then, to the size of the predictions."""
-    stages = getattr(evidence.sample, "stages", ())
+    stages = evidence.stages
     shapes = [getattr(stage.spec[0], "shape", None) if isinstance(stage.spec, tuple) and stage.spec else None for stage in stages]
     for before, after, stage in zip(shapes, shapes[1:], stages[1:], strict=False):
         if before and after and len(before) == len(after) > 2 and before[-3:-1] == y[1:3] != after[-3:-1] == p[1:3]:

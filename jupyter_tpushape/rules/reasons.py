@@ -281,7 +281,7 @@ _CASTS = ("cast", "astype", "convertelementtype", "convert_element_type")
 
 def product_of_classes(evidence: Evidence, node: Node, labels: Given, most: int) -> bool:
     """Whether the labels as they are, indices of several classes, are multiplied with what has a place for each class."""
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    stats = [one for one in evidence.label_stats.values() if one is not None]
     edges = evidence.flow.into(labels.giver.id)[:1] if labels.giver is not None and labels.giver.op.lower() in _CASTS else []
     dtypes = (labels.spec.dtype, *(edge.spec.dtype for edge in edges))
     whole = any(dtype.startswith(("int", "uint")) for dtype in dtypes) and len(evidence.y) == len(stats) == 1

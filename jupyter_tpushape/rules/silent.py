@@ -377,7 +377,7 @@ def _trainable(evidence: Evidence) -> bool:
 
 def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Finding]:
     path = evidence.carried(labels)
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(path)
+    stats = evidence.label_stats.get(path)
     if path is None or stats is None or stats.minimum is None or stats.maximum is None or 0 <= stats.minimum <= stats.maximum <= 1:
         return
     _, predictions = ends(evidence, node)
@@ -388,7 +388,7 @@ def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Findi
 
 def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:
     own = evidence.carried(labels)
-    for path, stats in (getattr(evidence.sample, "label_stats", None) or {}).items():
+    for path, stats in evidence.label_stats.items():
         if path != own or stats is None or stats.maximum is None or stats.minimum is None:
             continue
         # The loss reads the whole number below.

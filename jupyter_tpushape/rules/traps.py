@@ -87,7 +87,7 @@ ROUNDED = rule(
 
 def _found(evidence: Evidence) -> Iterator[tuple[str, str, Location | None, Any, Any]]:
     yield from evidence.facts.get("traps") or ()
-    for stage in getattr(evidence.sample, "stages", ()):
+    for stage in evidence.stages:
         for dtype, line in stage.detail.get("slips", ()):
             if isinstance(dtype, str):
                 yield "unsigned", "Sub", at_line(stage.location, line), dtype, ()

@@ -58,7 +58,7 @@ def zipped_apart(evidence: Evidence) -> ZippedApart | None:
 
 
 def _last_zip(evidence: Evidence, keeps: frozenset[str]) -> tuple[dict[str, Stage], Stage | None]:
-    stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
+    stages: dict[str, Stage] = {stage.name: stage for stage in evidence.stages}
     last = next(reversed(stages.values()), None)
     while last is not None and last.op in keeps and len(last.inputs) == 1:
         last = stages.get(last.inputs[0])
@@ -115,7 +115,7 @@ def zipped_in_orders(evidence: Evidence) -> Iterator[Finding]:
 
 def short_windows(evidence: Evidence) -> tuple[ShortWindows, Location | None] | None:
     """Windows of several lengths in one batch, and their line."""
-    stages: dict[str, Stage] = {stage.name: stage for stage in getattr(evidence.sample, "stages", ())}
+    stages: dict[str, Stage] = {stage.name: stage for stage in evidence.stages}
     batch = stage = next((one for one in reversed(stages.values()) if one.op == "batch"), None)
     shuffled, varies = False, True
     while stage is not None and len(stage.inputs) == 1 and varies:
@@ -184,7 +184,7 @@ random numbers or along other axes.""",
 @check(order=2)
 def moved_apart(evidence: Evidence) -> Iterator[Finding]:
     """Functions that move inputs and labels apart."""
-    stages = [stage for stage in getattr(evidence.sample, "stages", ()) if "apart" in stage.detail]
+    stages = [stage for stage in evidence.stages if "apart" in stage.detail]
     if len(stages) == 1 and evidence.y and "train_step" not in (evidence.facts.get("overrides") or ()):
         kind, lines = stages[0].detail["apart"]
         name, where = stages[0].function, at_line(stages[0].location, lines[0])
@@ -214,7 +214,7 @@ or an array whose own sizes are written in another order. Both sizes must be lar
 def data_axes_mixed(evidence: Evidence) -> Iterator[Finding]:
     """Reshapes that exchange two axes."""
     found, seen = evidence.facts.get("swapped_axes"), list[Any]()
-    for stage in getattr(evidence.sample, "stages", ()):
+    for stage in evidence.stages:
         slips = stage.detail.get("slips", ())
         seen += [(stage.function, at_line(stage.location, line), *shapes) for shapes, line in slips if not isinstance(shapes, str)]
     if found is not None:

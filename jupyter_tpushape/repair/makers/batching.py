@@ -192,7 +192,7 @@ def sharded_once(evidence: Evidence, finding: Finding) -> Made:
 
 def whole_batches(evidence: Evidence, finding: Finding) -> Made:
     """As many batches of a PyDataset as are full ones: a division rounded down in its ``__len__``."""
-    stages = getattr(evidence.sample, "stages", ())
+    stages = evidence.stages
     for line in lines_at(evidence, stages[0].location) if stages and stages[0].op == "pydataset" else []:
         for method in (item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__len__"):
             for value in (item.value for item in nodes(method, ast.Return)):

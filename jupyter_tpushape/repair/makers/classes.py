@@ -176,7 +176,7 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
 
 def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
     """The best class, where a function flattens labels or predictions with all their classes and the other ones are class numbers."""
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    stats = [one for one in evidence.label_stats.values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     y = evidence.y[0][1].shape or () if len(evidence.y) == 1 else ()
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or len(evidence.outputs) != 1:
@@ -224,7 +224,7 @@ def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
 def one_hot_inside(evidence: Evidence, finding: Finding) -> Made:
     """One-hot vectors in place of class indices, in a loss or metric of the program's own that multiplies them with what is predicted for each class."""
     line = next(iter(lines_of(evidence)), None)
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    stats = [one for one in evidence.label_stats.values() if one is not None]
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not _multiplies(line):
         return
     reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
@@ -270,7 +270,7 @@ def _calculates(evidence: Evidence) -> bool:
 
 
 def _beside_predicted(evidence: Evidence) -> Iterator[tuple[Line, str, int, ast.expr, ast.Call]]:
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    stats = [one for one in evidence.label_stats.values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
         return
@@ -307,7 +307,7 @@ def classes_as_they_are(evidence: Evidence, finding: Finding) -> Made:
 
 def class_among_picked(evidence: Evidence, finding: Finding) -> Made:
     """The class of each label, with an axis for the best guesses, in place of its one-hot vector."""
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    stats = [one for one in evidence.label_stats.values() if one is not None]
     line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
         return

@@ -105,7 +105,7 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
 @of(YieldedShape)
 def yielded_axis(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
     """An axis of size 1 more, or less, at what a generator yields."""
-    stages = getattr(evidence.sample, "stages", ())
+    stages = evidence.stages
     if not stages:
         return
     few, many = sorted((fact.given, fact.wanted), key=len)
@@ -144,7 +144,7 @@ def signature(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
 
 def batched_once(evidence: Evidence, finding: Finding) -> Made:
     """The batch itself, where a generator or PyDataset gives it as one row of a larger batch."""
-    stages, parts = getattr(evidence.sample, "stages", ()), batched_twice(evidence)
+    stages, parts = evidence.stages, batched_twice(evidence)
     if parts and stages and stages[0].op in ("generator", "pydataset"):
         yield (
             f"Remove the first axis, of size 1, in {stages[0].function}: [0]",

@@ -284,7 +284,7 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
     kind = kind_of(loss)
     wanted = labels.spec.shape[-1] if len(labels.spec.shape) > 1 else 1
     if kind == "sparse":
-        stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
+        stats = evidence.label_stats.values()
         highest = next((one.maximum for one in stats if one and one.maximum is not None), None)
         # One class seen says nothing of how many there are.
         wanted = int(highest) + 1 if highest else None

@@ -256,7 +256,7 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
 
 def are_whole(evidence: Evidence) -> bool:
     """Whether the labels are whole numbers: those that are pictures themselves may be what a small input is to become."""
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
+    stats = evidence.label_stats.get(evidence.y[0][0]) if len(evidence.y) == 1 else None
     return stats is not None and stats.whole
 
 

@@ -35,7 +35,7 @@ def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
                 yield line, call
                 return
     # Raised while the pipeline ran, where no line was running.
-    for stage in getattr(evidence.sample, "stages", ()) if getattr(evidence.sample, "error", None) is not None else ():
+    for stage in evidence.stages if getattr(evidence.sample, "error", None) is not None else ():
         for line in lines_at(evidence, stage.location)[:1] if stage.op == "map" and stage.function else ():
             for call in nodes(line.source.tree, ast.Call):
                 if (
@@ -139,12 +139,10 @@ def one_shape(evidence: Evidence, finding: Finding, fact: Unbatchable) -> Made:
     """Pictures of the size that the model declares before they are batched."""
     declared = [want.shape for _, want in evidence.declared or [] if want.shape and len(want.shape) == len(fact.first) + 1]
     size = next((shape[1:3] for shape in declared if fact.picture and None not in shape[1:3]), None)
-    each = next(
-        (stage.spec[1:] for stage in getattr(evidence.sample, "stages", ()) if stage.op == "batch" and isinstance(stage.spec, tuple)), ()
-    )
+    each = next((stage.spec[1:] for stage in evidence.stages if stage.op == "batch" and isinstance(stage.spec, tuple)), ())
     if any(None in (leaf.shape or (None,))[1:] for leaf in each if hasattr(leaf, "shape")):
         return  # labels of the same sizes, which must be resized or masked as well
-    places = [stage.location for stage in getattr(evidence.sample, "stages", ()) if stage.location is not None]
+    places = [stage.location for stage in evidence.stages if stage.location is not None]
     for line in lines_at(evidence, places[0])[:1] if places else ():
         every = list(nodes(line.source.tree, ast.Call))
         calls = [call for call in every if called(call) == "batch" and isinstance(call.func, ast.Attribute)]
@@ -279,7 +277,7 @@ def left_as_it_is(evidence: Evidence, finding: Finding, fact: DataRaised) -> Mad
 @of(DataRaised, Unbatchable)
 def whole_windows(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """Each window in one batch, where a function makes smaller batches of it, and a rest."""
-    for stage in getattr(evidence.sample, "stages", ()):
+    for stage in evidence.stages:
         for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():
             sizes = {
                 ast.unparse(call.args[0]): call for call in nodes(line.source.tree, ast.Call) if called(call) == "window" and call.args

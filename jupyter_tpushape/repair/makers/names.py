@@ -136,7 +136,7 @@ def loss_of_each(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Mad
     if fact.what != "loss" or not fact.untrained or len(evidence.outputs) != len(evidence.y):
         return
     ends = [node for node in evidence.flow.nodes if node.kind == "output"]
-    stats = getattr(evidence.sample, "label_stats", None) or {}
+    stats = evidence.label_stats
     more = []
     for node, (_, made), (path, label) in list(zip(ends, evidence.outputs, evidence.y, strict=True))[fact.given :]:
         giver = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)), None)
@@ -268,7 +268,7 @@ def keyed_losses(evidence: Evidence, finding: Finding, fact: LossesSorted) -> Ma
 
 def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     """The labels of several outputs in the one order in which each loss can read its own."""
-    stats = getattr(evidence.sample, "label_stats", None) or {}
+    stats = evidence.label_stats
     pairs = [(node, ends(evidence, node)) for node in evidence.losses()]
     if (
         not isinstance(finding.fact, (LabelOutOfRange, LabelScale))
@@ -310,7 +310,7 @@ def _sigmoid_elsewhere(evidence: Evidence) -> bool:
 
 def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
     """The losses of several outputs in the one order in which each can read its labels."""
-    stats, told = getattr(evidence.sample, "label_stats", None) or {}, evidence.facts.get("compile")
+    stats, told = evidence.label_stats, evidence.facts.get("compile")
     found = [(node, *ends(evidence, node)) for node in evidence.losses()]
     if told is None or not 2 <= len(found) == len(evidence.y) == max(told.loss.count or 0, len(told.loss.names or ())) <= 4:
         return
@@ -341,7 +341,7 @@ def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
 
 def reordered_labels(evidence: Evidence, finding: Finding) -> Made:
     """The labels of several outputs in the one order in which their shapes fit."""
-    stats = getattr(evidence.sample, "label_stats", None) or {}
+    stats = evidence.label_stats
     outputs = [spec.shape for _, spec in evidence.outputs]
     paths = [path for path, _ in evidence.y]
     if not 2 <= len(outputs) == len(paths) <= 5 or any(len(path) != 2 for path in (*paths, *(path for path, _ in evidence.outputs))):

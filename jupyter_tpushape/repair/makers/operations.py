@@ -138,10 +138,9 @@ def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None
 def leave_out(evidence: Evidence, finding: Finding) -> Made:
     """Without a layer of the user's own that turns the batch axis into something else."""
     for start in finding.nodes:
-        node = evidence.flow.node(start)
-        for item in way_to(evidence, node):
-            owner = item if item.kind == "layer" else owner_of(evidence, item)
-            if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
+        for item in way_to(evidence, evidence.flow.node(start)):
+            owner = _own(evidence, item)
+            if owner is None:
                 continue
             before, after = through(evidence, owner)
             if before and after is not None and before[:1] != after[:1]:

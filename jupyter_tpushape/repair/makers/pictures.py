@@ -61,7 +61,7 @@ def colored_inside(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Ma
 @of(CutIntoPatches)
 def returned_whole(evidence: Evidence, finding: Finding, fact: CutIntoPatches) -> Made:
     """The picture, where a function of the pipeline returns the patches that it cuts it into."""
-    for stage in getattr(evidence.sample, "stages", ()):
+    for stage in evidence.stages:
         line = next(iter(lines_at(evidence, stage.location)), None) if stage.op == "map" else None
         for function in nodes(line.source.tree, ast.FunctionDef) if line is not None else ():
             backs = [item for item in nodes(function, ast.Return) if function.name == stage.function]
@@ -98,7 +98,7 @@ def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
 
 
 def _resizes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
-    for stage in getattr(evidence.sample, "stages", ()):
+    for stage in evidence.stages:
         for scope in lines_at(evidence, stage.location)[:1] if stage.function else ():
             for call in nodes(scope.scope, ast.Call):
                 if called(call) in ("resize", "smart_resize"):

@@ -27,7 +27,7 @@ from .conditions import branches
 from .edits import Made, of
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short, span_of, whole_number
 from .other_axes import of_arrays, turned_back
-from .steps import groups
+from .steps import groups, stateless
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
 
@@ -409,11 +409,7 @@ def _kept(line: Line, call: ast.expr, new: str) -> Made:
         return Seeded(line.raised.function, line.raised.file, span_of(node), text, isinstance(node, ast.stmt), module)
 
     if state and isinstance(statement, ast.Assign):
-        pad = f"\n{source.indent(statement)}"
-        inner = source.of(statement).replace(source.of(call), new).replace("\n", "\n    ")
-        every = "self.non_trainable_variables"
-        text = f"with {MODULE}.StatelessScope(list(zip({every}, {state[1]}))) as scope:{pad}    {inner}"
-        text += f"{pad}{state[1]} = [scope.get_current_value(one) for one in {every}]"
+        text = stateless(source.of(statement).replace(source.of(call), new), source.indent(statement), state[1])
         yield title, [edit(statement, text, "keras")], why
     elif isinstance(statement, ast.If) and any(one is call for one in ast.walk(statement.test)):
         for text, rest in _chosen(statement, above, call, new, source.indent(statement)):

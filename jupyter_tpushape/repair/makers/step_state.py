@@ -11,11 +11,10 @@ from ...rules.facts.calls import ReadOutside
 from ...rules.facts.mesh import VariableGiven
 from ...rules.facts.stateless import OptimizerBeside, StateDropped
 from ..edits import Edit
-from ..edits.expression import MODULE
 from ..text.source import free_name, nodes, parents, statement_of
 from .edits import Made, of
 from .line import Line, lines_at, listed
-from .steps import groups
+from .steps import groups, stateless
 
 
 @of(ReadOutside)
@@ -25,10 +24,7 @@ def drawn_in_scope(evidence: Evidence, finding: Finding, fact: ReadOutside) -> M
         state = groups(step)
         draws = [one for one in line.around((ast.Assign,), step) if any(word.arg == "seed" for word in _words(one))]
         for statement in draws[-1:]:
-            inner, pad = line.source.of(statement).replace("\n", "\n    "), f"\n{line.source.indent(statement)}"
-            every = "self.non_trainable_variables"
-            text = f"with {MODULE}.StatelessScope(list(zip({every}, {state[1]}))) as scope:{pad}    {inner}"
-            text += f"{pad}{state[1]} = [scope.get_current_value(one) for one in {every}]"
+            text = stateless(line.source.of(statement), line.source.indent(statement), state[1])
             yield (
                 f"Use the seed's value from the state at line {statement.lineno}",
                 [line.edit(statement, text, "keras")],

@@ -48,6 +48,15 @@ def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
     return [(value, [name.id for name in nodes(target, ast.Name)]) for value, target in pairs if isinstance(target, ast.Tuple)]
 
 
+def stateless(statement: str, indent: str, state: str) -> str:
+    """A statement that reads the variables of a state, and writes them."""
+    inner, every = statement.replace("\n", "\n    "), "self.non_trainable_variables"
+    return (
+        f"with {MODULE}.StatelessScope(list(zip({every}, {state}))) as scope:\n{indent}    {inner}"
+        f"\n{indent}{state} = [scope.get_current_value(one) for one in {every}]"
+    )
+
+
 def groups(step: ast.FunctionDef) -> list[str]:
     """The names under which a step unpacks the four groups of its state."""
     state = step.args.args[1].arg

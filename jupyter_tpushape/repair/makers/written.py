@@ -197,7 +197,7 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _classes(evidence: Evidence) -> set[float]:
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
+    stats = evidence.label_stats.values()
     return {one.maximum + 1 for one in stats if one and one.whole and one.maximum}
 
 
