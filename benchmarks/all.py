@@ -52,9 +52,7 @@ def main(names: list[str]) -> int:
         if done.returncode or not table:
             failed.append(name)
             continue
-        said = (
-            f"\n{table}\n\nMeasured {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {time.perf_counter() - start:.0f} s.\n"
-        )
+        said = f"\n{table}\n\nMeasured {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {time.perf_counter() - start:.0f} s.\n"
         page = PAGE.read_text(encoding="utf-8")
         pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         if not pattern.search(page):

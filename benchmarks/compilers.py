@@ -35,9 +35,7 @@ def programs(keras: Any, tf: Any) -> dict[str, Build]:
         return model, (tf.TensorSpec((rows, 784)), tf.TensorSpec((rows,), tf.int32))
 
     def lstm(rows: int) -> Any:
-        model = keras.Sequential(
-            [layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, mask_zero=True), layers.LSTM(128), layers.Dense(2)]
-        )
+        model = keras.Sequential([layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, mask_zero=True), layers.LSTM(128), layers.Dense(2)])
         model.compile("adam", loss, metrics=["accuracy"])
         return model, (tf.TensorSpec((rows, 100), tf.int32), tf.TensorSpec((rows,), tf.int32))
 

@@ -25,9 +25,7 @@ MANY = "models = {}\nfor i in range(50):\n    globals()[f'net_{i}'] = keras.appl
 RESNET = "model = keras.applications.ResNet50(weights=None)\nmodel.compile('sgd', 'sparse_categorical_crossentropy')"
 IMAGES = "x_img, y_img = np.zeros((32, 224, 224, 3), 'float32'), np.zeros(32, 'int64')"
 SMALL = "small = keras.Sequential([keras.Input((6, 8)), layers.Dense(3)])\nsmall.compile('sgd', 'sparse_categorical_crossentropy')\nx, y = np.zeros((64, 6, 8), 'float32'), np.arange(64) % 3"
-BROKEN = (
-    "model = keras.Sequential([\n    keras.Input((28, 28, 1)),\n    layers.Conv2D(8, 3),\n    layers.LSTM(16),\n    layers.Dense(10),\n])"
-)
+BROKEN = "model = keras.Sequential([\n    keras.Input((28, 28, 1)),\n    layers.Conv2D(8, 3),\n    layers.LSTM(16),\n    layers.Dense(10),\n])"
 LISTED = """async () => {
   const app = window.jupyterapp;
   const list = document.querySelector('#tpushape-panel .tpushape-Panel-list');
@@ -116,9 +114,7 @@ def mended(window: Window) -> None:
     hint.get_by_role("button", name="Apply the first fix").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
     expect(page.locator("#tpushape-panel").get_by_role("status")).to_contain_text("Fixed: ")
-    print(
-        f"| from the line under a traceback to a mended cell that has run and is traced | 2 clicks, {time.perf_counter() - start:.1f} s |"
-    )
+    print(f"| from the line under a traceback to a mended cell that has run and is traced | 2 clicks, {time.perf_counter() - start:.1f} s |")
 
 
 if __name__ == "__main__":

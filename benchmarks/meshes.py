@@ -81,9 +81,7 @@ def small(python: str, environment: dict[str, str]) -> None:
     """One row a case, with whether JAX says the same."""
     beside = HERE.parent / "tests" / "on_jax" / "compiled_beside.py"
     done = subprocess.run([python, str(beside)], env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    print(
-        "| program, slice, mesh | arguments | outputs | temporaries | exchanged | the same by JAX | compiler |\n|---|---|---|---|---|---|---|"
-    )
+    print("| program, slice, mesh | arguments | outputs | temporaries | exchanged | the same by JAX | compiler |\n|---|---|---|---|---|---|---|")
     for line in map(json.loads, done.stdout.splitlines()):
         told = line["told"]
         exchanged = ", ".join(f"{kind} {held:,}" for kind, held in sorted(told["exchanged"].items()))

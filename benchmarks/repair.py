@@ -117,9 +117,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     measure(keras, iter(list(examples(keras))[:2]))
     print(f"{options.keras} {keras.__version__}, {os.cpu_count()} cores")
-    print(
-        "| programs that raise | number | diagnosis with fixes: median | 95 % | `fit` until it raises: median | 95 % | first fix verified |"
-    )
+    print("| programs that raise | number | diagnosis with fixes: median | 95 % | `fit` until it raises: median | 95 % | first fix verified |")
     print("|---|---|---|---|---|---|---|")
     print(table("mutants", measure(keras, mutated(keras, options.seed, options.each))))
     print(table("rules' examples", measure(keras, examples(keras))), flush=True)

@@ -50,9 +50,7 @@ class Tokens(L.Layer):  # type: ignore[misc]
 def attend(x: Any, other: Any, width: int, heads: int, drop: float, **more: Any) -> Any:
     """Attention with its dropout and residual."""
     normal = L.LayerNormalization()(x)
-    heard = L.MultiHeadAttention(heads, width // heads, dropout=drop, flash_attention=False)(
-        normal, normal if other is None else other, **more
-    )
+    heard = L.MultiHeadAttention(heads, width // heads, dropout=drop, flash_attention=False)(normal, normal if other is None else other, **more)
     return x + L.Dropout(drop)(heard)
 
 

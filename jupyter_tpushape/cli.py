@@ -167,15 +167,9 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loss", help="name of a loss to use instead of the compiled one")
     parser.add_argument("--batch-size", type=int, help="batch size, for arrays")
     parser.add_argument("--compile", choices=("xla", "tpu"), help="also compile the program")
-    parser.add_argument(
-        "--compile-timeout", type=float, metavar="SECONDS", help="time limit for each compilation, in seconds (default: 120)"
-    )
-    parser.add_argument(
-        "--compile-effort", choices=("quick", "full"), help="quick (default), or full: slower, but with the memory use of a real TPU run"
-    )
-    parser.add_argument(
-        "--compile-batches", action="store_true", help="with --compile tpu: also compile other batch sizes, up to the largest that compiles"
-    )
+    parser.add_argument("--compile-timeout", type=float, metavar="SECONDS", help="time limit for each compilation, in seconds (default: 120)")
+    parser.add_argument("--compile-effort", choices=("quick", "full"), help="quick (default), or full: slower, but with the memory use of a real TPU run")
+    parser.add_argument("--compile-batches", action="store_true", help="with --compile tpu: also compile other batch sizes, up to the largest that compiles")
     parser.add_argument("--no-fixes", action="store_true", help="do not search for fixes")
     parser.add_argument("--format", choices=("text", *check.FORMATS, *check.FOR_TOOLS), default="text")
     parser.add_argument("--output", help="write to this file instead of the terminal")

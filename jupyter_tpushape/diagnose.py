@@ -99,9 +99,7 @@ def trace(
 
         limits = read(compile_timeout, compile_effort)
     if in_graph():
-        raise BadProgram(
-            "TensorFlow is in graph mode (tf.Graph, or tf.compat.v1.disable_eager_execution), where models cannot be traced: trace outside of it."
-        )
+        raise BadProgram("TensorFlow is in graph mode (tf.Graph, or tf.compat.v1.disable_eager_execution), where models cannot be traced: trace outside of it.")
     step = is_step(model)
     if step and strategy is None and tpu not in (None, "none"):
         # A step that names its strategy is one of that strategy's.
@@ -152,9 +150,7 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
         belongings.give_back()
 
 
-def _looked(
-    program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float
-) -> Report:
+def _looked(program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:
     seen = examine(program)
     _possible(seen.evidence.flow)
     if program.strategy is None:
@@ -168,12 +164,7 @@ def _looked(
     if hidden or (seen.evidence.where in ("call", "loss", "metric") and seen.one_row() and not timed_out(seen.error)):
         seen, findings = _with_several(program, seen, findings)
         program = seen.program
-    if (
-        program.target is not None
-        and not program.several
-        and seen.evidence.where in ("call", "loss", "metric")
-        and not timed_out(seen.error)
-    ):
+    if program.target is not None and not program.several and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
     if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):

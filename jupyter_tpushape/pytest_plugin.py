@@ -10,15 +10,11 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tpushape", "shapes of Keras models")
-    group.addoption(
-        "--tpushape-tpu", default=None, metavar="TARGET", help="the TPU that assert_flows plans for, such as v5e-8 (default: none)"
-    )
+    group.addoption("--tpushape-tpu", default=None, metavar="TARGET", help="the TPU that assert_flows plans for, such as v5e-8 (default: none)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "tpushape(tpu=None, **options): options that the assert_flows fixture passes to tpushape.trace in this test"
-    )
+    config.addinivalue_line("markers", "tpushape(tpu=None, **options): options that the assert_flows fixture passes to tpushape.trace in this test")
 
 
 @pytest.fixture

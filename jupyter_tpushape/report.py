@@ -163,9 +163,7 @@ class Report:
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise ValueError(f"This is not a tpushape report: {error}. Expected the output of report.to_json().") from None
         if wire.version != VERSION:
-            raise ValueError(
-                f"This report has version {wire.version}, but this jupyter_tpushape reads version {VERSION}: trace the model again."
-            )
+            raise ValueError(f"This report has version {wire.version}, but this jupyter_tpushape reads version {VERSION}: trace the model again.")
         try:
             sound(wire)
         except Unsound as error:
@@ -223,9 +221,7 @@ class Report:
         for layer, value in values.items():
             if layer not in nodes and layer not in ids:
                 near = get_close_matches(layer, nodes, n=3)
-                raise ValueError(
-                    f"There is no layer {layer!r} in this report{': did you mean ' + ' or '.join(map(repr, near)) + '?' if near else '.'}"
-                )
+                raise ValueError(f"There is no layer {layer!r} in this report{': did you mean ' + ' or '.join(map(repr, near)) + '?' if near else '.'}")
             number = float(value)
             if not math.isfinite(number):
                 raise ValueError(f"The value of {layer!r} is {value!r}, which is not a finite number.")

@@ -27,14 +27,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 ROOT = Path(__file__).parents[1]
 PAGES = [
     "README.md",
-    *(
-        f"docs/{name}.md"
-        for name in ("index", "tutorial-fix", "tutorial-tpu", "tutorial-mesh", "journeys", "ci", "steps", "meshes", "compilers", "jax")
-    ),
+    *(f"docs/{name}.md" for name in ("index", "tutorial-fix", "tutorial-tpu", "tutorial-mesh", "journeys", "ci", "steps", "meshes", "compilers", "jax")),
 ]
-_BLOCK = re.compile(
-    r"(?ms)^<!-- setup\n(?P<setup>.*?)^-->|(?:^<!-- (?P<said>[^\n]*?) -->\n)?^(?P<indent> *)```(?P<kind>\w*)\n(?P<code>.*?)^ *```$"
-)
+_BLOCK = re.compile(r"(?ms)^<!-- setup\n(?P<setup>.*?)^-->|(?:^<!-- (?P<said>[^\n]*?) -->\n)?^(?P<indent> *)```(?P<kind>\w*)\n(?P<code>.*?)^ *```$")
 _RUN = {"check", "explain", "rules", "targets"}
 
 
@@ -157,9 +152,7 @@ class Page:
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             result = shell.run_cell(block.code, store_history=True)
-        assert result.success != (block.said == "raises"), (
-            f"{self.path.name}: {block.code}\n{result.error_in_exec or result.error_before_exec or 'no error'}"
-        )
+        assert result.success != (block.said == "raises"), f"{self.path.name}: {block.code}\n{result.error_in_exec or result.error_before_exec or 'no error'}"
         return out.getvalue()
 
     def written(self) -> str:

@@ -104,14 +104,8 @@ def run(row: Row) -> str:
     tested = subprocess.run(command, cwd=home / "tests", env=environment, capture_output=True, text=True, check=False)
     (home / "log.txt").write_text(tested.stdout + tested.stderr, encoding="utf-8")
     listed = subprocess.run([inside, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, check=False)
-    lab = (
-        "extension enabled"
-        if re.search(r"jupyter_tpushape v\S+ \S*enabled\S* \S*OK", listed.stdout + listed.stderr)
-        else "extension NOT FOUND"
-    )
-    last = re.sub(r" in [\d.]+s.*", "", next((line for line in reversed(tested.stdout.splitlines()) if line.strip()), "no answer")).strip(
-        "= "
-    )
+    lab = "extension enabled" if re.search(r"jupyter_tpushape v\S+ \S*enabled\S* \S*OK", listed.stdout + listed.stderr) else "extension NOT FOUND"
+    last = re.sub(r" in [\d.]+s.*", "", next((line for line in reversed(tested.stdout.splitlines()) if line.strip()), "no answer")).strip("= ")
     return f"{last}; {lab}; {time.perf_counter() - start:.0f} s"
 
 
@@ -128,9 +122,7 @@ def installed(row: Row) -> str:
 
 def failed(result: str) -> bool:
     """Whether a row's words tell of anything but tests that ran and passed, or of a row that this machine cannot run."""
-    return not result.startswith("not run:") and (
-        "passed" not in result or any(word in result for word in ("failed", "error", "NOT FOUND"))
-    )
+    return not result.startswith("not run:") and ("passed" not in result or any(word in result for word in ("failed", "error", "NOT FOUND")))
 
 
 def main(names: list[str]) -> int:

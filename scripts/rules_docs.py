@@ -82,9 +82,7 @@ def index(rules: list[Rule]) -> str:
     ]
     for severity, meaning in MEANING.items():
         parts += ["", f"## {severity}: {meaning}", "", "| rule | what |", "|---|---|"]
-        parts += [
-            f"| [{rule.id}]({rule.id}.md) | {rule.title.replace('|', chr(92) + '|')} |" for rule in rules if rule.severity == severity
-        ]
+        parts += [f"| [{rule.id}]({rule.id}.md) | {rule.title.replace('|', chr(92) + '|')} |" for rule in rules if rule.severity == severity]
     return "\n".join(parts) + "\n"
 
 

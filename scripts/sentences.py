@@ -117,9 +117,7 @@ _RIGHT_S = re.compile(
 
 def _docstrings(tree: ast.AST) -> set[int]:
     """The nodes of docstrings and of other strings that stand alone."""
-    return {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
-    }
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))}
 
 
 def _text(node: ast.AST) -> str | None:

@@ -96,11 +96,7 @@ def classes(lib: Any) -> Iterator[tuple[str, Any]]:
     """The layers that a framework offers, and those of its own that its applications use."""
     places = [lib.layers]
     package = importlib.import_module(f"{lib.__name__}.src.applications")
-    places += [
-        importlib.import_module(f"{package.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(package.__path__)
-        if "test" not in one.name
-    ]
+    places += [importlib.import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__) if "test" not in one.name]
     told: set[str] = set()
     for place in places:
         for name, value in sorted(vars(place).items()):

@@ -28,17 +28,13 @@ def _attended(layers: Any) -> Body:
 
 def _beside(name: str, units: int = 1, **config: Any) -> Callable[[Any], Body]:
     """A layer over a few values of the row, and the row."""
-    return lambda layers: (
-        lambda row: layers.Dense(1)(layers.Concatenate()([row, getattr(layers, name)(**config)(layers.Dense(units)(row))]))
-    )
+    return lambda layers: lambda row: layers.Dense(1)(layers.Concatenate()([row, getattr(layers, name)(**config)(layers.Dense(units)(row))]))
 
 
 def _own(change: Callable[[Any], Any]) -> Callable[[Any], Body]:
     """A change of the last input, and the first one."""
     return lambda layers: (
-        lambda *inputs: layers.Dense(1)(
-            layers.Concatenate()([layers.Dense(2)(inputs[0]), layers.Lambda(change, output_shape=lambda shape: shape)(inputs[-1])])
-        )
+        lambda *inputs: layers.Dense(1)(layers.Concatenate()([layers.Dense(2)(inputs[0]), layers.Lambda(change, output_shape=lambda shape: shape)(inputs[-1])]))
     )
 
 

@@ -46,9 +46,7 @@ class Server:
         os.close(nothing)
         return Command(self._socket, int(self._socket.recv(32)))
 
-    def run(
-        self, arguments: list[str], folder: Path, env: dict[str, str] | None = None, **streams: int
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, arguments: list[str], folder: Path, env: dict[str, str] | None = None, **streams: int) -> subprocess.CompletedProcess[bytes]:
         """Runs a command to its end; streams that are not given are read."""
         read: dict[str, Any] = {}
         for name in ("stdout", "stderr"):

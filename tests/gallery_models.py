@@ -183,13 +183,9 @@ def translator() -> Program:
     """Sequence to sequence with attention."""
     source, target = keras.Input((20,), dtype="int32", name="source"), keras.Input((18,), dtype="int32", name="target")
     embedded = layers.Embedding(500, 64, mask_zero=True)(source)
-    encoded, forward_h, forward_c, back_h, back_c = layers.Bidirectional(layers.LSTM(64, return_sequences=True, return_state=True))(
-        embedded
-    )
+    encoded, forward_h, forward_c, back_h, back_c = layers.Bidirectional(layers.LSTM(64, return_sequences=True, return_state=True))(embedded)
     states = [layers.Concatenate()([forward_h, back_h]), layers.Concatenate()([forward_c, back_c])]
-    decoded, _, _ = layers.LSTM(128, return_sequences=True, return_state=True)(
-        layers.Embedding(500, 64, mask_zero=True)(target), initial_state=states
-    )
+    decoded, _, _ = layers.LSTM(128, return_sequences=True, return_state=True)(layers.Embedding(500, 64, mask_zero=True)(target), initial_state=states)
     context = layers.AdditiveAttention()([decoded, encoded])
     x = layers.Concatenate()([decoded, context])
     x = layers.TimeDistributed(layers.Dense(128, activation="tanh"))(x)
@@ -211,11 +207,7 @@ def gan() -> Program:
     )
     maker = keras.Sequential(
         [keras.Input((128,)), layers.Dense(7 * 7 * 128), layers.LeakyReLU(negative_slope=0.2), layers.Reshape((7, 7, 128))]
-        + [
-            layer
-            for _ in range(2)
-            for layer in (layers.Conv2DTranspose(128, 4, strides=2, padding="same"), layers.LeakyReLU(negative_slope=0.2))
-        ]
+        + [layer for _ in range(2) for layer in (layers.Conv2DTranspose(128, 4, strides=2, padding="same"), layers.LeakyReLU(negative_slope=0.2))]
         + [layers.Conv2D(1, 7, padding="same", activation="sigmoid")],
         name="generator",
     )

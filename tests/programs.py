@@ -34,9 +34,7 @@ def failing(rule: Any, framework: str) -> tpushape.Report:
     keras.backend.clear_session()
     keras.utils.set_random_seed(0)
     program = example(rule.fails, framework, rule.id)
-    return tpushape.trace(
-        program.get("step") or program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy")
-    )
+    return tpushape.trace(program.get("step") or program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy"))
 
 
 @functools.cache

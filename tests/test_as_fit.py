@@ -299,9 +299,7 @@ def test_values_of_different_shapes_are_chosen_along_eight_axes(lib, axes, holds
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("mode", "size", "holds"), [("REFLECT", 2, True), ("REFLECT", 3, False), ("SYMMETRIC", 3, True), ("SYMMETRIC", 4, False)]
-)
+@pytest.mark.parametrize(("mode", "size", "holds"), [("REFLECT", 2, True), ("REFLECT", 3, False), ("SYMMETRIC", 3, True), ("SYMMETRIC", 4, False)])
 def test_a_mirror_is_no_wider_than_what_it_mirrors(lib, mode, size, holds):
     model = lib.Sequential([lib.Input((3,)), lib.layers.Lambda(lambda x: tf.pad(x, [[0, 0], [size, 0]], mode)), lib.layers.Dense(1)])
     model.compile("sgd", "mse")

@@ -222,9 +222,7 @@ def test_nothing_but_parts_of_models_is_looked_up(place: tuple[str, str], kind: 
 
 
 @pytest.mark.parametrize("name", ["__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__", "__tuple__", "__keras_tensor__"])
-@pytest.mark.parametrize(
-    "config", [{}, None, [], {"value": 10**15, "dtype": "int64"}, {"value": "x"}, {"shape": [10**12, 10**12]}], ids=str
-)
+@pytest.mark.parametrize("config", [{}, None, [], {"value": 10**15, "dtype": "int64"}, {"value": "x"}, {"shape": [10**12, 10**12]}], ids=str)
 def test_a_value_in_the_place_of_a_layer(name: str, config: Any, tmp_path: Path, capsys: Any) -> None:
     refused(archive(tmp_path / "m.keras", sequential({"class_name": name, "config": config})), capsys)
 

@@ -301,9 +301,7 @@ def test_requests_changed_at_random_are_refused_or_understood() -> None:
         if count % 3 == 0:
             message = json.dumps(message)
         if count % 7 == 0:
-            message = rng.choice(
-                [None, 3, b"\xff", [], {1: 2}, {"a": {2}}, "\ud800", "[" * 20_000, object(), float("nan"), "x" * 20_000, {"id": "\ud800"}]
-            )
+            message = rng.choice([None, 3, b"\xff", [], {1: 2}, {"a": {2}}, "\ud800", "[" * 20_000, object(), float("nan"), "x" * 20_000, {"id": "\ud800"}])
         said: Any = BadRequest("")
         try:
             assert isinstance(parse(message), Request)

@@ -643,9 +643,7 @@ def test_hdf5_files_changed_at_random_end_in_a_sentence(tmp_path):
 def test_configurations_changed_at_random_are_walked_to_an_end(framework, tmp_path):
     """Parts of a configuration exchanged with each other, and with what stands for harm; what is let through names nothing else."""
     inputs = framework.Input((4,))
-    model = framework.Model(
-        inputs, framework.layers.Dense(3, activation="relu", kernel_regularizer="l2")(framework.layers.Dense(4)(inputs))
-    )
+    model = framework.Model(inputs, framework.layers.Dense(3, activation="relu", kernel_regularizer="l2")(framework.layers.Dense(4)(inputs)))
     model.compile("adam", "mse")
     model.save(tmp_path / "m.keras")
     with zipfile.ZipFile(tmp_path / "m.keras") as file:

@@ -267,9 +267,7 @@ def test_a_file_where_the_command_is_typed_is_none_of_its_modules(module: str, t
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("end", "said"), [(MemoryError(), "there is not enough memory"), (RuntimeError(), "RuntimeError, without a message")]
-)
+@pytest.mark.parametrize(("end", "said"), [(MemoryError(), "there is not enough memory"), (RuntimeError(), "RuntimeError, without a message")])
 @pytest.mark.parametrize("door", ["call", "build"])
 def test_a_layer_that_raises_without_a_message_is_told_in_words(lib: Any, end: BaseException, said: str, door: str) -> None:
     odd = type("Odd", (lib.layers.Layer,), {"call": lambda self, x: x, door: raising(end)})

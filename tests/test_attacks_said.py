@@ -173,9 +173,7 @@ class Number(Exception):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "error", [Speechless(), Number(), ValueError("(3, 4) " * 10**6), ValueError("_" * 10**6)], ids=["raises", "number", "long", "dashes"]
-)
+@pytest.mark.parametrize("error", [Speechless(), Number(), ValueError("(3, 4) " * 10**6), ValueError("_" * 10**6)], ids=["raises", "number", "long", "dashes"])
 @pytest.mark.parametrize("place", ["builder", "layer", "data"])
 def test_an_exception_that_cannot_be_read_is_a_finding_all_the_same(lib: Any, error: Exception, place: str) -> None:
     def fail(*_: Any) -> Any:

@@ -42,9 +42,7 @@ def report_of(name: str) -> Report:
     where = Location(f"/tmp/{name}.py", 3, text=name)
     fix = Fix(name, verified=True, patch=f"--- a\n+++ b\n@@ -1,1 +1,1 @@\n-{name}\n+x", reason=name, proof="source", then=(name,))
     nodes = [Node("n", name, "layer", name, status="failed", location=where, note=name), Node("i", name, "input", "")]
-    finding = Finding(
-        "layer-rank", "error", name, name, Side(name), Side(f"({name})", (name,), (0,)), ("n",), ("e",), where, [fix], (name,)
-    )
+    finding = Finding("layer-rank", "error", name, name, Side(name), Side(f"({name})", (name,), (0,)), ("n",), ("e",), where, [fix], (name,))
     return Report(Flow(nodes, [Edge("e", "i", "n", Spec((8, 4), "float32"), label=name)], name), [finding], title=name, limits=(name,))
 
 
@@ -257,9 +255,7 @@ def test_a_report_is_where_it_was_asked_for_wherever_the_program_goes(check: Che
     assert done.returncode == 1 and (tmp_path / "r.json").exists() and not list((tmp_path / "away").iterdir())
 
 
-@pytest.mark.parametrize(
-    "output", ["folder/", "folder", "no/such.json", "q" * 300, "loop", "/dev/full", "pipe", "/proc/self/mem", "~nobody/x"]
-)
+@pytest.mark.parametrize("output", ["folder/", "folder", "no/such.json", "q" * 300, "loop", "/dev/full", "pipe", "/proc/self/mem", "~nobody/x"])
 def test_a_place_that_takes_no_report(output: str, check: Check, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to("loop")
@@ -313,9 +309,7 @@ def test_a_fault_of_ours_has_a_code_of_its_own(monkeypatch: Any, capsys: Any, pr
     assert err.startswith("tpushape: Internal error") and err.count("\n") == 1 and obeyed(err) == []
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["check"], ["check", "x.py:y", "--format", "exe"], ["check", "x.py:y", "--batch-size", "no"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["check"], ["check", "x.py:y", "--format", "exe"], ["check", "x.py:y", "--batch-size", "no"]])
 def test_usage_is_argparses_own(arguments: list[str], capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
@@ -383,9 +377,7 @@ def test_streams_that_are_closed(closed: tuple[str, ...], check: Check) -> None:
 
 @pytest.mark.parametrize("columns", [1, 20, 40, 10_000])
 def test_any_width(columns: int) -> None:
-    report = tpushape.trace(
-        keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]), np.zeros((8, 9, 9, 1), "float32")
-    )
+    report = tpushape.trace(keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]), np.zeros((8, 9, 9, 1), "float32"))
     assert "problem" in to_text(report, width=columns).replace("\n", "")
 
 
@@ -481,9 +473,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize(
-    "module", ["numpy.linalg", "tensorflow.python.framework.dtypes", "keras.src.layers.layer", "jupyter_tpushape.diagnose"]
-)
+@pytest.mark.parametrize("module", ["numpy.linalg", "tensorflow.python.framework.dtypes", "keras.src.layers.layer", "jupyter_tpushape.diagnose"])
 def test_ctrl_c_while_something_is_imported(module: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(BROKEN)
     command = [sys.executable, "-c", AT_AN_IMPORT.format(module=module), "check", "train.py:build", *OPTIONS]

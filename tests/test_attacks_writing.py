@@ -59,9 +59,7 @@ def test_every_byte_outside_of_the_changed_line_stays(name: str, tmp_path: Path)
     assert path.read_bytes() == BYTES[name].replace(b"Dense(3)", b"Dense(5)")
 
 
-@pytest.mark.parametrize(
-    ("cookie", "word"), [("latin-1", "größe"), ("cp1252", "€"), ("shift_jis", "日本"), ("koi8-r", "слово"), ("utf-8", "日本€")]
-)
+@pytest.mark.parametrize(("cookie", "word"), [("latin-1", "größe"), ("cp1252", "€"), ("shift_jis", "日本"), ("koi8-r", "слово"), ("utf-8", "日本€")])
 def test_every_encoding_stays(cookie: str, word: str, tmp_path: Path) -> None:
     text = f"# -*- coding: {cookie} -*-\n# {word}\n" + SOURCE
     path = tmp_path / "train.py"
@@ -169,9 +167,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("at", ["write", "flush", "fsync", "replace", "chmod"])
-@pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), MemoryError()], ids=lambda e: type(e).__name__
-)
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), MemoryError()], ids=lambda e: type(e).__name__)
 def test_whatever_fails_the_old_bytes_are_there(at: str, error: BaseException, hard: bool, tmp_path: Path, monkeypatch: Any) -> None:
     path = source(tmp_path)
     names = ["train.py"]
@@ -258,10 +254,7 @@ def test_a_new_line_ends_like_its_neighbors(tmp_path: Path) -> None:
     text = read_text(path).text
     ran = text.replace("\r\n", "\n")
     apply(fix(ran, ran.replace("Dense(3)", "Dense(5)").replace("y = 2\n", "y = 2\nnew = 1\n")), path)
-    assert (
-        path.read_bytes()
-        == b"# first\n" + SOURCE.replace("Dense(3)", "Dense(5)").replace("y = 2\n", "y = 2\nnew = 1\n").replace("\n", "\r\n").encode()
-    )
+    assert path.read_bytes() == b"# first\n" + SOURCE.replace("Dense(3)", "Dense(5)").replace("y = 2\n", "y = 2\nnew = 1\n").replace("\n", "\r\n").encode()
 
 
 @pytest.mark.parametrize("label", ["a\nb.py", "a\n@@ -1,1 +1,1 @@\n-import keras\n+evil", "a\rb", "a\x1b[2Jb", "\u2028"])

@@ -64,9 +64,7 @@ def test_o5_t3_t5_results_of_unknown_size_get_room_for_the_largest():
     whole = asked(lambda x: tf.where(x > 0, x, 0.0), S((8, 100)), effort="full")
     assert layouts(masked)[-1].startswith("f32[<=8,100]")
     assert (masked["temporaries"], whole["temporaries"]) == (65_536, 0)
-    others = asked(
-        lambda x: (tf.where(x > 0), tf.unique(x[:, 0])[0], *tf.dynamic_partition(x, tf.cast(x[:, 0] > 0, tf.int32), 2)), S((8, 100))
-    )
+    others = asked(lambda x: (tf.where(x > 0), tf.unique(x[:, 0])[0], *tf.dynamic_partition(x, tf.cast(x[:, 0] > 0, tf.int32), 2)), S((8, 100)))
     assert others["ok"], others["message"]
     assert layouts(others)[1].startswith("s64[<=800,2]{0,1"), "T3: it lays the columns side by side, of its own choice"
 

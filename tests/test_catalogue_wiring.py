@@ -53,9 +53,7 @@ def test_l6_class_numbers_and_one_hot_rows_taken_for_one_another(framework):
         assert "must have the same rank (ndim). Received: target.shape=(8,), output.shape=(8, 3)" in said
         wider = refusal(framework, dense, "categorical_crossentropy", flat, np.eye(4, dtype="float32")[numbers])
         assert "must have the same shape. Received: target.shape=(8, 4), output.shape=(8, 3)" in wider
-        assert "Received: target.shape=(8, 3), output.shape=(8, 3)" in refusal(
-            framework, dense, "sparse_categorical_crossentropy", flat, rows
-        )
+        assert "Received: target.shape=(8, 3), output.shape=(8, 3)" in refusal(framework, dense, "sparse_categorical_crossentropy", flat, rows)
     else:
         assert "are incompatible" in said
     assert np.isfinite(fit(framework, dense, "categorical_crossentropy", flat, rows))
@@ -105,9 +103,7 @@ def folder(tmp_path_factory):
 
 
 def test_h1_a_hub_layer_is_one_of_tf_keras(folder):
-    with pytest.raises(
-        ValueError, match=r"Only instances of `keras\.Layer` can be added to a Sequential model\. Received: <tensorflow_hub"
-    ):
+    with pytest.raises(ValueError, match=r"Only instances of `keras\.Layer` can be added to a Sequential model\. Received: <tensorflow_hub"):
         keras.Sequential([hub.KerasLayer(folder), keras.layers.Dense(2)])
     with pytest.raises((TypeError, ValueError), match="KerasTensor"):
         hub.KerasLayer(folder)(keras.Input((6,), dtype="int32"))

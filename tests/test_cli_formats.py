@@ -30,9 +30,7 @@ def report(tmp_path, monkeypatch):
 
 def test_an_annotation_points_to_the_line_from_the_root_of_the_repository(report):
     first, second, last = to_annotations(report).splitlines()
-    assert first == (
-        "::error title=tpushape%3A missing-flatten,file=src/train.py,line=12::The inner axes survive.%0Awants (8, 3), gets (8, 6, 6, 3)"
-    )
+    assert first == ("::error title=tpushape%3A missing-flatten,file=src/train.py,line=12::The inner axes survive.%0Awants (8, 3), gets (8, 6, 6, 3)")
     assert second == "::warning title=tpushape%3A no-prefetch::The pipeline does not end with prefetch()."
     assert last == f"tpushape: {report.summary}"
 

@@ -176,9 +176,7 @@ class Shell(SimpleNamespace):
 def extended(namespace: dict[str, Any], **more: Any) -> tuple[Comm, Any]:
     targets: dict[str, Any] = {}
     manager = SimpleNamespace(register_target=targets.__setitem__)
-    extension = SimpleNamespace(
-        **{"error": None, "said": "", "count": 3, "running": 3, "kernel": "k", "source": "", "reported": {}, "seen": {}, **more}
-    )
+    extension = SimpleNamespace(**{"error": None, "said": "", "count": 3, "running": 3, "kernel": "k", "source": "", "reported": {}, "seen": {}, **more})
     shell = Shell(kernel=SimpleNamespace(comm_manager=manager), user_ns=namespace, user_ns_hidden={}, _tpushape=extension)
     extension.shell = shell
     assert sidebar.register(shell)

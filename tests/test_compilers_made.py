@@ -23,9 +23,7 @@ def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path))
 
 
-def pictures(
-    framework, *, units=10, activation="relu", loss="mse", optimizer="adam", policy=None, name="a", drop=0.1, trainable=True, metrics=None
-):
+def pictures(framework, *, units=10, activation="relu", loss="mse", optimizer="adam", policy=None, name="a", drop=0.1, trainable=True, metrics=None):
     keras = importlib.import_module(framework)
     layers = keras.layers
     model = keras.Sequential(

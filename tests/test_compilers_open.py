@@ -26,9 +26,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 
 
 def pipeline(shape, rows=88, *, drop=False):
-    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, *shape), "float32"), np.zeros((rows,), "int32"))).batch(
-        64, drop_remainder=drop
-    )
+    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, *shape), "float32"), np.zeros((rows,), "int32"))).batch(64, drop_remainder=drop)
 
 
 def compiled(framework, *layers):

@@ -29,9 +29,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 def pictures(framework):
     keras = importlib.import_module(framework)
     layers = keras.layers
-    model = keras.Sequential(
-        [keras.Input((32, 32, 3)), layers.Conv2D(12, 3, name="wide"), layers.GlobalAveragePooling2D(), layers.Dense(10, name="out")]
-    )
+    model = keras.Sequential([keras.Input((32, 32, 3)), layers.Conv2D(12, 3, name="wide"), layers.GlobalAveragePooling2D(), layers.Dense(10, name="out")])
     model.compile("adam", "mse")
     return model
 
@@ -271,9 +269,7 @@ def test_other_batches_are_compiled_when_asked_for_and_stand_beside_the_verdict(
     monkeypatch.setattr(fit, "tried_of", lambda *_: None)
     report = tpushape.trace(model, specs(64), tpu="v5e-8", compiler="tpu", compile_batches=True)
     (finding,) = report.findings
-    assert finding.severity == "note" and finding.message.startswith(
-        "The search for the largest batch ended early. No verdict with 16 rows per core"
-    )
+    assert finding.severity == "note" and finding.message.startswith("The search for the largest batch ended early. No verdict with 16 rows per core")
     assert [one.rows for one in report.verdicts[-1].tried] == [8]
     with pytest.raises(ValueError, match='compiler="tpu"'):
         tpushape.trace(model, specs(64), compile_batches=True)

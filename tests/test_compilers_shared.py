@@ -40,9 +40,7 @@ def stepped(lib: Any, name: str, shared: bool) -> tuple[list[Any], int]:
     given = dict(OPTIMIZERS[name])
     if "learning_rate" in given:
         given["learning_rate"] = lib.optimizers.schedules.ExponentialDecay(0.1, 1, 0.5)
-    model = lib.Sequential(
-        [lib.Input((4,)), lib.layers.Dense(4, "relu"), lib.layers.BatchNormalization(), lib.layers.Dense(4), lib.layers.Dense(4)]
-    )
+    model = lib.Sequential([lib.Input((4,)), lib.layers.Dense(4, "relu"), lib.layers.BatchNormalization(), lib.layers.Dense(4), lib.layers.Dense(4)])
     model.compile(getattr(lib.optimizers, name.split(maxsplit=1)[0])(**given), "mse")
     model.optimizer.build(model.trainable_variables)
     tf.function(lambda x, y: model.train_step((x, y))).get_concrete_function(*SPECS)  # makes the metrics' variables
@@ -81,11 +79,7 @@ def test_a_read_behind_a_write_is_another_one() -> None:
                 shared.operation(graph, "AssignAddVariableOp", [handle], lambda: state.assign_add(1.0).op)
             else:
                 graph = tf.compat.v1.get_default_graph()
-                made.append(
-                    shared.operation(
-                        graph, "ReadVariableOp", [handle], lambda: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
-                    )
-                )
+                made.append(shared.operation(graph, "ReadVariableOp", [handle], lambda: tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)))
         assert made[0] is made[1] and made[2] is not made[0]
         return made[0], made[2]
 

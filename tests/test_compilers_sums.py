@@ -116,6 +116,4 @@ def test_a_branch_has_its_sums_and_a_scope_is_no_hindrance():
     assert {one.name for one in report.verdicts[-1].collectives} == {"table", "conv", "norm", "steps", "head"}
     with strategy.scope():
         report = tpushape.trace(compiled("keras"), DATA, strategy=strategy, compiler="tpu")
-    assert [(verdict.program, verdict.ok, verdict.devices) for verdict in report.verdicts] == [("forward", True, 1), ("train", True, 8)], (
-        report
-    )
+    assert [(verdict.program, verdict.ok, verdict.devices) for verdict in report.verdicts] == [("forward", True, 1), ("train", True, 8)], report

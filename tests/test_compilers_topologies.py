@@ -37,9 +37,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 
 
 def test_every_slice_has_the_devices_and_the_machines_of_its_topology():
-    done = subprocess.run(
-        [sys.executable, "-c", WALK], env={**os.environ, "PYTHONPATH": process._path()}, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", WALK], env={**os.environ, "PYTHONPATH": process._path()}, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.rsplit("FOUND", 1)[1])
     assert found == {name: [entry.replicas, entry.hosts, KINDS[entry.generation]] for name, entry in SLICES.items()}
 
@@ -53,9 +51,7 @@ def test_every_slice_is_what_tf_distribute_sees(name):
 @pytest.mark.parametrize("generation", KINDS)
 def test_every_generation_has_the_memory_that_its_refusals_name(generation):
     spec = tf.TensorSpec((2**18, 2**18))
-    program = tf.function(lambda x: x + 1.0, jit_compile=True, input_signature=[spec]).experimental_get_compiler_ir(spec)(
-        stage="hlo_serialized"
-    )
+    program = tf.function(lambda x: x + 1.0, jit_compile=True, input_signature=[spec]).experimental_get_compiler_ir(spec)(stage="hlo_serialized")
     entry = next(entry for entry in SLICES.values() if entry.generation == generation)
     answer = process.ask(
         program,

@@ -82,9 +82,7 @@ def test_what_does_not_follow_from_the_change_is_as_it_was_and_all_else_as_in_a_
         return seen.adapter.backend.values(traced.recorder, traced.graph, traced.graph.ends, seen.adapter.variables(model))
 
     draw = np.random.default_rng(0)
-    data = {
-        key: draw.normal(size=(7, *leaf.spec.shape[1:])).astype("float32") for leaf in (*traced.x, *traced.y) for key in [keys[leaf.path]]
-    }
+    data = {key: draw.normal(size=(7, *leaf.spec.shape[1:])).astype("float32") for leaf in (*traced.x, *traced.y) for key in [keys[leaf.path]]}
     values = fresh()
     first = values.compute(data, 1)
     for key, value in data.items():

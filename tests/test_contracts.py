@@ -231,9 +231,7 @@ def data():
 """
 
 
-@pytest.mark.parametrize(
-    ("width", "depth", "found"), [(10, 2, [mixing.Straddling]), (10, 3, [mixing.Straddling]), (12, 3, []), (12, 6, [])]
-)
+@pytest.mark.parametrize(("width", "depth", "found"), [(10, 2, [mixing.Straddling]), (10, 3, [mixing.Straddling]), (12, 3, []), (12, 6, [])])
 def test_heads_are_cut_out_of_whole_rows(width, depth, found):
     program = example(HEADS.format(width=width, depth=depth), "keras")
     findings = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings

@@ -54,9 +54,7 @@ class Pairs(keras.Model):
 
     def __init__(self, strides):
         super().__init__()
-        self.net = keras.Sequential(
-            [keras.Input((12, 12, 1)), *(L.Conv2D(4, 3, strides=s) for s in strides), L.GlobalAveragePooling2D(), L.Dense(2)]
-        )
+        self.net = keras.Sequential([keras.Input((12, 12, 1)), *(L.Conv2D(4, 3, strides=s) for s in strides), L.GlobalAveragePooling2D(), L.Dense(2)])
 
     def train_step(self, data):
         (images, _), labels = data

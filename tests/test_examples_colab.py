@@ -40,11 +40,7 @@ def ran() -> dict[str, nbformat.NotebookNode]:
 
 
 def words(cell: nbformat.NotebookNode) -> str:
-    return "\n".join(
-        str(text)
-        for output in cell.outputs
-        for text in (output.get("text", ""), *output.get("data", {}).values(), *output.get("traceback", []))
-    )
+    return "\n".join(str(text) for output in cell.outputs for text in (output.get("text", ""), *output.get("data", {}).values(), *output.get("traceback", [])))
 
 
 def test_only_the_cell_that_is_meant_to_raise_raises(ran: dict[str, nbformat.NotebookNode]) -> None:

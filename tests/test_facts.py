@@ -22,9 +22,7 @@ def test_every_finding_of_a_rule_carries_its_fact_and_a_saved_one_its_words() ->
     assert report.findings
     assert all(one.fact is not None for one in report.findings)
     read = Report.from_json(report.to_json()).findings
-    assert [(one.message, one.why, one.expected, one.found) for one in read] == [
-        (one.message, one.why, one.expected, one.found) for one in report.findings
-    ]
+    assert [(one.message, one.why, one.expected, one.found) for one in read] == [(one.message, one.why, one.expected, one.found) for one in report.findings]
     assert all(one.fact is None for one in read)
 
 

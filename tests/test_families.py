@@ -32,9 +32,7 @@ def test_every_layer_of_the_framework_has_a_family(library: ModuleType) -> None:
     bases = {"Layer", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper", "DenseFeatures", "InputLayer", "Wrapper"}
     unknown = {name for name, cls in layers.items() if name not in bases and _class_family(cls) == "own"}
     assert unknown == set()
-    assert {name: _class_family(layers[name]) for name in BY_NAME if name in layers} == {
-        name: family for name, family in BY_NAME.items() if name in layers
-    }
+    assert {name: _class_family(layers[name]) for name in BY_NAME if name in layers} == {name: family for name, family in BY_NAME.items() if name in layers}
 
 
 @pytest.mark.parametrize("library", [keras, tf_keras])

@@ -116,9 +116,7 @@ def test_an_axis_followed_through_a_random_stack_has_the_size_that_the_layers_gi
             continue
         if any(type(layer).__name__ == "Reshape" and -1 not in layer.target_shape for layer in layers):
             continue
-        assert [evaluate(size, lambda axis, other=other: other[axis.axis]) for size in sizes] == list(real), [
-            one.get_config() for one in layers
-        ]
+        assert [evaluate(size, lambda axis, other=other: other[axis.axis]) for size in sizes] == list(real), [one.get_config() for one in layers]
         elsewhere += 1
     assert followed > 2 * STACKS and elsewhere > STACKS / 2
 

@@ -101,9 +101,7 @@ def test_the_fix_goes_into_the_cell_with_the_fault(run, name, lib):
 )
 def test_a_cell_that_does_more_than_build_is_not_run_again(run, lib, front, tmp_path):
     path = tmp_path / "log"
-    for number, cell in enumerate(
-        [START.format(lib=lib), "seen = []\ni = keras.Input((3,))", front.format(path=str(path)), "x = Add()(branches)"]
-    ):
+    for number, cell in enumerate([START.format(lib=lib), "seen = []\ni = keras.Input((3,))", front.format(path=str(path)), "x = Add()(branches)"]):
         run(cell, number)
     run("%tpushape", "ask")
     report = run.report
@@ -135,9 +133,7 @@ HELD = {
 @pytest.mark.parametrize("name", HELD)
 def test_the_data_that_fit_validates_on_is_looked_at(run, name, lib):
     data, call, line = HELD[name]
-    model = (
-        "model = keras.Sequential([keras.Input((6,)), Dense(4, activation='softmax')])\nmodel.compile('adam', 'categorical_crossentropy')"
-    )
+    model = "model = keras.Sequential([keras.Input((6,)), Dense(4, activation='softmax')])\nmodel.compile('adam', 'categorical_crossentropy')"
     for number, cell in enumerate((START.format(lib=lib), data, model)):
         assert run(cell, number)[0].success
     assert not run(call, 3)[0].success

@@ -68,9 +68,7 @@ def told(tmp_path_factory):
     environment = jax_beside.together(folder)
 
     def run(name):
-        done = subprocess.run(
-            [sys.executable, str(folder / "train.py"), name], env=environment, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, str(folder / "train.py"), name], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 

@@ -124,9 +124,7 @@ def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, kind)
 @BOTH
 def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
     def build():
-        model = lib.Sequential(
-            [lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")]
-        )
+        model = lib.Sequential([lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")])
         model.compile("sgd", "sparse_categorical_crossentropy")
         return model
 
@@ -218,9 +216,7 @@ def test_sequences_of_several_lengths_get_one(lib):
         model.compile("sgd", "mse")
         return model
 
-    lengths = tf.data.Dataset.from_generator(
-        lambda: (np.ones((n, 4), "float32") for n in range(4, 20)), output_signature=tf.TensorSpec((None, 4))
-    )
+    lengths = tf.data.Dataset.from_generator(lambda: (np.ones((n, 4), "float32") for n in range(4, 20)), output_signature=tf.TensorSpec((None, 4)))
     ds = lengths.map(lambda x: (x, tf.zeros((1,)))).padded_batch(8, padded_shapes=([None, 4], [1]))
     finding = tpushape.trace(build, ds, tpu=None).findings[0]
     assert finding.rule == "axis-unknown"

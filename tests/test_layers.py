@@ -31,12 +31,7 @@ def imports(path, module, *, lazy=True):
     """``(module, typing only)`` of what a file imports of ours."""
     package = module if path.name == "__init__.py" else module[:-1]
     tree = ast.parse(path.read_text())
-    guarded = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
+    guarded = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for inner in ast.walk(node)}
     for node in ast.walk(tree) if lazy else tree.body:
         if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in guarded:
             continue

@@ -30,9 +30,7 @@ def fingerprint(lib, model):
         "built": [layer.built for layer in layers],
         "attributes": [sorted(vars(layer)) for layer in layers],
         "losses": len(model.losses) if model.built else 0,
-        "optimizer": len(
-            model.optimizer.variables if not callable(getattr(model.optimizer, "variables", None)) else model.optimizer.variables()
-        )
+        "optimizer": len(model.optimizer.variables if not callable(getattr(model.optimizer, "variables", None)) else model.optimizer.variables())
         if getattr(model, "optimizer", None) is not None
         else None,
         "metrics": [len(metric.variables) for metric in getattr(model, "metrics", [])],
@@ -44,9 +42,7 @@ def fingerprint(lib, model):
 
 
 def good(lib):
-    model = lib.Sequential(
-        [lib.Input((6,)), lib.layers.Dense(4), lib.layers.BatchNormalization(), lib.layers.Dropout(0.5), lib.layers.Dense(2)]
-    )
+    model = lib.Sequential([lib.Input((6,)), lib.layers.Dense(4), lib.layers.BatchNormalization(), lib.layers.Dropout(0.5), lib.layers.Dense(2)])
     model.compile("adam", "mse", metrics=["mae"])
     return model
 
@@ -86,9 +82,7 @@ def subclassed(lib):
 
 
 def text(lib):
-    model = lib.Sequential(
-        [lib.Input((6,), dtype="int32"), lib.layers.Embedding(50, 4, mask_zero=True), lib.layers.LSTM(3, dropout=0.2), lib.layers.Dense(2)]
-    )
+    model = lib.Sequential([lib.Input((6,), dtype="int32"), lib.layers.Embedding(50, 4, mask_zero=True), lib.layers.LSTM(3, dropout=0.2), lib.layers.Dense(2)])
     model.compile("adam", "mse")
     return model
 

@@ -64,9 +64,7 @@ def test_wrappers_of_others_stay_on_every_door(lib, since):
             theirs[owner, name] = around(owner.__dict__[name], told)
             setattr(owner, name, theirs[owner, name])
         for _ in range(2):
-            report = tpushape.trace(
-                lambda: lib.Sequential([lib.Input((3,)), lib.layers.Dense(2, name="own")]), np.zeros((8, 3), "float32"), tpu=None
-            )
+            report = tpushape.trace(lambda: lib.Sequential([lib.Input((3,)), lib.layers.Dense(2, name="own")]), np.zeros((8, 3), "float32"), tpu=None)
             # However often it was taken out and put in again, each call is recorded once.
             assert [node.name for node in report.flow.nodes if node.kind == "layer"] == ["own"]
             frameworks.uninstall()

@@ -106,9 +106,7 @@ def test_positions_of_two_inputs_of_different_lengths_are_not_paired_unasked(lib
     def build():
         left, right = lib.Input((6, 2), name="left"), lib.Input((9, 2), name="right")
         read = layers.LSTM(4, return_sequences=True)
-        return compiled(
-            lib.Model([left, right], layers.Dense(1)(layers.GlobalMaxPooling1D()(layers.Subtract()([read(left), read(right)])))), "mse"
-        )
+        return compiled(lib.Model([left, right], layers.Dense(1)(layers.GlobalMaxPooling1D()(layers.Subtract()([read(left), read(right)])))), "mse")
 
     data = ((np.zeros((4, 6, 2), "float32"), np.zeros((4, 9, 2), "float32")), np.zeros((4, 1), "float32"))
     report = tpushape.trace(build, data, tpu=None)
@@ -189,9 +187,7 @@ def data():
     assert not any(fix.verified and "N = 6" in fix.patch for fix in fixes)
 
 
-@pytest.mark.parametrize(
-    ("columns", "order"), [("score, kind", "score (2), kind (1)"), ("kind, score", "kind (1), score (2)"), ("kind, kind, kind", "")]
-)
+@pytest.mark.parametrize(("columns", "order"), [("score, kind", "score (2), kind (1)"), ("kind, score", "kind (1), score (2)"), ("kind, kind, kind", "")])
 def test_columns_are_split_only_where_their_values_tell_the_class(columns, order):
     import keras
 

@@ -97,9 +97,7 @@ def test_rows_that_a_lookup_or_a_sort_puts_in_order_are_left_alone():
     def sorted_again(x, dense):
         rows = frames_first(x, dense)
         count = tf.shape(x)[0]
-        return tf.reshape(
-            tf.gather(rows, tf.reshape(tf.transpose(tf.reshape(tf.range(FRAMES * count), (FRAMES, -1))), (-1,))), (-1, FRAMES, SIZE)
-        )
+        return tf.reshape(tf.gather(rows, tf.reshape(tf.transpose(tf.reshape(tf.range(FRAMES * count), (FRAMES, -1))), (-1,))), (-1, FRAMES, SIZE))
 
     assert found(sorted_again, FRAMES, SIZE) == []
 

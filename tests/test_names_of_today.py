@@ -103,9 +103,7 @@ def test_strides_as_wide_as_a_kernel_are_no_fault_where_they_fit() -> None:
     import numpy as np
 
     def build() -> Any:
-        model = keras.Sequential(
-            [keras.Input((28, 28, 1)), *(keras.layers.Conv2D(4, 2, 2) for _ in range(3)), keras.layers.Flatten(), keras.layers.Dense(1)]
-        )
+        model = keras.Sequential([keras.Input((28, 28, 1)), *(keras.layers.Conv2D(4, 2, 2) for _ in range(3)), keras.layers.Flatten(), keras.layers.Dense(1)])
         model.compile("sgd", "mse")
         return model
 

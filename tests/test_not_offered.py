@@ -225,11 +225,7 @@ def test_branches_that_agree_are_not_told_to_differ():
         both = [L.Dense(4)(a), L.Dense(4)(a)]
         return keras.Model(a, L.Dense(1)(L.Concatenate()([both, a])))
 
-    rules = [
-        one.rule
-        for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings
-        if one.serious
-    ]
+    rules = [one.rule for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")), tpu=None).findings if one.serious]
     assert rules == ["layer-raises"]
 
 
@@ -371,9 +367,7 @@ def build():
     return model
 """
     )
-    (found,) = [
-        one for one in tpushape.trace(load(path).build, np.zeros((8, 6), "float32"), batch_size=8, tpu=None).findings if one.serious
-    ]
+    (found,) = [one for one in tpushape.trace(load(path).build, np.zeros((8, 6), "float32"), batch_size=8, tpu=None).findings if one.serious]
     assert (type(found.fact.reason).__name__, found.fact.reason.left, found.fact.reason.right) == ("Lengths", 4, 32)
     assert not found.fixes or not found.fixes[0].verified
 
@@ -385,9 +379,7 @@ def test_no_layer_is_put_behind_two_heads_that_are_joined():
         model.compile("sgd", "mse")
         return model
 
-    (found,) = [
-        one for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.ones((8, 5), "float32")), tpu=None).findings if one.serious
-    ]
+    (found,) = [one for one in tpushape.trace(build, (np.zeros((8, 6), "float32"), np.ones((8, 5), "float32")), tpu=None).findings if one.serious]
     assert found.rule == "output-units"
     assert not any(fix.verified for fix in found.fixes)
 

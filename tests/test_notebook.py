@@ -463,15 +463,11 @@ def test_help_and_layers_are_offered(loaded):
     book = loaded("keras")
     book.run("%tpushape --help")
     assert "%tpushape model data" in book.out and "--batch-size" in book.out and "::" not in book.out
-    book.run(
-        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n        self.head = L.Dense(2, name='top')\nnet = Net()"
-    )
+    book.run("class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n        self.head = L.Dense(2, name='top')\nnet = Net()")
     assert {"net.head", 'net.get_layer("top")'} <= set(book.shell.complete(None, "%tpushape net.")[1])
 
 
-@pytest.mark.parametrize(
-    "line", ["%tpushape model (x, y)   # both", '%tpushape model x --tpu none # no target, "quoted"', "%tpushape model # declared inputs"]
-)
+@pytest.mark.parametrize("line", ["%tpushape model (x, y)   # both", '%tpushape model x --tpu none # no target, "quoted"', "%tpushape model # declared inputs"])
 def test_a_comment_behind_a_magic_is_left_out(loaded, line):
     book = loaded("keras")
     book.run(
@@ -568,9 +564,7 @@ def kernel():
     manager, client = start_new_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
 
     def ask(code, cell_id):
-        message = client.session.msg(
-            "execute_request", {"code": code, "silent": False, "store_history": True}, metadata={"cellId": cell_id}
-        )
+        message = client.session.msg("execute_request", {"code": code, "silent": False, "store_history": True}, metadata={"cellId": cell_id})
         client.shell_channel.send(message)
         return message["header"]["msg_id"]
 
@@ -885,9 +879,7 @@ def test_a_fix_of_a_cell_fits_the_cell_as_the_user_sees_it(loaded, lib):
 def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
     book = loaded(lib)
     cell = (
-        "%%tpushape --tpu none --text\n"
-        "model = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\n"
-        "model.compile('sgd', 'mse')"
+        "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\nmodel.compile('sgd', 'mse')"
     )
     book.run(cell)
     fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
@@ -953,9 +945,7 @@ def test_a_loss_is_mended_in_the_cell_that_compiles(notebook, loaded):
     notebook.run(f"{loaded}\nimport keras, numpy as np, jupyter_tpushape as tpushape")
     notebook.run("x, y = np.zeros((32, 4), 'float32'), np.eye(6)[np.arange(32) % 6]")
     notebook.run("model = keras.Sequential([keras.Input((4,)),\n    keras.layers.Dense(6, activation='softmax')])")
-    notebook.run(
-        "top = keras.metrics.TopKCategoricalAccuracy(k=3)\nmodel.compile('sgd',\n    loss='sparse_categorical_crossentropy', metrics=[top])"
-    )
+    notebook.run("top = keras.metrics.TopKCategoricalAccuracy(k=3)\nmodel.compile('sgd',\n    loss='sparse_categorical_crossentropy', metrics=[top])")
     notebook.run("print(tpushape.trace(model, (x, y), tpu=None))")
     mended = r"✓.*\n(.*\n)*? +-    loss='sparse_categorical_crossentropy', metrics=\[top\]\)\n +\+    loss='categorical_crossentropy', metrics=\[top\]\)"
     assert re.search(mended, notebook.out), notebook.out

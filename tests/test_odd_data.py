@@ -196,9 +196,7 @@ def test_a_batch_of_none_is_said_and_not_passed_over(framework: Any, source: Any
     batches: list[Any] = [whole, whole, whole]
     batches[at] = None
     for data, begins in ((source(*batches), "__getitem__ returns None"), ((batch for batch in batches), "The generator yields None")):
-        assert [message.startswith(f"{begins} instead of batch {at}, but fit expects a tuple") for message in misfits(framework, data)] == [
-            True
-        ]
+        assert [message.startswith(f"{begins} instead of batch {at}, but fit expects a tuple") for message in misfits(framework, data)] == [True]
 
 
 @pytest.mark.parametrize(("framework", "source"), [(keras, Batches), (tf_keras, Sequence)], ids=["keras", "tf_keras"])

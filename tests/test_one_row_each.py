@@ -53,9 +53,7 @@ def test_a_batch_that_is_written_as_one_row_is_told_as_before(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(HEAD.format(framework="keras") + METRIC.replace("t * p", "tf.reshape(t, (1, 36))"))
     module = load(path)
-    assert [finding.rule for finding in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if finding.serious] == [
-        "metric-raises"
-    ]
+    assert [finding.rule for finding in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if finding.serious] == ["metric-raises"]
 
 
 WEIGHTED = """

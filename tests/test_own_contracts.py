@@ -308,8 +308,6 @@ def test_the_messages_are_heard():
 
     said = "Shapes used to initialize variables must be fully-defined (no `None` dimensions). Received: shape=(None, 10, 8) for variable path='a/b'"
     assert hear(Failure("ValueError", said, ""), HeardUndefined).shape == (None, 10, 8)
-    converted = hear(
-        Failure("ValueError", "Tensor conversion requested dtype float32 for Tensor with dtype int64: <x>", ""), HeardConversion
-    )
+    converted = hear(Failure("ValueError", "Tensor conversion requested dtype float32 for Tensor with dtype int64: <x>", ""), HeardConversion)
     assert (converted.wanted, converted.given) == ("float32", "int64")
     assert np.dtype(converted.wanted).kind == "f"

@@ -101,18 +101,13 @@ def test_several_inputs_that_a_cell_hands_over_together_are_chosen_with_their_la
     entry = next(one for one in found["data"] if one["name"] == name)
     assert entry["spec"] == "(9, 4) float32, (9, 6) float32, (9, 1) float32"
     # Another array behind one of the names is other data.
-    assert (
-        next(one for one in inventory({**space, "right": zeros(9, 6)}, sources=[cell])["data"] if one["name"] == name)["key"]
-        != entry["key"]
-    )
+    assert next(one for one in inventory({**space, "right": zeros(9, 6)}, sources=[cell])["data"] if one["name"] == name)["key"] != entry["key"]
     # Rows that do not go together, and a variable that is gone, make no entry.
     for other in ({**space, "right": zeros(8, 6)}, {key: value for key, value in space.items() if key != "left"}):
         assert name not in {one["name"] for one in inventory(other, sources=[cell])["data"]}
 
 
-@pytest.mark.parametrize(
-    "cell", ["model.fit([x, load()], y)", "model.fit({**a}, y)", "model.fit({1: x}, y)", "model.fit([], y)", "model.fit(x[0], y)"]
-)
+@pytest.mark.parametrize("cell", ["model.fit([x, load()], y)", "model.fit({**a}, y)", "model.fit({1: x}, y)", "model.fit([], y)", "model.fit(x[0], y)"])
 def test_what_is_not_written_as_names_is_never_looked_up(cell):
     assert used_together(cell) == frozenset()
     with pytest.raises(ValueError, match="is not a variable: expected names"):

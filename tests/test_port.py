@@ -98,10 +98,7 @@ def test_operations_become_those_of_keras_where_their_arguments_mean_the_same():
     ):
         assert line in new
     # Left out, the axis means another one.
-    _, left = ported(
-        SET_UP
-        + "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        return tf.argmax(x) + tf.matmul(x, x, transpose_b=True)\n"
-    )
+    _, left = ported(SET_UP + "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        return tf.argmax(x) + tf.matmul(x, x, transpose_b=True)\n")
     assert [one.what for one in left] == ["tf.argmax runs on the device", "tf.matmul runs on the device"]
 
 

@@ -76,9 +76,7 @@ def data():
 @pytest.mark.parametrize("count", ["NODES", "count", "size"])
 def test_a_permutation_of_a_number_is_data(count, tmp_path):
     lines = "count = len(table)\n    size = table.shape[0]\n    indices = rng.permutation(COUNT)\n    labels = rng.integers(0, 3, NODES)"
-    assert not [
-        finding.rule for finding in findings(program(tmp_path, GRAPH.replace("DATA", lines.replace("COUNT", count)))) if finding.serious
-    ]
+    assert not [finding.rule for finding in findings(program(tmp_path, GRAPH.replace("DATA", lines.replace("COUNT", count)))) if finding.serious]
 
 
 GENERATED = """

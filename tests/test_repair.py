@@ -25,9 +25,7 @@ def made_by(fix):
 def broken_model(lib):
     """A classifier without its Flatten, already built."""
     layers = lib.layers
-    model = lib.Sequential(
-        [lib.Input((8, 8, 1)), layers.Conv2D(4, 3, name="conv"), layers.Dense(3, activation="softmax", name="head")], name="classifier"
-    )
+    model = lib.Sequential([lib.Input((8, 8, 1)), layers.Conv2D(4, 3, name="conv"), layers.Dense(3, activation="softmax", name="head")], name="classifier")
     model.compile("sgd", "sparse_categorical_crossentropy")
     return model
 

@@ -32,10 +32,7 @@ def rows_dataset(rows, batch, drop, policy=None, source=None):
 
 def dealt(strategy, data):
     """What the strategy really gives to each replica, batch by batch."""
-    return [
-        tuple(len(part) for part in strategy.experimental_local_results(element))
-        for element in strategy.experimental_distribute_dataset(data)
-    ]
+    return [tuple(len(part) for part in strategy.experimental_local_results(element)) for element in strategy.experimental_distribute_dataset(data)]
 
 
 def planned(data, name):
@@ -241,9 +238,7 @@ def test_each_host_has_its_shard_and_each_replica_its_rows(name, batch, rows, ho
 
 
 def test_every_slice_says_where_its_numbers_come_from():
-    assert {entry.source for entry in SLICES.values()} == {
-        f"https://cloud.google.com/tpu/docs/{name}" for name in ("v2", "v3", "v4", "v5e", "v5p", "v6e")
-    }
+    assert {entry.source for entry in SLICES.values()} == {f"https://cloud.google.com/tpu/docs/{name}" for name in ("v2", "v3", "v4", "v5e", "v5p", "v6e")}
     assert (SLICES["v4-32"].hosts, SLICES["v5p-8"].hosts, SLICES["v5e-16"].hosts, SLICES["v5e-256"].hosts, SLICES["v6e-256"].hosts) == (
         4,
         1,

@@ -54,9 +54,7 @@ def _model(framework, layers, shape, loss="mse"):
 )
 def test_labels_out_of_the_last_activations_range_are_noted(framework, activation, labels, out):
     layers = framework.layers
-    found = findings(
-        _model(framework, lambda: [layers.Dense(1, activation=activation)], (3,), "mae"), lambda: (floats(8, 3), labels), "activation-range"
-    )
+    found = findings(_model(framework, lambda: [layers.Dense(1, activation=activation)], (3,), "mae"), lambda: (floats(8, 3), labels), "activation-range")
     assert bool(found) is out
     assert all((one.severity, one.fact.activation) == ("note", activation) for one in found)
 

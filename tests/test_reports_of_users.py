@@ -178,8 +178,6 @@ def test_zipped_pipelines_that_fit_are_left_alone(framework, labels):
         slices = tf.data.Dataset.from_tensor_slices
         if labels == "batched afterwards":
             return tf.data.Dataset.zip((slices(floats(8, 6)), slices(ids(8)))).batch(4)
-        return tf.data.Dataset.zip(
-            (slices(floats(8, 6)).batch(4), slices(ids(2, 4)) if labels == "a batch in each row" else slices(ids(8)).batch(4))
-        )
+        return tf.data.Dataset.zip((slices(floats(8, 6)).batch(4), slices(ids(2, 4)) if labels == "a batch in each row" else slices(ids(8)).batch(4)))
 
     assert not serious(build, data)

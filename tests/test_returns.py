@@ -90,9 +90,7 @@ def test_a_layer_for_its_loss_alone_is_no_error(framework, tmp_path):
     path = tmp_path / f"alone_{framework}.py"
     path.write_text(HEAD.format(framework=framework) + next(iter(RIGHT.values())).lstrip("\n").replace("(None, 5)", "(7, 5)"))
     module = load(path)
-    assert not [
-        finding for finding in tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings if finding.severity == "error"
-    ]
+    assert not [finding for finding in tpushape.trace(module.build, module.data, tpu=None, fixes=False).findings if finding.severity == "error"]
 
 
 # tf_keras has no keras.ops, and gives training to every call.

@@ -28,16 +28,12 @@ APART = {
 TOGETHER = {
     "one index": "order = rng.permutation(96)\nreturn x_all[order], y_all[order]",
     "a part of one index": "order = rng.permutation(96)\ntrain = order[:72]\nreturn x_all[train], y_all[train]",
-    "one seed for both": (
-        "x, y = x_all.copy(), y_all.copy()\nnp.random.seed(1)\nnp.random.shuffle(x)\nnp.random.seed(1)\nnp.random.shuffle(y)\nreturn x, y"
-    ),
+    "one seed for both": ("x, y = x_all.copy(), y_all.copy()\nnp.random.seed(1)\nnp.random.shuffle(x)\nnp.random.seed(1)\nnp.random.shuffle(y)\nreturn x, y"),
     "a table that is then taken apart": (
         "table = np.concatenate([x_all, y_all[:, None]], axis=1)\nnp.random.shuffle(table)\nreturn table[:, :8], table[:, 8].astype('int64')"
     ),
     "inputs and labels made of one array": "x = x_all.copy()\nnp.random.shuffle(x)\nreturn x + 0.1, (x[:, 0] > 0).astype('int64')",
-    "two generators with one seed": (
-        "a, b = np.random.default_rng(3), np.random.default_rng(3)\nreturn x_all[a.permutation(96)], y_all[b.permutation(96)]"
-    ),
+    "two generators with one seed": ("a, b = np.random.default_rng(3), np.random.default_rng(3)\nreturn x_all[a.permutation(96)], y_all[b.permutation(96)]"),
     "labels that are all alike": "x = rng.permutation(x_all)\nreturn x, np.zeros(96, 'int64')",
     "each row of both repeated": "return np.repeat(x_all, 2, axis=0), np.repeat(y_all, 2)",
     "the classes of two parts": "x, many = np.concatenate([x_all[:5], x_all[:5]]), 5\nreturn x, np.repeat([0, 1], many)",

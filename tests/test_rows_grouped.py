@@ -21,9 +21,7 @@ def traced(loss, shape=(10,), rows=64, batch=16, head=None):
 
     x = np.random.default_rng(0).random((rows, *shape), "float32")
     y = build()(x[:1]).shape[1:]
-    return tpushape.trace(
-        build, tf.data.Dataset.from_tensor_slices((x, np.ones((rows, *y), "float32"))).batch(batch), tpu=None, fixes=False
-    )
+    return tpushape.trace(build, tf.data.Dataset.from_tensor_slices((x, np.ones((rows, *y), "float32"))).batch(batch), tpu=None, fixes=False)
 
 
 def triplets(_, e):

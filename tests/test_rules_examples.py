@@ -15,9 +15,7 @@ RULES = [rule for rule in tpushape.rules() if not rule.compiler]
 
 
 def report(program, rule):
-    return tpushape.trace(
-        program.get("step") or program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy"), fixes=False
-    )
+    return tpushape.trace(program.get("step") or program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy"), fixes=False)
 
 
 # A sentence ends with a full stop or a question mark before a capital letter: "e.g. x" and "2.5" do not end one.

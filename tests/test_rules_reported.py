@@ -40,11 +40,7 @@ def texts():
 
 def test_what_the_rules_report_breaks_none_of_them_either(texts):
     broken = [
-        f"{rule}: {fault}\n    {one}"
-        for rule, said in texts.items()
-        for text in said
-        for one in sentences.sentences(text)
-        for fault in sentences.faults(one)
+        f"{rule}: {fault}\n    {one}" for rule, said in texts.items() for text in said for one in sentences.sentences(text) for fault in sentences.faults(one)
     ]
     assert not broken, "\n".join(broken)
 
@@ -84,9 +80,7 @@ def test_findings_and_fixes_are_the_same_when_every_sentence_is_nonsense(framewo
     chosen = [rule for rule in RULES if framework in rule.frameworks and rule.backend != "jax"]
     # Half of the examples in either framework: all of them in one of the two, and the two differ in what is searched.
     chosen = chosen[::2] if framework == "keras" else chosen[1::2]
-    before = {
-        rule.id: bare((reported(rule.id) if rule.frameworks[0] == framework else failing(rule, framework)).findings) for rule in chosen
-    }
+    before = {rule.id: bare((reported(rule.id) if rule.frameworks[0] == framework else failing(rule, framework)).findings) for rule in chosen}
     with pytest.MonkeyPatch.context() as monkeypatch:
         reworded(monkeypatch)
         seen = {rule.id: failing(rule, framework).findings for rule in chosen}

@@ -30,9 +30,7 @@ def traced_step(model, data):
 
 
 def pairs(rows=64, batch=16, drop=True):
-    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, 4), "float32"), np.zeros((rows, 1), "float32"))).batch(
-        batch, drop_remainder=drop
-    )
+    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, 4), "float32"), np.zeros((rows, 1), "float32"))).batch(batch, drop_remainder=drop)
 
 
 def replicated_inputs(step):
@@ -66,9 +64,7 @@ def test_b5_unknown_rank_is_refused_by_the_strategy():
 
 
 def test_b11_without_batch_the_feature_axis_is_cut():
-    split = tpushape.tpu_strategy("v5e-8").experimental_local_results(
-        next(iter(distribute(tf.data.Dataset.from_tensor_slices(np.zeros((9, 5))))))
-    )
+    split = tpushape.tpu_strategy("v5e-8").experimental_local_results(next(iter(distribute(tf.data.Dataset.from_tensor_slices(np.zeros((9, 5)))))))
     assert [tuple(part.shape) for part in split] == [(1,)] * 5 + [(0,)] * 3
 
 

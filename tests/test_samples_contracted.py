@@ -20,9 +20,7 @@ SUMMED = {
 MEANT = {
     "attention": lambda q, k: ops.einsum("bqk,bkd->bqd", ops.softmax(ops.einsum("bqd,bkd->bqk", q, k) * 16**-0.5), k),
     "covariance": lambda q, k: ops.einsum("bqd,de->bqe", q, ops.einsum("bqd,bqe->de", q, q) / (32 * 5)),
-    "covariance of the batch": lambda q, k: ops.einsum(
-        "bqd,de->bqe", q, ops.einsum("bqd,bqe->de", q, q) / ops.cast(ops.shape(q)[0], "float32")
-    ),
+    "covariance of the batch": lambda q, k: ops.einsum("bqd,de->bqe", q, ops.einsum("bqd,bqe->de", q, q) / ops.cast(ops.shape(q)[0], "float32")),
     "as many as the root of the width": lambda q, k: ops.einsum("bqd,de->bqe", q, ops.einsum("bqd,bqe->de", q, q) / 4.0),
     "momentum": lambda q, k: ops.einsum("bqd,de->bqe", q, ops.einsum("bqd,bqe->de", q, q) * 0.001),
 }

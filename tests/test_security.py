@@ -52,9 +52,7 @@ print("all done without a network")
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "train.py").write_text(
-        "import keras\ndef build():\n    return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.LSTM(4)])\n"
-    )
+    (tmp_path / "train.py").write_text("import keras\ndef build():\n    return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.LSTM(4)])\n")
     (tmp_path / "whole.py").write_text(WHOLE)
     return tmp_path
 

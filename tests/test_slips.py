@@ -131,9 +131,7 @@ FAULTS = {
     "samples in reverse, by an index": ("samples-in-order", BOTH.format("self.two(x[::-1])[::-1]")),
     "samples in reverse for a last step": (
         "samples-in-order",
-        BOTH.format("L.RepeatVector(6)(self.last(x[::-1]))")
-        .replace("self.one,", "self.last, self.one,", 1)
-        .replace("L.GRU(4,", "L.GRU(4), L.GRU(4,", 1),
+        BOTH.format("L.RepeatVector(6)(self.last(x[::-1]))").replace("self.one,", "self.last, self.one,", 1).replace("L.GRU(4,", "L.GRU(4), L.GRU(4,", 1),
     ),
     "labels in the order of the names": ("label-scale", HEADS.format("age, ill")),
 }
@@ -149,9 +147,7 @@ TWINS = {
     "pairs in one order": PAIRS.format("tf.data.Dataset.zip((one, two)).shuffle(40).batch(8)"),
     "one seed": PAIRS.format("tf.data.Dataset.zip((one.shuffle(40, seed=1), two.shuffle(40, seed=1))).batch(8)"),
     "ids in single precision": ROWS.format("return self.out(self.rows(x)[:, 0])", "float32"),
-    "the class of scores": ROWS.format(
-        'return self.out(self.rows(tf.argmax(tf.one_hot(tf.cast(x[:, 0], "int32"), 9, dtype="float16"), -1)))', "int32"
-    ),
+    "the class of scores": ROWS.format('return self.out(self.rows(tf.argmax(tf.one_hot(tf.cast(x[:, 0], "int32"), 9, dtype="float16"), -1)))', "int32"),
     "a shifted decoder": DECODER.format(8, STEPS, '{"i": i, "t": t[:, :-1]}, t[:, 1:]'),
     "a sequence that is given back": DECODER.format(
         9, "L.GRU(8, return_sequences=True)(L.RepeatVector(9)(state + L.GRU(8)(L.Embedding(50, 4)(t))))", '{"i": i, "t": t}, t'

@@ -75,9 +75,7 @@ def test_every_form_that_needs_no_browser(tmp_path):
 
 
 def test_the_command_line(tmp_path, capsys):
-    (tmp_path / "train.py").write_text(
-        "import keras\ndef build():\n    return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.LSTM(4)])\n"
-    )
+    (tmp_path / "train.py").write_text("import keras\ndef build():\n    return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.LSTM(4)])\n")
     assert main(["check", f"{tmp_path}/train.py:build"]) == 1
     assert "layer-rank" in capsys.readouterr().out
     assert main(["doctor"]) == 0

@@ -55,11 +55,7 @@ def test_branches_meet_where_they_are_zipped():
 def test_options_padded_shapes_and_interleave_are_named():
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    ds = (
-        tf.data.Dataset.range(4)
-        .interleave(lambda n: tf.data.Dataset.range(n + 1).batch(8), cycle_length=2)
-        .padded_batch(2, padded_shapes=[None])
-    )
+    ds = tf.data.Dataset.range(4).interleave(lambda n: tf.data.Dataset.range(n + 1).batch(8), cycle_length=2).padded_batch(2, padded_shapes=[None])
     seen = sample(ds.with_options(options), framework="keras")
     ops = {stage.op: stage.detail for stage in seen.stages}
     assert ops["options"]["auto_shard_policy"] == "DATA"

@@ -116,9 +116,7 @@ def test_the_users_own_objects_keep_what_they_held():
             self.log.append("traced")
             with tf.GradientTape() as tape:
                 loss = tf.reduce_sum(tf.square(self.model(x) - y)) / 16
-            self.optimizer.apply_gradients(
-                zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables, strict=True)
-            )
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables, strict=True))
             return loss
 
     trainer = Trainer()
@@ -306,9 +304,7 @@ def test_clipped_gradients_are_followed(framework, clip):
     ],
 )
 def test_a_mask_that_divides_the_loss_is_followed(framework, loss, clean):
-    text = SHAPES.format(layers="L.Dense(1)", loss=loss).replace(
-        "        p = model(x)", "        p, mask = model(x), tf.cast(y > 0, tf.float32)"
-    )
+    text = SHAPES.format(layers="L.Dense(1)", loss=loss).replace("        p = model(x)", "        p, mask = model(x), tf.cast(y > 0, tf.float32)")
     report = tpushape.trace(example(text, framework.__name__)["step"], batches(), tpu="v5e-8", fixes=False)
     found = [finding for finding in report.findings if finding.rule == "gradient-scale"]
     assert report.limits == ()

@@ -95,7 +95,5 @@ def test_l1_l2_l3_l4_b10_what_replicas_really_learn():
         assert (one["none-fit"], one["sum-fit"]) == (1.6, 1.6), "L4: the sum over the rows"
     assert held["keras"]["object"] == 0.2, "L2: a Keras 3 loss divides by the replicas itself"
     assert held["tf_keras"]["object"] == "Reduction", "L1"
-    assert held["live"] == ["MirroredStrategy", True, "4,3", ["gradient-scale", "uneven-replicas"]], (
-        "a live strategy is the one that is asked"
-    )
+    assert held["live"] == ["MirroredStrategy", True, "4,3", ["gradient-scale", "uneven-replicas"]], "a live strategy is the one that is asked"
     assert (held["finite keras"], held["finite tf_keras"]) == (False, True), "B10: Keras 3 makes NaN of a replica without rows"

@@ -156,9 +156,7 @@ def test_what_a_layer_holds_beside_its_sub_layers_is_counted_once(lib):
 def test_the_flow_holds_everything_up_to_the_break_and_what_was_not_reached(lib):
     def build():
         layers = lib.layers
-        model = lib.Sequential(
-            [lib.Input((8, 8, 1)), layers.Conv2D(4, 3, name="conv"), layers.LSTM(5, name="lstm"), layers.Dense(2, name="head")]
-        )
+        model = lib.Sequential([lib.Input((8, 8, 1)), layers.Conv2D(4, 3, name="conv"), layers.LSTM(5, name="lstm"), layers.Dense(2, name="head")])
         model.compile("sgd", "mse")
         return model
 

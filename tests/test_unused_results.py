@@ -159,9 +159,7 @@ def test_a_name_is_unread_exactly_if_the_function_returns_the_same_without_its_s
 
 # Each has two places that could take the result, or none: only a person knows which.
 OPEN = {
-    "a projection beside a sum": (
-        "side = self.second(inputs)\n        h = self.first(inputs)\n        return self.head(h + tf.pad(inputs, [[0, 0], [0, 2]]))"
-    ),
+    "a projection beside a sum": ("side = self.second(inputs)\n        h = self.first(inputs)\n        return self.head(h + tf.pad(inputs, [[0, 0], [0, 2]]))"),
     "an embedding of places that is not added": "more = self.first(tf.ones((1, 6)))\n        return self.head(self.second(inputs))",
 }
 

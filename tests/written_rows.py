@@ -78,15 +78,11 @@ def of_data(body: str, *lines: tuple[str, str], head: str = HEAD + MODEL, rule: 
     return rule, Own(f"{head}\ndef data():\n{code}\n", lines)
 
 
-_NAMED = _PAIRS.replace("keras.Input((8,))", "keras.Input((8,), name='first')").replace(
-    "keras.Input((5,))", "keras.Input((5,), name='second')"
-)
+_NAMED = _PAIRS.replace("keras.Input((8,))", "keras.Input((8,), name='first')").replace("keras.Input((5,))", "keras.Input((5,), name='second')")
 _NAMED = _NAMED.replace("keras.Model([a, b]", "keras.Model({'first': a, 'second': b}")
 
 ROWS: dict[str, tuple[str, Own]] = {
-    "a slice of the inputs alone": of_data(
-        "return x_all[:64], y_all", ("    return x_all[:64], y_all", "    return x_all[:64], y_all[:64]")
-    ),
+    "a slice of the inputs alone": of_data("return x_all[:64], y_all", ("    return x_all[:64], y_all", "    return x_all[:64], y_all[:64]")),
     "rows without the validation's": of_data(
         """
 n_val = 16
@@ -267,9 +263,9 @@ return x, target
 """,
         ('    x = {"first": first, "second": second[:64]}', '    x = {"first": first, "second": second}'),
         head=HEAD
-        + _PAIRS.replace(
-            "keras.Input((8,)), keras.Input((5,))", "keras.Input((8,), name='first'), keras.Input((5,), name='second')"
-        ).replace("keras.Model([a, b]", "keras.Model({'first': a, 'second': b}"),
+        + _PAIRS.replace("keras.Input((8,)), keras.Input((5,))", "keras.Input((8,), name='first'), keras.Input((5,), name='second')").replace(
+            "keras.Model([a, b]", "keras.Model({'first': a, 'second': b}"
+        ),
     ),
     "rows up to another number": of_data(
         """

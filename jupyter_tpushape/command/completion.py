@@ -44,9 +44,7 @@ def _bash(words: Words) -> str:
     cases = []
     for name, taken in words.items():
         values = "".join(
-            f'        {option}) COMPREPLY=($(compgen -W "{" ".join(known)}" -- "$word")); return ;;\n'
-            for option, known in taken.items()
-            if option and known
+            f'        {option}) COMPREPLY=($(compgen -W "{" ".join(known)}" -- "$word")); return ;;\n' for option, known in taken.items() if option and known
         )
         plain = " ".join([*(option for option in taken if option), *(taken.get("") or ())])
         cases.append(

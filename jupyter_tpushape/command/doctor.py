@@ -115,9 +115,7 @@ def _places() -> Iterator[str]:
     yield "\nplaces"
     place = folder()
     nearest = next((parent for parent in (place, *place.parents) if parent.exists()), place)
-    writable = (
-        "" if os.access(nearest, os.W_OK) else "   not writable, so compiler results are not cached. Set TPUSHAPE_CACHE to another folder."
-    )
+    writable = "" if os.access(nearest, os.W_OK) else "   not writable, so compiler results are not cached. Set TPUSHAPE_CACHE to another folder."
     yield f"  {'cache':18} {place}{writable}"
     yield f"  {'lab extension':18} {_extension()}"
     backend = configured()
@@ -182,9 +180,7 @@ def tpu_lines(root: Path = Path("/")) -> list[str]:
     if image:
         lines.append(f"{'image':18} {image}")
     if found["tensorflow-tpu"]:
-        lines.append(
-            f"{'TensorFlow':18} tensorflow-tpu {found['tensorflow-tpu']} with libtpu {found['libtpu'] or 'missing: pip install libtpu==0.0.14'}"
-        )
+        lines.append(f"{'TensorFlow':18} tensorflow-tpu {found['tensorflow-tpu']} with libtpu {found['libtpu'] or 'missing: pip install libtpu==0.0.14'}")
         if found["tensorflow"] or found["tensorflow-cpu"]:
             lines.append(f"{'':18} another tensorflow package overwrites its files: uninstall both, then {WHEEL}")
         return lines

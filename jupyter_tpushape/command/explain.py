@@ -53,16 +53,12 @@ def explain(options: Any) -> int:
         if rule is not None:
             if rule.doc:
                 lines.append(_wrapped(f"  More:  {' '.join(rule.doc.split())}"))
-            lines.append(
-                f"  Rule:  {rule.id} ({rule.title}). Run tpushape rules {rule.id} to see a program with this problem and one without."
-            )
+            lines.append(f"  Rule:  {rule.id} ({rule.title}). Run tpushape rules {rule.id} to see a program with this problem and one without.")
     where = _own_line(text)
     if where:
         lines.append(f"\nLine in your code: {where}")
     if found:
-        lines.append(
-            "\nThis explanation uses only the message. To trace the program and try fixes, run tpushape check file.py:build --data file.py:data."
-        )
+        lines.append("\nThis explanation uses only the message. To trace the program and try fixes, run tpushape check file.py:build --data file.py:data.")
     else:
         lines.append("No rule matches this message. It may be unrelated to shapes.")
         lines.append("To trace the program itself, which shows more than a message, run tpushape check file.py:build --data file.py:data.")

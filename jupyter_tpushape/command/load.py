@@ -35,9 +35,7 @@ def load(place: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         public = [
-            key
-            for key, value in vars(module).items()
-            if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
+            key for key, value in vars(module).items() if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
         ]
         raise UsageError(f"{file.name} does not define {name}; it defines {', '.join(public[:8]) or 'no functions'}.") from None
     except Exception as error:
@@ -88,9 +86,7 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
     try:
         held = read(path)
         if held.signatures and not batched:
-            raise UsageError(
-                'A SavedModel does not include a batch size: add --input-spec "32,224,224,3:float32" with the shape of its input.'
-            )
+            raise UsageError('A SavedModel does not include a batch size: add --input-spec "32,224,224,3:float32" with the shape of its input.')
         import_backend()
         return builder(held, compiled=compiled, said=said)
     except Unreadable as error:
@@ -115,9 +111,7 @@ def input_spec(texts: list[str]) -> Any:
     for text in texts:
         match = _SPEC.fullmatch(text.strip())
         if match is None or match["dtype"] not in DTYPES:
-            raise UsageError(
-                f'{text!r} is not a valid spec: use the sizes, a colon and a dtype, such as "32,224,224,3:float32" (axis 0 is the batch).'
-            )
+            raise UsageError(f'{text!r} is not a valid spec: use the sizes, a colon and a dtype, such as "32,224,224,3:float32" (axis 0 is the batch).')
         tokens = [part.strip() for part in match["shape"].strip("() ").split(",") if part.strip()]
         if any(token not in ("?", "None") and not token.isdigit() for token in tokens) or not tokens:
             raise UsageError(f'{text!r} has an axis that is not a number: use "32,224,224,3:float32", with ? for an unknown axis.')

@@ -93,9 +93,7 @@ def _name(typed: str | None, path: Path, option: str = "data", example: str = "x
     name = (typed or "").removeprefix(f"{path}:").strip("() ")
     if name and not all(part.strip().isidentifier() for part in name.split(",")):
         more = ", or two" if "," in example else ""
-        raise UsageError(
-            f"{typed} is not a valid name for --{option}: use the name of a variable{more} in this notebook, such as --{option} {example}."
-        )
+        raise UsageError(f"{typed} is not a valid name for --{option}: use the name of a variable{more} in this notebook, such as --{option} {example}.")
     return name
 
 

@@ -36,17 +36,13 @@ def import_backend() -> None:
     """
     backend = configured()
     if backend not in _BACKENDS:
-        raise UsageError(
-            f"Keras is configured for the backend {backend[:80]}, which it does not have: set KERAS_BACKEND=tensorflow or KERAS_BACKEND=jax."
-        )
+        raise UsageError(f"Keras is configured for the backend {backend[:80]}, which it does not have: set KERAS_BACKEND=tensorflow or KERAS_BACKEND=jax.")
     if backend == "jax":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         if importlib.util.find_spec("jax") is None:
             raise UsageError('Keras is configured for JAX, which is not installed: run pip install "jupyter_tpushape[jax]".')
     elif backend == "tensorflow" and importlib.util.find_spec("tensorflow") is None and importlib.util.find_spec("jax") is not None:
-        raise UsageError(
-            "Keras is configured for TensorFlow, which is not installed, but JAX is: run export KERAS_BACKEND=jax, then try again."
-        )
+        raise UsageError("Keras is configured for TensorFlow, which is not installed, but JAX is: run export KERAS_BACKEND=jax, then try again.")
     else:
         import_tensorflow()
 

@@ -160,9 +160,7 @@ def _options(devices: list[Any], replicas: int, effort: str, shardy: bool) -> An
     options = xla_client.CompileOptions()
     partitions = len(devices) // replicas
     options.num_replicas, options.num_partitions = replicas, partitions
-    options.device_assignment = xla_client.DeviceAssignment.create(
-        np.array([device.id for device in devices]).reshape(replicas, partitions)
-    )
+    options.device_assignment = xla_client.DeviceAssignment.create(np.array([device.id for device in devices]).reshape(replicas, partitions))
     build = options.executable_build_options
     build.optimization_level, build.memory_fitting_level = EFFORTS[effort], FITTING
     if len(devices) > 1:

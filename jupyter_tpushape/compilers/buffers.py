@@ -54,9 +54,7 @@ def of_dump(folder: Path) -> dict[str, Any] | None:
         ``parameter:N`` for a copy of an argument and ``""`` where the compiler does not say; the layout is ``""`` where small ones are
         added up. ``room``: bytes that the compiler sets aside for all temporaries.
     """
-    assigned, ranges, text = (
-        _largest(folder, f"*{end}") for end in ("optimizations-buffer-assignment.txt", "-live-range.txt", "after_optimizations.txt")
-    )
+    assigned, ranges, text = (_largest(folder, f"*{end}") for end in ("optimizations-buffer-assignment.txt", "-live-range.txt", "after_optimizations.txt"))
     if not assigned or not ranges:
         return None
     values, room = _temporaries(assigned)
@@ -150,9 +148,7 @@ class _Program:
                 continue
             name, kind, operands, rest = found.groups()
             op_name, calls = _OP_NAME.search(rest), _CALLS.search(rest)
-            self.instructions[name] = _Instruction(
-                kind, _OPERAND.findall(operands), op_name.group(1) if op_name else "", calls.group(1) if calls else ""
-            )
+            self.instructions[name] = _Instruction(kind, _OPERAND.findall(operands), op_name.group(1) if op_name else "", calls.group(1) if calls else "")
             if kind == "parameter" and entry and operands.isdigit():
                 self.parameters[name] = int(operands)
             elif kind == "parameter":

@@ -70,10 +70,7 @@ def exchanged(program: Lowered, told: list[list[Any]], names: dict[str, str]) ->
         total[1] += held * times
         total[2] += sent(kind, held, group) * times
         total[3] |= not known
-    made = [
-        Collective(kind, node, names.get(node, ""), number, held, goes, group, least)
-        for (kind, node, group), (number, held, goes, least) in found.items()
-    ]
+    made = [Collective(kind, node, names.get(node, ""), number, held, goes, group, least) for (kind, node, group), (number, held, goes, least) in found.items()]
     return tuple(sorted(made, key=lambda one: -one.sent))
 
 

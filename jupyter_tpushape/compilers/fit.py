@@ -194,11 +194,7 @@ def close_in(compiles: Callable[[int], Tried], tried: list[Tried], available: in
             return
         sizes = {one.rows: one.run for one in tried if one.fits}
         # Memory grows about evenly with rows: what the two say of the limit, on a multiple of 8 rows.
-        rows = (
-            low + int((high - low) * (available - sizes[low]) / (sizes[high] - sizes[low]))
-            if low and sizes[high] > sizes[low]
-            else high // 2
-        )
+        rows = low + int((high - low) * (available - sizes[low]) / (sizes[high] - sizes[low])) if low and sizes[high] > sizes[low] else high // 2
         tried.append(compiles(min(max(rows // STEP * STEP or rows, low + 1), high - 1)))
 
 

@@ -109,9 +109,7 @@ def _lora(model: Any, rank: int) -> Any:
     layers = list(model._flatten_layers(include_self=False, recursive=True))
     offering = [layer for layer in layers if hasattr(layer, "enable_lora") and layer.built]
     if not offering:
-        raise ValueError(
-            "No layer of this model offers enable_lora. Dense, EinsumDense and Embedding layers of Keras 3 do, once they are built."
-        )
+        raise ValueError("No layer of this model offers enable_lora. Dense, EinsumDense and Embedding layers of Keras 3 do, once they are built.")
     for layer in offering:
         if not layer.lora_enabled:
             layer.enable_lora(rank)

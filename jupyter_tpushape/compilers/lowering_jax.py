@@ -81,20 +81,14 @@ def lower(adapter: Framework, model: Any, name: str, arguments: tuple[Any, ...],
             groups = [model.trainable_variables, model.non_trainable_variables]
         state = tuple([laid.struct(tuple(one.shape), one.dtype, laid.of_variable(one)) for one in group] for group in groups)
         given = [argument for argument in arguments if argument is not None]
-        data = tuple(
-            map_leaves(lambda leaf: laid.data(tuple(leaf.spec.shape), adapter.backend.dtype(leaf.spec.dtype)), one) for one in given
-        )
+        data = tuple(map_leaves(lambda leaf: laid.data(tuple(leaf.spec.shape), adapter.backend.dtype(leaf.spec.dtype)), one) for one in given)
         step = jax.jit(
             _step(model, name), donate_argnums=0 if name == "train" else (), keep_unused=True, **laid.results(name, state)
         )  # fmt: skip
         with laid.scope():
             lowered = step.trace(state, data).lower(lowering_platforms=("tpu",))
     leaves = jax.tree.leaves(tuple(map_leaves(_Held, argument) for argument in given))
-    held = [
-        (str(one.path), one, laid.shard(struct))
-        for group, structs in zip(groups, state, strict=True)
-        for one, struct in zip(group, structs, strict=True)
-    ]
+    held = [(str(one.path), one, laid.shard(struct)) for group, structs in zip(groups, state, strict=True) for one, struct in zip(group, structs, strict=True)]
     structs = jax.tree.leaves(data)
     held += [(one.leaf.name, one.leaf, laid.shard(struct)) for one, struct in zip(leaves, structs, strict=True)]
     return Made(_portable(lowered), _text(lowered.compiler_ir("hlo")), held, bool(getattr(jax.config, "jax_use_shardy_partitioner", False)))

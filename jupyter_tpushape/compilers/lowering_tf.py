@@ -64,9 +64,7 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
         with quiet(), noted(adapter, scopes):
             if not getattr(model, "built", True):
                 # Gives the variables that the optimizer's slots are made for; put back on leaving.
-                tf.function(lambda *flat: adapter.call_model(model, packed(flat)[0], False), autograph=autograph).get_concrete_function(
-                    *specs
-                )
+                tf.function(lambda *flat: adapter.call_model(model, packed(flat)[0], False), autograph=autograph).get_concrete_function(*specs)
             step = _step(adapter, model, name, roots)
             if name == "train":
                 _make_metrics(adapter, model, packed, specs)

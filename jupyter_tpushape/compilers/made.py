@@ -132,11 +132,7 @@ def _structure(adapter: Any, model: Any) -> list[Any]:
             raise _Unknown
     adapted = [_adapted(layer) for layer in layers if hasattr(layer, "adapt")]
     numbers: dict[int, int] = {}
-    variables = [
-        [numbers.setdefault(id(one), len(numbers)), list(one.shape), str(one.dtype), bool(one.trainable)]
-        for layer in layers
-        for one in layer.weights
-    ]
+    variables = [[numbers.setdefault(id(one), len(numbers)), list(one.shape), str(one.dtype), bool(one.trainable)] for layer in layers for one in layer.weights]
     framework = sys.modules[package]
     told = framework.saving.serialize_keras_object(model)
     told.pop("compile_config", None)  # read from the model itself, for the train step

@@ -69,9 +69,7 @@ def told(seen: Any, verdict: Verdict, plan: Plan, others: list[Question], progre
         return [], []
     if not others and seen.adapter.backend.replicated:
         last = rows_of_last(seen.evidence.split) if rows else 0
-        parts.append(
-            f"those for other sizes{f' and for the last batch, {last} per core,' if last else ''} were not compiled, because this one took long"
-        )
+        parts.append(f"those for other sizes{f' and for the last batch, {last} per core,' if last else ''} were not compiled, because this one took long")
     refused: list[Verdict] = []
     findings: list[Finding] = []
     for one in others:
@@ -100,9 +98,7 @@ def _sizes(seen: Any, plan: Plan, rows: bool, axes: list[tuple[int, int]]) -> li
         names = tuple(f"axis {axis} of {plan.leaves[place].name}" for place, axis in axes)
         held = tuple(str((plan.leaves[place].spec.shape or ())[axis]) for place, axis in axes)
         one = len(axes) == 1
-        found.append(
-            f"the size{'' if one else 's'} of {listed(names)} {'is' if one else 'are'} unknown: this is the program for {listed(held)}"
-        )
+        found.append(f"the size{'' if one else 's'} of {listed(names)} {'is' if one else 'are'} unknown: this is the program for {listed(held)}")
     return found
 
 

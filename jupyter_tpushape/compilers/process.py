@@ -97,9 +97,7 @@ class Asking:
     :meth:`close` ends a worker that nobody waited for.
     """
 
-    def __init__(
-        self, program: bytes, key: str, topology: str, asked: Limits, names: tuple[str, ...] = (), form: Form | None = None
-    ) -> None:
+    def __init__(self, program: bytes, key: str, topology: str, asked: Limits, names: tuple[str, ...] = (), form: Form | None = None) -> None:
         """Asks, unless the answer is known. ``names``: the program's operations by their place in it."""
         form = form or Form()
         self._asked, self._names, self._topology = asked, names, topology

@@ -91,9 +91,7 @@ def _reason(error: BaseException) -> str:
     return lines[0][:160] if lines else type(error).__name__
 
 
-def _batch(
-    seen: Any, program: Lowered, finding: Finding, asked: process.Limits, tell: Callable[[str], None], end: float, tried: list[Tried]
-) -> Fix | None:
+def _batch(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, tell: Callable[[str], None], end: float, tried: list[Tried]) -> Fix | None:
     """The largest batch that compiled below the one that did not. ``tried`` is filled with all that were compiled."""
     target = seen.program.target
     rows = next((parameter.shape[0] for parameter in program.parameters if parameter.data and parameter.shape), 0)
@@ -120,9 +118,7 @@ def _batch(
         f"Set the batch size to {batch:,}: {best.rows:,} rows on each of {target.replicas} cores",
         edits,
         True,
-        Effect(
-            text=f"compiles within {size(_available(seen))}: {size(best.bytes)}; {over:,} rows per core do not{_with_margin(seen, tried)}"
-        ),
+        Effect(text=f"compiles within {size(_available(seen))}: {size(best.bytes)}; {over:,} rows per core do not{_with_margin(seen, tried)}"),
         reason=f"Found with {len(tried)} compilations at quick effort.",
         proof="live",
     )
@@ -232,7 +228,5 @@ def _accumulation(seen: Any) -> Fix:
     title = "Accumulate gradients: several small batches for each update"
     if seen.adapter.name == "keras":
         patch = "model.compile(optimizer=keras.optimizers.Adam(gradient_accumulation_steps=4), ...)\n"
-        return Fix(
-            title, patch=patch, reason="An idea, not compiled: use a quarter of the batch size; every fourth step updates the weights."
-        )
+        return Fix(title, patch=patch, reason="An idea, not compiled: use a quarter of the batch size; every fourth step updates the weights.")
     return Fix(title, reason="An idea, not compiled: sum the gradients of several small batches in a custom train_step.")

@@ -179,9 +179,7 @@ class Beyond:
 
     def __str__(self) -> str:
         code = f", {size(self.code)} for the code of other programs" if self.code else ""
-        return (
-            f"an estimated {size(self.bytes)} more ({size(self.batches)} for prefetched batches{code}, {size(self.gaps)} for fragmentation)"
-        )
+        return f"an estimated {size(self.bytes)} more ({size(self.batches)} for prefetched batches{code}, {size(self.gaps)} for fragmentation)"
 
 
 def beyond(data: int, available: int, code: int = 0) -> Beyond:

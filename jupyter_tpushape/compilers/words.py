@@ -14,9 +14,7 @@ from .programs import Lowered
 
 _NODE = re.compile(r"\{\{(?:function_)?node ([^}\s]+)\}\}")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
-_HBM = re.compile(
-    r"(?<![\d.])([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm"
-)
+_HBM = re.compile(r"(?<![\d.])([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm")
 _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
 _DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)
@@ -100,9 +98,7 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
     layer = node
     while layer is not None and layer.kind == "op":
         layer = flow.node(layer.parent) if layer.parent else None
-    fact = Refusal(
-        "xla", program.program, Who.of(layer) if layer is not None else None, what, _first(message), _advice(message), kernel is not None
-    )
+    fact = Refusal("xla", program.program, Who.of(layer) if layer is not None else None, what, _first(message), _advice(message), kernel is not None)
     location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
     finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
     return Verdict(program.program, compiler, False, target, str(finding)), finding

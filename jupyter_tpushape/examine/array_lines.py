@@ -68,19 +68,13 @@ def lists_apart(error: BaseException) -> Lists | None:
 
 
 def _is_ids(row: Any) -> bool:
-    return (
-        row.dtype.kind in "iu" and row.ndim == 1 if isinstance(row, np.ndarray) else all(isinstance(one, (int, np.integer)) for one in row)
-    )
+    return row.dtype.kind in "iu" and row.ndim == 1 if isinstance(row, np.ndarray) else all(isinstance(one, (int, np.integer)) for one in row)
 
 
 def labels_of(node: ast.AST) -> ast.expr | None:
     """What an expression makes one-hot vectors of: ``to_categorical(labels, 3)``, ``np.eye(3)[labels]``."""
     made = node.value if isinstance(node, ast.Subscript) else node
-    name = (
-        made.func.attr
-        if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute)
-        else getattr(getattr(made, "func", None), "id", "")
-    )
+    name = made.func.attr if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) else getattr(getattr(made, "func", None), "id", "")
     if isinstance(node, ast.Subscript):
         return node.slice if name in ("eye", "identity") else None
     return made.args[0] if isinstance(made, ast.Call) and name == "to_categorical" and made.args else None

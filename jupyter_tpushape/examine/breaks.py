@@ -121,9 +121,7 @@ def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
 
 def along(seen: Examined) -> list[tuple[str, str, int, bool]]:
     """Axes that operations run along: the operation's node, the edge, the axis, and whether the operation goes through it in order."""
-    found = [
-        (seen.call_ids.get(id(call)), seen.edge_ids.get((id(call), key)), axis, ordered) for call, key, axis, ordered in seen.recorder.along
-    ]
+    found = [(seen.call_ids.get(id(call)), seen.edge_ids.get((id(call), key)), axis, ordered) for call, key, axis, ordered in seen.recorder.along]
     return list(dict.fromkeys((node, edge, axis, ordered) for node, edge, axis, ordered in found if node and edge))
 
 
@@ -143,19 +141,13 @@ def single(seen: Examined) -> dict[tuple[str, int], float]:
 
 def beyond(seen: Examined) -> list[tuple[str, str, int, int]]:
     """Slices that reach beyond a tensor: the operation's node, the tensor's edge, the axis and the first place."""
-    found = [
-        (seen.call_ids.get(id(call), ""), seen.edge_ids.get((id(call), key), ""), axis, start)
-        for call, key, axis, start in seen.recorder.beyond
-    ]
+    found = [(seen.call_ids.get(id(call), ""), seen.edge_ids.get((id(call), key), ""), axis, start) for call, key, axis, start in seen.recorder.beyond]
     return [one for one in found if one[0] and one[1]]
 
 
 def hidden(seen: Examined) -> list[tuple[str, str, bool]]:
     """The nodes of softmaxes and of the comparisons that mask what they read, and whether what is left is where numbers are equal."""
-    found = [
-        (seen.call_ids.get(id(call), ""), seen.call_ids.get(id(mask), ""), (name == "eq") != true)
-        for call, mask, name, true in seen.recorder.hidden
-    ]
+    found = [(seen.call_ids.get(id(call), ""), seen.call_ids.get(id(mask), ""), (name == "eq") != true) for call, mask, name, true in seen.recorder.hidden]
     return [one for one in found if one[0] and one[1]]
 
 

@@ -136,9 +136,7 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
         if isinstance(given[0], adapter.Model):
             # An output that is a layer.
             ends = adapter.flatten(frame.f_locals.get("outputs")) if code.co_name == "__init__" else []
-            found = next(
-                (Uncalled(type(end).__name__, _made_at(recorder, end), True) for end in ends if isinstance(end, adapter.Layer)), found
-            )
+            found = next((Uncalled(type(end).__name__, _made_at(recorder, end), True) for end in ends if isinstance(end, adapter.Layer)), found)
             continue
         if code.co_name == "__init__" and any(_tensors(adapter, item) for item in given[1:]):
             return Uncalled(type(given[0]).__name__, None, False)

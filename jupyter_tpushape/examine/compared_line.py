@@ -52,6 +52,4 @@ def _made_last(recorder: Recorder) -> Iterator[Port]:
 
 
 def _like(given: Shape | None, said: Shape) -> bool:
-    return (
-        given is not None and len(given) == len(said) and all(None in pair or pair[0] == pair[1] for pair in zip(given, said, strict=True))
-    )
+    return given is not None and len(given) == len(said) and all(None in pair or pair[0] == pair[1] for pair in zip(given, said, strict=True))

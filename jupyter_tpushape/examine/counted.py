@@ -45,9 +45,7 @@ def counted(raised: Raised, batch: int, wanted: int) -> Iterator[Counted]:
 
 def _named(scope: ast.AST, node: ast.Subscript) -> ast.expr | None:
     name = ast.unparse(node.value)
-    found = [
-        item.value for item in ast.walk(scope) if isinstance(item, ast.Assign) and [ast.unparse(one) for one in item.targets] == [name]
-    ]
+    found = [item.value for item in ast.walk(scope) if isinstance(item, ast.Assign) and [ast.unparse(one) for one in item.targets] == [name]]
     return found[0] if len(found) == 1 else None
 
 

@@ -50,9 +50,7 @@ class _Text:
     def at(self, line: int) -> ast.stmt | None:
         """The simple statement that runs on a line, where that is one."""
         found = [
-            item
-            for item in self.places
-            if isinstance(item, (ast.Assign, ast.AnnAssign, ast.Expr)) and item.lineno <= line <= (item.end_lineno or item.lineno)
+            item for item in self.places if isinstance(item, (ast.Assign, ast.AnnAssign, ast.Expr)) and item.lineno <= line <= (item.end_lineno or item.lineno)
         ]
         return found[0] if len(found) == 1 else None
 
@@ -115,13 +113,11 @@ class _Text:
 
 
 def _keeps(statement: ast.stmt, name: str) -> bool:
-    return any(
-        makes_object(call) and name in loaded(call) - loaded(call.func) for call in ast.walk(statement) if isinstance(call, ast.Call)
-    )
+    return any(makes_object(call) and name in loaded(call) - loaded(call.func) for call in ast.walk(statement) if isinstance(call, ast.Call))
 
 
 def _reads(node: ast.AST, name: str) -> bool:
     static = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _STATIC}
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)
-    ) or any(isinstance(one, ast.AugAssign) and ast.unparse(one.target) == name for one in ast.walk(node))
+    return any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in static for one in ast.walk(node)) or any(
+        isinstance(one, ast.AugAssign) and ast.unparse(one.target) == name for one in ast.walk(node)
+    )

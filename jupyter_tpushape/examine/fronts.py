@@ -71,9 +71,7 @@ def front(seen: Examined, assembler: Assembler) -> str | None:
             _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role)
             for leaf in found:
                 if feeder is not None:
-                    assembler.edge(
-                        feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.name if len(found) > 1 else ""), placed=False
-                    )
+                    assembler.edge(feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.name if len(found) > 1 else ""), placed=False)
         feeder = node.id
     return feeder
 

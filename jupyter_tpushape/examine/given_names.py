@@ -117,9 +117,7 @@ def _assignments(file: str) -> Iterator[ast.Assign]:
         yield from (node for node in ast.walk(tree) if isinstance(node, ast.Assign)) if tree is not None else ()
 
 
-def own_statements(
-    scope: ast.AST, kind: Any = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With, ast.FunctionDef, ast.ClassDef)
-) -> Iterator[Any]:
+def own_statements(scope: ast.AST, kind: Any = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With, ast.FunctionDef, ast.ClassDef)) -> Iterator[Any]:
     """The statements of a function or file, without those of functions inside it, in the order of the text."""
     pending = list(ast.iter_child_nodes(scope))
     found = []

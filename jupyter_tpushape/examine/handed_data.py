@@ -95,10 +95,7 @@ def _changed(texts: Texts, file: str, alias: str, kind: Any, chosen: Callable[[A
     found = [node for node in every if chosen(node)]
     if len(found) != 1 or before is after:
         return found[0] if len(found) == 1 else None
-    alike = [
-        [node for node in nodes if _title(node) == _title(found[0])]
-        for nodes in (every, [node for node in ast.walk(after) if isinstance(node, kind)])
-    ]
+    alike = [[node for node in nodes if _title(node) == _title(found[0])] for nodes in (every, [node for node in ast.walk(after) if isinstance(node, kind)])]
     return alike[1][alike[0].index(found[0])] if len(alike[0]) == len(alike[1]) else None
 
 
@@ -118,9 +115,7 @@ def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath,
 def returned(texts: Texts, at: At, scope: ast.AST) -> Iterator[tuple[At, ast.expr]]:
     """What a function returns or yields, where it does so at one place; of a function that it only calls, what that one returns."""
     values = (
-        [scope.body]
-        if isinstance(scope, ast.Lambda)
-        else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
+        [scope.body] if isinstance(scope, ast.Lambda) else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
     )
     if len(values) != 1:
         return

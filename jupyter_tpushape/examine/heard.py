@@ -309,9 +309,7 @@ def _widths(text: str) -> Iterator[Heard]:
 
 
 _OF_A_BACKEND = re.compile(r"A KerasTensor cannot be used as input to a (?:TensorFlow|JAX) function")
-_CALL = re.compile(
-    r"(?<![\w.])([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)"
-)
+_CALL = re.compile(r"(?<![\w.])([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)")
 
 
 @reads

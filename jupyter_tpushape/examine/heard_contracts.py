@@ -369,9 +369,7 @@ class HeardTooLarge(Heard, frozen=True):
     value: int
 
 
-_TOO_LARGE = re.compile(
-    r"An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", re.DOTALL
-)
+_TOO_LARGE = re.compile(r"An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", re.DOTALL)
 
 
 @reads

@@ -157,9 +157,7 @@ class HeardEntries(Heard, frozen=True):
     count: int
 
 
-_ENTRIES = re.compile(
-    r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)"
-)
+_ENTRIES = re.compile(r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)")
 
 
 @reads

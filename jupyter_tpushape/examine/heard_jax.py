@@ -193,9 +193,7 @@ _CARRY = re.compile(
 )
 _GONE = re.compile(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
 _BRANCHES = re.compile(r"output of \S+ has type (\w+)\[([\w,]*)\]\S* but the corresponding output of \S+ has type (\w+)\[([\w,]*)\]")
-_SCOPED = re.compile(
-    r"For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", re.DOTALL
-)
+_SCOPED = re.compile(r"For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", re.DOTALL)
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
@@ -268,9 +266,7 @@ def _compiled_parts(text: str) -> Iterator[Heard]:
 
 _PAIR = re.compile(r"scan body output must be a pair, got ([(\[])?")
 _KIND = r" is an? (?:<class '(?:[\w.]*\.)?)?([\w ]+)"
-_STRUCTURE = re.compile(
-    rf"same pytree structure, but they differ:.*?{_KIND}\S* but (?:the corresponding .*|(false_fun) output){_KIND}\S*,", re.DOTALL
-)
+_STRUCTURE = re.compile(rf"same pytree structure, but they differ:.*?{_KIND}\S* but (?:the corresponding .*|(false_fun) output){_KIND}\S*,", re.DOTALL)
 
 
 @reads
@@ -281,9 +277,7 @@ def _structures(text: str) -> Iterator[Heard]:
         yield HeardStructure("branches" if apart[2] else "state", apart[1], apart[3])
 
 
-_PARTITION = re.compile(
-    r"spec=\w+\(([^=]*)\)[^)]*\) is only valid for values of rank at least \d+, but was applied to a value of rank (\d+)"
-)
+_PARTITION = re.compile(r"spec=\w+\(([^=]*)\)[^)]*\) is only valid for values of rank at least \d+, but was applied to a value of rank (\d+)")
 
 
 @reads
@@ -334,9 +328,7 @@ def _unequal(text: str) -> Iterator[Heard]:
     broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
     alike = _ALIKE.search(text)
     shapes = _shapes(alike[1]) if alike else []
-    apart = [
-        (a, b) for other in shapes[1:] if len(other) == len(shapes[0]) for a, b in zip(shapes[0], other, strict=True) if a and b and a != b
-    ]
+    apart = [(a, b) for other in shapes[1:] if len(other) == len(shapes[0]) for a, b in zip(shapes[0], other, strict=True) if a and b and a != b]
     yield from (HeardUnequal(a, b, alike=True) for a, b in apart[:1])
     if divided:
         yield HeardUneven(sizes_of(divided[1]))

@@ -40,9 +40,7 @@ class HeardNoAttribute(Heard, frozen=True):
     name: str
 
 
-_UNKNOWN_ARGUMENTS = re.compile(
-    r"(?:Argument\(s\) not recognized|Unrecognized keyword arguments passed to \w+): \{(.*?)\}(?:$|[\s.])", re.DOTALL
-)
+_UNKNOWN_ARGUMENTS = re.compile(r"(?:Argument\(s\) not recognized|Unrecognized keyword arguments passed to \w+): \{(.*?)\}(?:$|[\s.])", re.DOTALL)
 
 
 _NOT_UNDERSTOOD = re.compile(r"Keyword argument not understood:', '(\w+)'")

@@ -384,12 +384,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["derived"] = (*derived[:2], location(derived[2])) if derived is not None else None
         beside = seen.recorder.beside
         facts["beside"] = (beside[0], location(beside[1])) if beside is not None else None
-        bare = (
-            seen.sample is not None
-            and seen.sample.y is None
-            and not getattr(seen.sample, "alone", True)
-            and hasattr(seen.sample.x, "shape")
-        )
+        bare = seen.sample is not None and seen.sample.y is None and not getattr(seen.sample, "alone", True) and hasattr(seen.sample.x, "shape")
         facts["first_row"] = (first_row(type(model).train_step), seen.sample.x.shape) if bare else None
     if compiled:
         facts["run_eagerly"] = bool(getattr(model, "run_eagerly", False))

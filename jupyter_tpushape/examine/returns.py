@@ -16,9 +16,7 @@ from .broken_lines import written
 from .heard import hear
 from .heard_lines import HeardNothing
 
-_NO_RESULT = frozenset(
-    {"print", "add_loss", "add_metric", "append", "assign", "assign_add", "apply_gradients", "update_state", "compile", "summary", "build"}
-)
+_NO_RESULT = frozenset({"print", "add_loss", "add_metric", "append", "assign", "assign_add", "apply_gradients", "update_state", "compile", "summary", "build"})
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,7 @@ def silent(name: str, function: Callable[..., Any] | None) -> Silent | None:
     last = scope.body[-1]
     inner = {item for one in ast.walk(scope) if isinstance(one, syntax.Function) and one is not scope for item in ast.walk(one)}
     own = [item for item in ast.walk(scope) if item not in inner]
-    ends = [
-        item for item in own if isinstance(item, (ast.Yield, ast.YieldFrom)) or (isinstance(item, ast.Return) and item.value is not None)
-    ]
+    ends = [item for item in own if isinstance(item, (ast.Yield, ast.YieldFrom)) or (isinstance(item, ast.Return) and item.value is not None)]
     if isinstance(last, ast.Raise):
         return None
     if scope.name == "train_step":

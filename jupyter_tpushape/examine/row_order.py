@@ -113,11 +113,7 @@ def _draws(texts: Texts, array: Array) -> Iterator[Draw]:
             target, value = item.targets[0], item.value
             index = value.slice if isinstance(target, ast.Subscript) and isinstance(value, ast.Subscript) else None
             here = At(at.file, at.scope, item.lineno)
-            if (
-                isinstance(index, ast.Name)
-                and ast.unparse(getattr(target, "value", item)) in array.names
-                and _is_drawn(texts, here, index.id)
-            ):
+            if isinstance(index, ast.Name) and ast.unparse(getattr(target, "value", item)) in array.names and _is_drawn(texts, here, index.id):
                 yield Draw(here, item, None, None, index.id)
         for statement, call in _shuffles(at.scope):
             if ast.unparse(call.args[0]) in array.names:

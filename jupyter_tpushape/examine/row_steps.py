@@ -132,17 +132,12 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
     where = own if own is not None and not is_ours(own[0]) else seen.program.handed
     if where is not None:
         linecache.checkcache(where[0])  # a file that was changed and loaded again
-    if only and (
-        where is None or not any(re.search(only, line) for file in (cells_of(where[0]) or [where[0]]) for line in linecache.getlines(file))
-    ):
+    if only and (where is None or not any(re.search(only, line) for file in (cells_of(where[0]) or [where[0]]) for line in linecache.getlines(file))):
         return ()
     data = seen.data
     parts = data if isinstance(data, tuple) else (data,)
     rows = {
-        path: shape[0]
-        for name, part in zip(("x", "y", "weight"), parts, strict=False)
-        for path, value in flatten(part, name)
-        if (shape := shape_of(value))
+        path: shape[0] for name, part in zip(("x", "y", "weight"), parts, strict=False) for path, value in flatten(part, name) if (shape := shape_of(value))
     }
     found = []
     written = not isinstance(seen.program.handed, Variables)
@@ -165,19 +160,13 @@ def sliced_together(error: BaseException) -> tuple[Array, ...]:
         return ()
     (file, line), texts = found[1], Texts(cells_of(found[1][0]))
     tree = texts.tree(file)
-    calls = (
-        [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "from_tensor_slices"] if tree is not None else []
-    )
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "from_tensor_slices"] if tree is not None else []
     calls = [call for call in calls if call.args and call.lineno <= line <= (call.end_lineno or 0)]
     if len(calls) != 1 or tree is None:
         return ()
     leaves = list(parts_of(texts, at_of(tree, file, calls[0]), calls[0].args[0]))
     rows = (said.first, said.second)
-    return (
-        tuple(_followed(*leaf[:3], count, leaf[3], written=True) for leaf, count in zip(leaves, rows, strict=True))
-        if len(leaves) == 2
-        else ()
-    )
+    return tuple(_followed(*leaf[:3], count, leaf[3], written=True) for leaf, count in zip(leaves, rows, strict=True)) if len(leaves) == 2 else ()
 
 
 def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
@@ -186,9 +175,7 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
     for one in arrays:
         rest = [other for other in arrays if other.rows != one.rows]
         found += [
-            (one, step)
-            for step in one.steps
-            if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)
+            (one, step) for step in one.steps if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)
         ]
     return sorted(found, key=lambda pair: (pair[1].file != pair[0].at.file, pair[1].node.lineno))
 
@@ -272,13 +259,7 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
         if isinstance(first, ast.UnaryOp) and isinstance(first.op, ast.USub):
             return Step("one", at, value, value.value)
         return Step("cut", at, value, value.value)
-    if (
-        isinstance(value, ast.Call)
-        and value.args
-        and called(value) in _JOINS
-        and isinstance(value.func, ast.Attribute)
-        and texts.is_module(value.func.value)
-    ):
+    if isinstance(value, ast.Call) and value.args and called(value) in _JOINS and isinstance(value.func, ast.Attribute) and texts.is_module(value.func.value):
         first = value.args[0]
         return Step("joined", at, value, first.elts[0] if isinstance(first, (ast.List, ast.Tuple)) and first.elts else first)
     if isinstance(value, ast.Call) and called(value) == "reshape" and isinstance(value.func, ast.Attribute) and not value.keywords:
@@ -313,12 +294,7 @@ def _counts(texts: Texts, at: At, name: str) -> bool:
 def _appended(at: At, name: str) -> Iterator[Step]:
     for loop in own_statements(at.scope, ast.For):
         for call in ast.walk(loop):
-            if (
-                isinstance(call, ast.Call)
-                and isinstance(call.func, ast.Attribute)
-                and call.func.attr == "append"
-                and ast.unparse(call.func.value) == name
-            ):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append" and ast.unparse(call.func.value) == name:
                 inner = _window(call.args[0], loaded(loop.target)) if call.args else None
                 if inner is not None:
                     yield Step("windows", at, call.args[0], inner)
@@ -341,12 +317,7 @@ def first_index(value: ast.Subscript) -> ast.expr:
 
 def stacked(value: ast.AST) -> list[ast.expr]:
     """The arrays that an expression puts side by side along axis 1."""
-    if (
-        isinstance(value, ast.Call)
-        and called(value) == "stack"
-        and value.args
-        and [ast.unparse(word) for word in value.keywords] == ["axis=1"]
-    ):
+    if isinstance(value, ast.Call) and called(value) == "stack" and value.args and [ast.unparse(word) for word in value.keywords] == ["axis=1"]:
         return getattr(value.args[0], "elts", [])
     return []
 
@@ -359,11 +330,7 @@ def _kept(texts: Texts, value: ast.expr) -> ast.expr | None:
         return value.args[0]
     if parts := stacked(value):
         return parts[0]
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and called(value) in ("astype", "reshape", "copy", "to_numpy", "numpy")
-    ):
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and called(value) in ("astype", "reshape", "copy", "to_numpy", "numpy"):
         return value.args[0] if texts.is_module(value.func.value) and value.args else value.func.value
     if isinstance(value, ast.Attribute) and value.attr == "values":
         return value.value

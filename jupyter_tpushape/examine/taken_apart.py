@@ -81,9 +81,7 @@ def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) ->
     if node.lineno <= place[1] <= (node.end_lineno or node.lineno):
         return isinstance(first, ast.Name) and isinstance(second, ast.Tuple)
     try:
-        calls = [
-            item for item in ast.walk(syntax.parse(text.strip())) if function_of(item) == "stateless_apply" and isinstance(item, ast.Call)
-        ]
+        calls = [item for item in ast.walk(syntax.parse(text.strip())) if function_of(item) == "stateless_apply" and isinstance(item, ast.Call)]
     except SyntaxError:
         return False
     return any(len(item.args) > 1 and ast.unparse(item.args[1]) == ast.unparse(first) for item in calls)

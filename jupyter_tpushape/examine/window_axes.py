@@ -28,9 +28,7 @@ def exchanged_axes(seen: Examined) -> Exchanged | None:
     """The first reshape of an input, with the sizes that are left in the batches, that moves the steps behind the features."""
     sample = seen.sample
     shapes = {path: leaf.concrete or leaf.shape for role in ("x", "y") for path, leaf in sample.leaves(role)} if sample is not None else {}
-    if not any(
-        shape and len(shape) == 3 and None not in shape[1:] and shape[1] != shape[2] and min(shape[1:]) > 1 for shape in shapes.values()
-    ):
+    if not any(shape and len(shape) == 3 and None not in shape[1:] and shape[1] != shape[2] and min(shape[1:]) > 1 for shape in shapes.values()):
         return None
     for array in arrays_of(seen, only="reshape"):
         shape = shapes.get(array.path)

@@ -112,8 +112,5 @@ def _whole(scope: ast.AST, text: str) -> list[ast.expr]:
     return [
         item
         for item in ast.walk(scope)
-        if isinstance(item, (ast.Name, ast.Attribute))
-        and isinstance(item.ctx, ast.Load)
-        and ast.unparse(item) == text
-        and id(item) not in parts
+        if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load) and ast.unparse(item) == text and id(item) not in parts
     ]

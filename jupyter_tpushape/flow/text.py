@@ -65,6 +65,4 @@ def in_part(text: str, most: int = 4_000) -> str:
 
 def in_short(said: str) -> str:
     """A message of TensorFlow without the constants of a graph that it ends with, which say the shapes a second time, and without general advice."""
-    return said.partition(" and with input tensors computed as partial shapes")[0].partition(" You can attempt the following resolutions")[
-        0
-    ]
+    return said.partition(" and with input tensors computed as partial shapes")[0].partition(" You can attempt the following resolutions")[0]

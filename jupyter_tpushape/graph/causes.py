@@ -69,9 +69,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     )
     if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and padded(size) == padded(wanted):
         # No size of the data comes out even: windows without padding take more than a stride leaves over.
-        valid = [
-            i for i, step in enumerate(steps) if isinstance(step, Slid) and step.padding == "valid" and step.stride == 1 and step.window > 1
-        ]
+        valid = [i for i, step in enumerate(steps) if isinstance(step, Slid) and step.padding == "valid" and step.stride == 1 and step.window > 1]
         found = ("unpadded", valid[0], len(valid) - 1) if valid else found
     if found is None:
         return None
@@ -197,9 +195,7 @@ def _everywhere(steps: Sequence[Step], values: list[int], target: int) -> Found 
 
 def without_padding(steps: Sequence[Step]) -> list[int]:
     """The places of the windows, sliding or spreading, that are larger than their stride and have no padding."""
-    return [
-        i for i, one in enumerate(steps) if isinstance(one, (Slid, Spread)) and one.padding == "valid" and one.window > max(one.stride, 1)
-    ]
+    return [i for i, one in enumerate(steps) if isinstance(one, (Slid, Spread)) and one.padding == "valid" and one.window > max(one.stride, 1)]
 
 
 def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:

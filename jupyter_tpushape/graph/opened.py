@@ -114,9 +114,7 @@ def _inner(seen: Any, rerun: Rerun | None) -> Opened | None:
 
 def _again(seen: Any, shape: Callable[[Any], Shape | None], *, fast: bool) -> Run:
     program = seen.program
-    return run(
-        seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss, recorder=Recorder(), fast=fast
-    )
+    return run(seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss, recorder=Recorder(), fast=fast)
 
 
 def _same(seen: Any, call: Call) -> Call | None:

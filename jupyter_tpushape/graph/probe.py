@@ -100,9 +100,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     for (call, layer, spec, place), (_, _, more, _) in zip(seen.recorder.added, recorder.added, strict=False):
         if spec.shape is not None:
             node = seen.call_ids.get(id(call), "") if call is not None else ""
-            result.added.append(
-                (node, str(getattr(layer, "name", "")), spec.shape, _grown(spec.shape, more.shape, rows - batch), location(place))
-            )
+            result.added.append((node, str(getattr(layer, "name", "")), spec.shape, _grown(spec.shape, more.shape, rows - batch), location(place)))
     for old_end, new_end in zip(first.outputs, second.outputs, strict=False):
         grew[0, id(old_end[1])] = _grown(old_end[1].spec.shape, new_end[1].spec.shape, rows - batch)
     for (target, key), edge_id in seen.edge_ids.items():

@@ -26,9 +26,7 @@ BESIDE: dict[str, tuple[int, ...]] = {
     "Slice": (2,), "SplitV": (1, 2), "StatelessRandomNormalV2": (0,), "StatelessRandomUniformV2": (0,), "TopKV2": (1,),
 }  # fmt: skip
 BOUNDED = frozenset({"Where", "Unique", "UniqueV2", "DynamicPartition"})
-ELEMENTWISE = frozenset(
-    {"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"}
-)
+ELEMENTWISE = frozenset({"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"})
 PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"})
 _XLA = "XLA_CPU_JIT"
 # Layers that compile with default arguments, and that are looked into because others decide: code of the user's own, a way to resize.
@@ -185,10 +183,7 @@ def _doubtful(model: Any, package: str) -> bool:
         layers = list(model._flatten_layers(include_self=True, recursive=True))
     except Exception:
         return True
-    return any(
-        type(layer).__name__ in DOUBTFUL or type(layer).__name__ not in compiled_layers(package) or foreign(layer, package)
-        for layer in layers
-    )
+    return any(type(layer).__name__ in DOUBTFUL or type(layer).__name__ not in compiled_layers(package) or foreign(layer, package) for layer in layers)
 
 
 def foreign(layer: Any, package: str) -> bool:
@@ -201,9 +196,7 @@ def foreign(layer: Any, package: str) -> bool:
         if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
             return True
     activation = getattr(layer, "activation", None)
-    return callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
-        (package, "keras.", "tf_keras.")
-    )
+    return callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith((package, "keras.", "tf_keras."))
 
 
 def program(seen: Any) -> Program | None:

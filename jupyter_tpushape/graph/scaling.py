@@ -14,9 +14,7 @@ from typing import Any
 
 from ..flow import Location
 
-_THROUGH = frozenset(
-    {"Identity", "Cast", "EnsureShape", "Squeeze", "ExpandDims", "Reshape", "CheckNumerics", "Snapshot", "PreventGradient"}
-)
+_THROUGH = frozenset({"Identity", "Cast", "EnsureShape", "Squeeze", "ExpandDims", "Reshape", "CheckNumerics", "Snapshot", "PreventGradient"})
 _PRODUCTS = frozenset({"Mul", "MulNoNan"})
 _QUOTIENTS = frozenset({"RealDiv", "Div", "DivNoNan"})
 _SUMS = frozenset({"AddV2", "Add", "AddN", "Sub"})
@@ -74,11 +72,7 @@ def _prod(values: Any, _: Any = None) -> float:
 
 def _pick(values: Any, begin: Any, end: Any, _: Any) -> Any:
     first, last = (int(one[0]) if isinstance(one, list) else int(one) for one in (begin, end))
-    return (
-        values[first]
-        if isinstance(values, list) and (last == first + 1 or (first == -1 and last == 0)) and -len(values) <= first < len(values)
-        else None
-    )
+    return values[first] if isinstance(values, list) and (last == first + 1 or (first == -1 and last == 0)) and -len(values) <= first < len(values) else None
 
 
 def _two(apply: Any) -> Any:
@@ -176,9 +170,7 @@ def _weights_alone(found: list[Term], tensor: Any, factors: tuple[float, ...], p
     return found if not pending else None
 
 
-def _reduction(
-    operation: Any, factors: tuple[float, ...], sizes: tuple[int, ...], batch: int
-) -> Term | tuple[Any, tuple[float, ...], tuple[int, ...]] | None:
+def _reduction(operation: Any, factors: tuple[float, ...], sizes: tuple[int, ...], batch: int) -> Term | tuple[Any, tuple[float, ...], tuple[int, ...]] | None:
     given = operation.inputs[0]
     if not _reads_data(given):
         return Term(math.prod(factors), False, operation=operation, factors=factors)

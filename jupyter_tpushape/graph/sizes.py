@@ -168,9 +168,7 @@ def written(size: Size) -> str:
         return written(size.of)
     joined = isinstance(size, Sum)
     parts = [n for part in size.parts if (n := value(part)) != 1 or joined] if isinstance(size, (Sum, Product)) else []
-    return (
-        f"{size.who}: {(' + ' if joined else ' × ').join(map(str, parts))} = {value(size)}" if len(parts) > 1 and None not in parts else ""
-    )
+    return f"{size.who}: {(' + ' if joined else ' × ').join(map(str, parts))} = {value(size)}" if len(parts) > 1 and None not in parts else ""
 
 
 def chain(size: Size) -> list[Slid | Spread | Scaled | Shifted]:

@@ -107,9 +107,7 @@ def walk(graph: Any, functions: dict[str, Any]) -> Iterator[Met]:
             outer = by or operation
             if operation.type not in functions:
                 yield Met(operation, values, by, wrote or operation)
-                pending.extend(
-                    (inner, known_inside(operation, inner, static, values), outer, wrote) for _, inner in called_graphs(operation)
-                )
+                pending.extend((inner, known_inside(operation, inner, static, values), outer, wrote) for _, inner in called_graphs(operation))
             elif operation.type not in seen:
                 seen[operation.type] = inner = copied(functions[operation.type], graph)
                 if inner is not None:

@@ -51,6 +51,4 @@ def asked_for(operation: Any) -> bool:
     return user >= 0 and bool(inside) and inside[0].rsplit("/", 1)[-1] in _ASSERTIONS
 
 
-_ASSERTIONS = frozenset(
-    {"check_ops.py", "check_ops_v2.py", "control_flow_assert.py", "numerics.py", "gen_array_ops.py", "tf_should_use.py"}
-)
+_ASSERTIONS = frozenset({"check_ops.py", "check_ops_v2.py", "control_flow_assert.py", "numerics.py", "gen_array_ops.py", "tf_should_use.py"})

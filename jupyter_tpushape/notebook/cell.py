@@ -157,9 +157,7 @@ def _numbered(shell: Any, count: int) -> Iterator[None]:
         shell.execution_count = next_count
 
 
-def _trace_cell(
-    shell: Any, source: str, chosen: dict[str, Any], count: int | None = None, front: Sequence[tuple[int, str]] = ()
-) -> tuple[Any, CellProgram]:
+def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | None = None, front: Sequence[tuple[int, str]] = ()) -> tuple[Any, CellProgram]:
     from ..examine import BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
@@ -169,9 +167,7 @@ def _trace_cell(
     try:
         model, error = build(program.build, recorder)
         if error is None and model is None:
-            raise BadProgram(
-                "This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data."
-            )
+            raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
         if error is not None and not is_ours(error) and not has_part(error, recorder):
             return None, program
         if callable(chosen.get("strategy")):
@@ -234,9 +230,7 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
     try:
         for adapter, counters in counters_then:
             adapter.restore_globals(counters)
-        report, _ = _trace_cell(
-            shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, execution or extension.count, front
-        )
+        report, _ = _trace_cell(shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, execution or extension.count, front)
     except Exception:
         return None
     finally:
@@ -257,12 +251,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     targets = [target for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets]
     own |= {item.id for target in targets for item in getattr(target, "elts", [target]) if isinstance(item, ast.Name)}
-    own |= {
-        alias.asname or alias.name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for alias in node.names
-    }
+    own |= {alias.asname or alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
     for node in ast.walk(tree):
         if isinstance(node, (ast.For, ast.comprehension)):
             # What a loop takes from its own lists, and from lists of layers.
@@ -276,9 +265,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             if any(module.split(".")[0] not in _LIBRARIES for module in modules):
                 return False
-        if isinstance(node, ast.Assign) and any(
-            isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) != "self" for target in node.targets
-        ):
+        if isinstance(node, ast.Assign) and any(isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) != "self" for target in node.targets):
             return False
         if isinstance(node, ast.Call) and not _allowed(node.func, own, names, seen):
             return False

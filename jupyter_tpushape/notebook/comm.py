@@ -123,9 +123,7 @@ def _answered(comm: Any, request: Request, shell: Any) -> None:
             spoiled = left(shell.user_ns, alive, cells, getattr(shell, "_tpushape_cells", {}))
             for one in found["models"]:
                 one["left"] = spoiled.get(one["name"], [])
-            comm.send(
-                {"id": request.id, "op": "list", **found, "targets": list(SLICES), "seen": _seen(shell, found), "failed": _failed(shell)}
-            )
+            comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES), "seen": _seen(shell, found), "failed": _failed(shell)})
         case "trace" | "explain" | "port":
             _trace(comm, request, shell)
         case "cancel":

@@ -71,9 +71,7 @@ def own_names(shell: Any) -> list[str]:
 def meant(line: str, error: Exception) -> str:
     """The options that the user probably meant."""
     words = [word.partition("=")[0] for word in line.split() if word.startswith("--")]
-    near = [
-        close[0] for word in words if word not in OPTIONS and word in str(error) and (close := get_close_matches(word, OPTIONS, 1, 0.7))
-    ]
+    near = [close[0] for word in words if word not in OPTIONS and word in str(error) and (close := get_close_matches(word, OPTIONS, 1, 0.7))]
     return f" Did you mean {near[0]}?" if near else ""
 
 
@@ -85,9 +83,7 @@ def _layouts(shell: Any) -> list[str]:
     return sorted(
         name
         for name, value in public.items()
-        if isinstance(value, Mapping)
-        or is_distribution(value)
-        or (inspect.isfunction(value) and len(inspect.signature(value).parameters) == 1)
+        if isinstance(value, Mapping) or is_distribution(value) or (inspect.isfunction(value) and len(inspect.signature(value).parameters) == 1)
     )
 
 

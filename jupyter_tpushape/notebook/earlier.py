@@ -24,12 +24,7 @@ def quiet(shell: Any, source: str) -> str:
         return str(text)
     lines = text.split("\n")
     for item in tree.body:
-        if (
-            isinstance(item, ast.Expr)
-            and item.lineno == item.end_lineno
-            and ast.unparse(item).startswith("get_ipython().")
-            and _alone(tree, item)
-        ):
+        if isinstance(item, ast.Expr) and item.lineno == item.end_lineno and ast.unparse(item).startswith("get_ipython().") and _alone(tree, item):
             lines[item.lineno - 1] = "pass"
     return "\n".join(lines)
 
@@ -76,13 +71,7 @@ def spent(source: str) -> bool:
     inner = {id(one) for made in tree.body if isinstance(made, (ast.FunctionDef, ast.ClassDef)) for one in ast.walk(made)}
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and id(one) not in inner]
     # The value of an assignment comes before its targets.
-    ends = {
-        id(one): node.end_lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for part in node.targets
-        for one in ast.walk(part)
-    }
+    ends = {id(one): node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.Assign) for part in node.targets for one in ast.walk(part)}
     first: dict[str, ast.Name] = {}
     for name in sorted(names, key=lambda one: (ends.get(id(one)) or one.lineno, isinstance(one.ctx, ast.Store))):
         first.setdefault(name.id, name)

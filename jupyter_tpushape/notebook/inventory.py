@@ -18,17 +18,13 @@ from ..views.naming import looked_up
 from .pairing import TRAINING, assigned, assigned_in, belong, best, leaves, parsed, used_together
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
-_DATA_WORDS = frozenset(
-    {"Dataset", "from_tensor_slices", "from_generator", "image_dataset_from_directory", "text_dataset_from_directory", "batch"}
-)
+_DATA_WORDS = frozenset({"Dataset", "from_tensor_slices", "from_generator", "image_dataset_from_directory", "text_dataset_from_directory", "batch"})
 # Arrays of one entry, as they are shown and as there may be.
 _SHOWN, _COLUMNS = 8, 256
 _counted: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-def inventory(
-    namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *, seconds: float = 0.2, sources: Sequence[str] = ()
-) -> dict[str, Any]:
+def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *, seconds: float = 0.2, sources: Sequence[str] = ()) -> dict[str, Any]:
     """The models, builders and data in a namespace, newest first.
 
     ``sources`` are the cells that ran, by their numbers: they tell which data was made for which model.
@@ -72,9 +68,7 @@ def _key(value: Any) -> str:
     """Changes when another object stands behind the name, and when a model is built or compiled anew."""
     parts = [getattr(value, name, None) for name in ("optimizer", "loss")]
     inner = getattr(value, "_layers", None) or ()
-    return ".".join(
-        map(str, (id(value), getattr(value, "built", ""), *map(id, parts), len(inner) if isinstance(inner, (list, tuple)) else 0))
-    )
+    return ".".join(map(str, (id(value), getattr(value, "built", ""), *map(id, parts), len(inner) if isinstance(inner, (list, tuple)) else 0)))
 
 
 def _bases(value: Any) -> set[tuple[str, str]]:
@@ -178,9 +172,7 @@ def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]
     return len(used) > 1 or (bool(used) and any(word in value.__name__ for word in endings))
 
 
-def _array_pairs(
-    data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any], used: frozenset[tuple[str, str]]
-) -> list[dict[str, Any]]:
+def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any], used: frozenset[tuple[str, str]]) -> list[dict[str, Any]]:
     """Features and labels as one entry, where both have as many rows.
 
     Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then either may be a dict, a list or a tuple of arrays.
@@ -295,10 +287,7 @@ def _methods(name: str, source: str) -> frozenset[str]:
     return frozenset(
         node.func.attr
         for node in ast.walk(parsed(source))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == name
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == name
     )
 
 

@@ -37,13 +37,9 @@ class TpuShapeMagics(Magics):
     )
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8, or none. Default: the live strategy, or v5e-8 without one.")
     @argument("--mesh", default=None, help='Keras on JAX: named device axes, with the batch axis first: "batch=2,model=4".')
-    @argument(
-        "--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution."
-    )
+    @argument("--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution.")
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Also compile the program.")
-    @argument(
-        "--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time limit for each compilation, in seconds. Default: 120."
-    )
+    @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time limit for each compilation, in seconds. Default: 120.")
     @argument(
         "--compile-effort",
         default=None,
@@ -193,9 +189,7 @@ class TpuShapeMagics(Magics):
             if text not in names:
                 failed = assigned_in(self.extension.source)
                 if text in failed:
-                    raise UsageError(
-                        f"{text} does not exist: In[{self.extension.count}], which defines it, raised an error. Run %tpushape to see where."
-                    )
+                    raise UsageError(f"{text} does not exist: In[{self.extension.count}], which defines it, raised an error. Run %tpushape to see where.")
                 import difflib
 
                 from .complete import own_names

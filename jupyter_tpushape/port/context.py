@@ -72,11 +72,8 @@ class Context:
             return True
         if isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Name):
             name = outer.targets[0].id
-            return any(
-                isinstance(one.func, ast.Name) and one.func.id == name and self.on_device(one.func) for one in nodes(self.tree, ast.Call)
-            ) or any(
-                isinstance(one, ast.List) and any(isinstance(item, ast.Name) and item.id == name for item in one.elts)
-                for one in nodes(self.tree, ast.List)
+            return any(isinstance(one.func, ast.Name) and one.func.id == name and self.on_device(one.func) for one in nodes(self.tree, ast.Call)) or any(
+                isinstance(one, ast.List) and any(isinstance(item, ast.Name) and item.id == name for item in one.elts) for one in nodes(self.tree, ast.List)
             )
         return False
 
@@ -85,9 +82,7 @@ class Context:
         around = self.above.get(node)
         while around is not None and not isinstance(around, (ast.FunctionDef, ast.stmt)):
             around = self.above.get(around)
-        return isinstance(around, ast.FunctionDef) and any(
-            self.dotted(one) == "tensorflow.GradientTape" for one in nodes(around, ast.Attribute)
-        )
+        return isinstance(around, ast.FunctionDef) and any(self.dotted(one) == "tensorflow.GradientTape" for one in nodes(around, ast.Attribute))
 
     def is_annotation(self, node: ast.AST) -> bool:
         above = self.above.get(node)
@@ -97,10 +92,7 @@ class Context:
 
     def _bases(self, node: ast.ClassDef) -> list[str]:
         return [self.keras(base) for base in node.bases] + [
-            name
-            for base in node.bases
-            if isinstance(base, ast.Name) and base.id in self._classes()
-            for name in self._bases(self._classes()[base.id])
+            name for base in node.bases if isinstance(base, ast.Name) and base.id in self._classes() for name in self._bases(self._classes()[base.id])
         ]
 
     def _classes(self) -> dict[str, ast.ClassDef]:
@@ -125,9 +117,7 @@ class Context:
         found: set[ast.AST] = set()
         for call in nodes(self.tree, ast.Call):
             if isinstance(call.func, ast.Attribute) and call.func.attr in ON_HOST:
-                found |= {
-                    made for given in [*call.args, *(word.value for word in call.keywords)] if (made := self._given(given)) is not None
-                }
+                found |= {made for given in [*call.args, *(word.value for word in call.keywords)] if (made := self._given(given)) is not None}
         for made in self.functions.values():
             chains = {self.dotted(node) for node in nodes(made, ast.Attribute)}
             if any(chain.startswith(("tensorflow.data.", "tensorflow.io.", "tensorflow.train.")) for chain in chains):
@@ -137,10 +127,7 @@ class Context:
     def _on_device(self) -> set[ast.AST]:
         found: set[ast.AST] = set()
         for made in nodes(self.tree, ast.ClassDef):
-            if any(
-                base.startswith(("keras.layers", "keras.Layer", "keras.Model", "keras.models", "keras.losses", "keras.Loss"))
-                for base in self._bases(made)
-            ):
+            if any(base.startswith(("keras.layers", "keras.Layer", "keras.Model", "keras.models", "keras.losses", "keras.Loss")) for base in self._bases(made)):
                 found.add(made)
         for call in nodes(self.tree, ast.Call):
             words = {word.arg: word.value for word in call.keywords}
@@ -166,9 +153,7 @@ class Context:
     def _layer_made(self, value: ast.AST) -> bool:
         for call in nodes(value, ast.Call):
             name = self.keras(call.func)
-            if name in ("keras.Input", "keras.layers.Input") or (
-                isinstance(call.func, ast.Call) and self.keras(call.func.func).startswith("keras.layers.")
-            ):
+            if name in ("keras.Input", "keras.layers.Input") or (isinstance(call.func, ast.Call) and self.keras(call.func.func).startswith("keras.layers.")):
                 return True
         return False
 

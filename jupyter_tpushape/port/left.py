@@ -32,9 +32,7 @@ def loop(line: int, name: str) -> Left:
 
 def member(line: int, name: str) -> Left:
     """A strategy member without a counterpart in a distribution."""
-    return Left(
-        line, f"strategy.{name} has no counterpart in keras.distribution", "Use compile and fit, which distribute batches over the devices."
-    )
+    return Left(line, f"strategy.{name} has no counterpart in keras.distribution", "Use compile and fit, which distribute batches over the devices.")
 
 
 def text(line: int) -> Left:
@@ -63,6 +61,4 @@ def variable(line: int, name: str) -> Left:
 
 def resolver(line: int, name: str) -> Left:
     """Use of an object that only the TPU setup creates."""
-    return Left(
-        line, f"{name} came from the TPU setup, which the port removes", "Remove it. keras.distribution.list_devices() lists the devices."
-    )
+    return Left(line, f"{name} came from the TPU setup, which the port removes", "Remove it. keras.distribution.list_devices() lists the devices.")

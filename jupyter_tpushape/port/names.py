@@ -27,9 +27,7 @@ DROPPED = {"fit": {"workers", "use_multiprocessing", "max_queue_size"}, "save": 
 RENAMED = {"lr": "learning_rate", "experimental_steps_per_execution": "steps_per_execution", "batch_input_shape": "batch_shape"}
 
 # Operations of one tensor or several whose arguments mean the same in the same order; arguments by name, in keras.ops' words.
-_SAME = (
-    "abs exp log sqrt square sin cos tan tanh floor round sign maximum minimum add subtract multiply divide pow matmul einsum reshape cast "
-)
+_SAME = "abs exp log sqrt square sin cos tan tanh floor round sign maximum minimum add subtract multiply divide pow matmul einsum reshape cast "
 _SAME += "expand_dims squeeze stack where tile zeros ones zeros_like ones_like shape concat one_hot range sigmoid rsqrt equal "
 _SAME += "greater less logical_and logical_or logical_not argmax argmin cumsum sort argsort roll"
 _RENAMED = {

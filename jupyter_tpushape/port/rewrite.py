@@ -56,9 +56,7 @@ class Rewriter:
                 continue
             indent = self.source.indent(node)
             if module in ("tensorflow", "tensorflow.compat.v2") and any(alias.name == "keras" for alias in node.names):
-                lines = [
-                    f"import keras as {alias.asname}" if alias.asname else "import keras" for alias in node.names if alias.name == "keras"
-                ]
+                lines = [f"import keras as {alias.asname}" if alias.asname else "import keras" for alias in node.names if alias.name == "keras"]
                 rest = [alias for alias in node.names if alias.name != "keras"]
                 if rest:
                     lines.append(f"from {module} import " + ", ".join(map(_spelled, rest)))
@@ -239,9 +237,7 @@ class Rewriter:
                 yield from self._path(call.args[0], ".weights.h5" if method == "save_weights" else ".keras")
             if keras.endswith("callbacks.ModelCheckpoint"):
                 given = call.args[0] if call.args else next((word.value for word in call.keywords if word.arg == "filepath"), None)
-                whole = not any(
-                    word.arg == "save_weights_only" and isinstance(word.value, ast.Constant) and word.value.value for word in call.keywords
-                )
+                whole = not any(word.arg == "save_weights_only" and isinstance(word.value, ast.Constant) and word.value.value for word in call.keywords)
                 if given is not None:
                     yield from self._path(given, ".keras" if whole else ".weights.h5")
 
@@ -267,11 +263,7 @@ class Rewriter:
     def _environment(self) -> Iterator[Change]:
         for node in nodes(self.context.tree, ast.Assign):
             target = node.targets[0]
-            if (
-                isinstance(target, ast.Subscript)
-                and isinstance(target.slice, ast.Constant)
-                and self.context.dotted(target.value) == "os.environ"
-            ):
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and self.context.dotted(target.value) == "os.environ":
                 if target.slice.value == "KERAS_BACKEND" and not (isinstance(node.value, ast.Constant) and node.value.value == "jax"):
                     yield self.source.change(node.value, '"jax"')
                 elif target.slice.value == "TF_USE_LEGACY_KERAS":
@@ -280,21 +272,12 @@ class Rewriter:
     def _header(self) -> None:
         """Chooses the backend before anything imports Keras, and imports Keras where nothing else does."""
         tree, source = self.source.tree, self.source
-        imports = [
-            node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "__future__"
-        ]
+        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "__future__"]
         chosen = re.search(r"environ\[.KERAS_BACKEND.\] = .jax.|environ.setdefault\(.KERAS_BACKEND., .jax.\)", source.text) is not None
         bound = any(
-            (alias.asname or alias.name) == self.keras and alias.name == "keras"
-            for node in tree.body
-            if isinstance(node, ast.Import)
-            for alias in node.names
+            (alias.asname or alias.name) == self.keras and alias.name == "keras" for node in tree.body if isinstance(node, ast.Import) for alias in node.names
         )
-        body = (
-            tree.body[1:]
-            if tree.body and isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant)
-            else tree.body
-        )
+        body = tree.body[1:] if tree.body and isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant) else tree.body
         first = imports[0] if imports else next((node for node in body if not isinstance(node, ast.ImportFrom)), None)
         at = source.start(first) if first is not None else len(source.text)
         lines = []

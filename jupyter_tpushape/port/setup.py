@@ -58,12 +58,7 @@ class Setup:
                     self.nodes |= {id(child) for child in ast.walk(made)}
 
     def _scope_of_new(self, node: ast.AST) -> ast.AST | None:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "scope"
-            and self._makes(node.func.value)
-        ):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "scope" and self._makes(node.func.value):
             return node.func.value
         return None
 
@@ -88,11 +83,7 @@ class Setup:
         )  # fmt: skip
         siblings = next(getattr(body, name) for name in ("body", "orelse", "finalbody") if statement in (getattr(body, name, None) or []))
         start, end = source.start(statement), source.end(statement)
-        if (
-            all(one in self.statements and not list(self._made(one)) for one in siblings)
-            and not isinstance(body, ast.Module)
-            and one_of(siblings, statement)
-        ):
+        if all(one in self.statements and not list(self._made(one)) for one in siblings) and not isinstance(body, ast.Module) and one_of(siblings, statement):
             return start, end, "pass"
         first = source.text.rfind("\n", 0, start) + 1
         last = source.text.find("\n", end)
@@ -115,11 +106,7 @@ class Setup:
             inner = [one for name in ("body", "orelse", "finalbody") for one in getattr(statement, name, None) or []]
             inner += [one for handler in getattr(statement, "handlers", []) for one in handler.body]
             return any(self._whole(one) for one in inner) and all(self._whole(one) or self._idle(one) for one in inner)
-        return (
-            isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
-            and statement.value is not None
-            and self._sets_up(statement)
-        )
+        return isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)) and statement.value is not None and self._sets_up(statement)
 
     def _sets_up(self, statement: ast.Assign | ast.AnnAssign | ast.Expr | ast.Return) -> bool:
         value = statement.value
@@ -128,11 +115,7 @@ class Setup:
             if any(name == one or name.startswith(f"{one}.") for one in SETUP) or self._is_strategy(name):
                 return True
             # What it prints of the resolver goes with it.
-            return (
-                isinstance(statement, ast.Expr)
-                and any(one.id in self.resolvers for one in nodes(value, ast.Name))
-                and not self._of_strategy(value)
-            )
+            return isinstance(statement, ast.Expr) and any(one.id in self.resolvers for one in nodes(value, ast.Name)) and not self._of_strategy(value)
         return False
 
     def _of_strategy(self, value: ast.AST) -> bool:

@@ -99,19 +99,14 @@ class _Computed:
         self.outputs = self.ends[:-1] if traced.reached_loss else self.ends
         sampled = getattr(seen.sample, "sampled", None) or [(None, None, None)]
         self.known = {
-            path: value
-            for part, name in zip(sampled[0], ("x", "y", "weight"), strict=True)
-            if part is not None
-            for path, value in flatten(part, name)
+            path: value for part, name in zip(sampled[0], ("x", "y", "weight"), strict=True) if part is not None for path, value in flatten(part, name)
         }
 
     def facts(self) -> Iterator[Fact]:
         """What never counted in any of several draws, and whether samples met."""
         # What no operation leads on from is the graph's business: a loss may be written without its labels.
         names = {leaf.path: show(leaf.path) for leaf in self.traced.x if self.keys[leaf.path] in self._leading(self.ends)}
-        labels = {
-            leaf.path: show(leaf.path) for leaf in self.traced.y if self.keys[leaf.path] in self._leading(self.ends[len(self.outputs) :])
-        }
+        labels = {leaf.path: show(leaf.path) for leaf in self.traced.y if self.keys[leaf.path] in self._leading(self.ends[len(self.outputs) :])}
         silent = names | labels
         lost: set[Any] = set()
         moved: set[int] = set()
@@ -150,10 +145,7 @@ class _Computed:
         silent = {path: name for path, name in silent.items() if path not in lost}
         yield from (("input" if path in names else "label", name) for path, name in silent.items())
         if not silent:
-            yield from (
-                ("constant", name)
-                for name in sorted({self._named(key) for key in still if base[key].any() or not self._inside(key, moved)})
-            )
+            yield from (("constant", name) for name in sorted({self._named(key) for key in still if base[key].any() or not self._inside(key, moved)}))
 
     def unread(self) -> Iterator[Fact]:
         """Outputs of which a loss of the user's own reads some units and never others."""

@@ -52,12 +52,7 @@ def _rows(evidence: Evidence) -> Ideas:
     declared = [spec for _, spec in evidence.declared or [] if spec.shape is not None]
     whole = [leaf for _, leaf in (evidence.sample.leaves("x") if evidence.sample is not None else ())]
     ranks = [len(leaf.shape) for leaf in whole if leaf.shape is not None]
-    if (
-        declared
-        and ranks
-        and len(ranks) == len(declared)
-        and all(a == len(b.shape or ()) - 1 for a, b in zip(ranks, declared, strict=True))
-    ):
+    if declared and ranks and len(ranks) == len(declared) and all(a == len(b.shape or ()) - 1 for a, b in zip(ranks, declared, strict=True)):
         yield (
             "Keep the batch axis where the data is created: x[:1] instead of x[0], or x[None]",
             "Not tried: x has no batch axis, but the labels have one.",
@@ -207,9 +202,7 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     if isinstance(finding.fact, ClassesAsWeights):
         return list(_class_weights(finding.fact))
     if isinstance(finding.fact, ShapeLost):
-        return [
-            ("Set the shape where the function is called: tf.ensure_shape(result, ...)", "Not tried: tpushape does not run the function.")
-        ]
+        return [("Set the shape where the function is called: tf.ensure_shape(result, ...)", "Not tried: tpushape does not run the function.")]
     if isinstance(finding.fact, NoKernel) and finding.fact.within is not None:
         metric = f"Compute {finding.fact.within.name} from model.predict in a callback, after each epoch"
         own = f"Write {finding.fact.within.name} with operations that TPUs support"

@@ -89,9 +89,7 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
         given = any(path == fact.path for path, _ in held.given)
         if (given or alike) and len(without) == 1 and not held.mesh.undivided(fact.shape, kept):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(kept)}", old, Entry(fact.key, kept))]
-        elif not any(fact.axes[len(short) :]) and not any(
-            held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])
-        ):
+        elif not any(fact.axes[len(short) :]) and not any(held.mesh.undivided(one[1], short) for one in held.variables if old in held.fits(one[0])):
             yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
         elif key:
             yield [(f"Match only the variables that have these axes: {key!r}", old, Entry(key, fact.axes))]
@@ -179,14 +177,11 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
         return None
     changed = [(path, shape, axes) for path, shape, _, _ in held.variables if (axes := after.axes(path)) and held.axes(path) != axes]
     changed += [(slot.path, slot.shape, slot.beside) for slot in slots]
-    text = "; ".join(
-        f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3]
-    )
+    text = "; ".join(f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3])
     (patch, file, cell), written = _written(seen, pairs)
     whole = not others and not any(one.serious for one in left)
     edits = tuple(
-        Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
-        for old, new in pairs.items()
+        Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]}) for old, new in pairs.items()
     )
     # The text is what a user gets: where the builder makes the map, it has run with this map.
     ran = bool(written) and _ran(seen, written, after)
@@ -283,8 +278,7 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str,
         except NoPlace:
             continue
     lines = [
-        ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}"
-        for old, new in pairs.items()
+        ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()
     ]
     return ("\n".join(lines), "", ""), {}
 

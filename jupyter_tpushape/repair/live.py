@@ -32,11 +32,7 @@ def _again(adapter: Any, model: Any) -> Any:
     if isinstance(model, adapter.Sequential):
         layers = [layer for layer in getattr(model, "_layers", None) or model.layers if not _inner(layer, model)]
         declared = adapter.doors(model)
-        made = [
-            _clone(adapter, layer)
-            for layer in layers
-            if adapter.is_layer(layer) and (declared or not isinstance(layer, adapter.InputLayer))
-        ]
+        made = [_clone(adapter, layer) for layer in layers if adapter.is_layer(layer) and (declared or not isinstance(layer, adapter.InputLayer))]
         if declared and declared[0].spec.shape and not any(isinstance(layer, adapter.InputLayer) for layer in made):
             made.insert(0, adapter.input_layer(declared[0].spec, declared[0].name))
         return type(model)(made, name=model.name)

@@ -67,11 +67,7 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Dense" or edit.position != "after":
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target and item.op == "Concatenate"), None)
-    parts = (
-        [(before.flow.node(edge.source).name, (edge.spec.shape or (0,))[-1] or 0) for edge in before.flow.into(node.id)]
-        if node is not None
-        else []
-    )
+    parts = [(before.flow.node(edge.source).name, (edge.spec.shape or (0,))[-1] or 0) for edge in before.flow.into(node.id)] if node is not None else []
     for count in range(1, len(parts)) if len(parts) > 2 else ():
         for some in itertools.combinations(parts, count):
             if sum(size for _, size in some) == edit.config.get("units"):
@@ -152,9 +148,7 @@ def _unread(flow: Flow, own: bool) -> list[str]:
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)
     read = {edge.source for edge in flow.edges}
-    pending = [
-        node.id for node in flow.nodes if node.kind in ("output", "loss") or (own and node.kind in ("op", "layer") and node.id not in read)
-    ]
+    pending = [node.id for node in flow.nodes if node.kind in ("output", "loss") or (own and node.kind in ("op", "layer") and node.id not in read)]
     if not pending:
         return []
     seen: set[str] = set()
@@ -219,12 +213,7 @@ def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
 
 def _calculated(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     failed = before.failed
-    if (
-        not isinstance(edit, Expression)
-        or failed is None
-        or failed.called is None
-        or not failed.op.lower().startswith(("mul", "add", "sub"))
-    ):
+    if not isinstance(edit, Expression) or failed is None or failed.called is None or not failed.op.lower().startswith(("mul", "add", "sub")):
         return
     for node in after.flow.nodes:
         edges = after.flow.into(node.id)

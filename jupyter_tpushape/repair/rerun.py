@@ -257,8 +257,7 @@ class Overlay:
             more = {
                 name
                 for item in self.statements
-                if found & set(used(item))
-                and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign, ast.Expr))
+                if found & set(used(item)) and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign, ast.Expr))
                 for name in self.makes(item)
             }
             if more <= found:
@@ -312,8 +311,7 @@ class Overlay:
         body = [
             item
             for item in self.statements
-            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new)
-            or (set(self.makes(item)) & wanted and not trains(item))
+            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item in self.new) or (set(self.makes(item)) & wanted and not trains(item))
         ]
         execute(body, self.alias, names)
         return names
@@ -379,9 +377,7 @@ def code_of(code: types.CodeType, source: Source, alias: str) -> types.CodeType:
         old, new = alike(source.original, source.file), alike(source.text, alias)
     except SyntaxError as error:
         raise NoPlace from error
-    index = next(
-        (i for i, item in enumerate(old) if item.co_firstlineno == code.co_firstlineno and item.co_varnames == code.co_varnames), 0
-    )
+    index = next((i for i, item in enumerate(old) if item.co_firstlineno == code.co_firstlineno and item.co_varnames == code.co_varnames), 0)
     if index >= len(new):
         raise NoPlace
     return new[index]

@@ -104,15 +104,7 @@ def _stretched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
     while node is not None and keeps(after.flow, node):
         node = after.flow.node(after.flow.into(node.id)[0].source)
     given, made = around(after.flow, node) if node is not None else ([], [])
-    if (
-        node is not None
-        and node.op == "Reshape"
-        and len(given) == 1
-        and len(given[0]) == 4
-        and made
-        and len(made[0]) == 3
-        and given[0][-1] == made[0][-1]
-    ):
+    if node is not None and node.op == "Reshape" and len(given) == 1 and len(given[0]) == 4 and made and len(made[0]) == 3 and given[0][-1] == made[0][-1]:
         yield f"Are the {made[0][1]} positions of {node.name} steps in time? They are the rows of a {given[0][1]} × {given[0][2]} map, one after the other."
 
 

@@ -194,9 +194,7 @@ class Search:
             )
         return [pair for pair in held if all(pair is not other for other in open_ones)]
 
-    def _longer(
-        self, finding: Finding, partial: list[tuple[Candidate, Trial]], reached: list[tuple[Candidate, Trial]]
-    ) -> list[tuple[Candidate, Trial]]:
+    def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]], reached: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first.
 
         ``reached`` gets those that came further, and not to the end.

@@ -41,12 +41,7 @@ class Slice:
             self._add(name, rerun.changed.get(name))
         self.dirty = {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
         while True:
-            more = {
-                name
-                for item in self.statements
-                if self.dirty & set(used(item)) and not trains(item)
-                for name in (*bound(item), *touched(item))
-            }
+            more = {name for item in self.statements if self.dirty & set(used(item)) and not trains(item) for name in (*bound(item), *touched(item))}
             if more <= self.dirty:
                 break
             self.dirty |= more
@@ -83,19 +78,15 @@ class Slice:
                 start -= 1
         binding = binding[start:]
         first = statements.index(binding[0]) if binding else 0
-        return [
-            item
-            for item in statements[first:]
-            if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)
-        ]
+        return [item for item in statements[first:] if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)]
 
     def _replaced(self, name: str, place: int) -> bool:
         """Whether a name held a part of the model where a statement read it, and was given to something else after that."""
         if not any(name in bound(item) for item in self.statements[place + 1 :]):
             return False
-        return any(
-            other in self.dirty or self._fragile(self.names.get(other)) for item in self._makers(name, place) for other in used(item)
-        ) or any(called(node) == "Input" for item in self._makers(name, place) for node in ast.walk(item) if isinstance(node, ast.Call))
+        return any(other in self.dirty or self._fragile(self.names.get(other)) for item in self._makers(name, place) for other in used(item)) or any(
+            called(node) == "Input" for item in self._makers(name, place) for node in ast.walk(item) if isinstance(node, ast.Call)
+        )
 
     def _again(self, name: str, end: int | None = None) -> list[ast.stmt]:
         """What runs for a name: of statements that were only added at the end, these alone, on the value that is there."""
@@ -126,9 +117,7 @@ class Slice:
         alone = [item for item in self.moved if not bound(item) and not trains(item)]
         whole = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
         # Each with the statement that reads it, if a later one gives the name to something else.
-        pending: set[tuple[str, int | None]] = {
-            (name, None) for name in whole | {one for item in alone for one in used(item) if one in self.dirty}
-        }
+        pending: set[tuple[str, int | None]] = {(name, None) for name in whole | {one for item in alone for one in used(item) if one in self.dirty}}
         while pending:
             name, end = pending.pop()
             if (name, end) in again:
@@ -168,12 +157,7 @@ class Slice:
         if isinstance(value, (list, tuple, dict)):
             held = itertools.islice(value.values() if isinstance(value, dict) else value, 1000 if depth else 0)
             return any(self._fragile(one, depth - 1) for one in held)
-        return bool(
-            adapter.is_layer(value)
-            or adapter.is_model(value)
-            or adapter.is_symbolic(value)
-            or isinstance(value, adapter.optimizer_classes())
-        )
+        return bool(adapter.is_layer(value) or adapter.is_model(value) or adapter.is_symbolic(value) or isinstance(value, adapter.optimizer_classes()))
 
     def arguments(self, where: Any) -> Callable[[], Any] | None:
         """What the changed text hands over at a training call, or to ``trace``."""
@@ -194,11 +178,7 @@ class Slice:
 
         def data() -> Any:
             names = run()
-            values = [
-                eval(compile(ast.Expression(value), self.rerun.aliases[self.file], "eval"), names)
-                for value in given.values()
-                if value is not None
-            ]
+            values = [eval(compile(ast.Expression(value), self.rerun.aliases[self.file], "eval"), names) for value in given.values() if value is not None]
             return values[0] if len(values) == 1 else tuple(values)
 
         return data

@@ -208,9 +208,7 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
     read = {node.id for node in nodes(scope, ast.Name)}
     named = [node for key, node in constants(source.tree) if key in read]
     # The numbers of a list or dict of settings.
-    kept = [
-        item.value for item in getattr(source.tree, "body", ()) if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) in read
-    ]
+    kept = [item.value for item in getattr(source.tree, "body", ()) if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) in read]
     named += [node for value in kept if isinstance(value, (ast.Dict, ast.List, ast.Tuple)) for node in nodes(value, ast.Constant)]
     functions = {item.name for item in nodes(source.tree, (ast.FunctionDef, ast.ClassDef))}
     own = [node for node in written if isinstance(call := above[node], ast.Call) and called(call) in functions]
@@ -224,13 +222,7 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
 def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) -> list[ast.Constant]:
     """The sizes that layers of the program's own are made with, and a model that is a class of its own."""
     kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"} | {type(seen.model).__name__}
-    inits = [
-        method
-        for item in nodes(source.tree, ast.ClassDef)
-        if item.name in kinds
-        for method in nodes(item, ast.FunctionDef)
-        if method.name == "__init__"
-    ]
+    inits = [method for item in nodes(source.tree, ast.ClassDef) if item.name in kinds for method in nodes(item, ast.FunctionDef) if method.name == "__init__"]
     given = [value for init in inits for _, value in defaults_of(init.args) if isinstance(value, ast.Constant)]
     return [*given, *(node for init in inits for node in nodes(init, ast.Constant) if _is_size(node, above, init))]
 

@@ -107,8 +107,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         root=root,
         texts=texts,
         remarks=(*start.remarks, *text.remarks),
-        fresh=start.fresh
-        | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
+        fresh=start.fresh | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
     )
     return _rerun(made, root)
 

@@ -117,9 +117,7 @@ def planned(sizes: Mapping[str, int], layout: Any = None) -> Any:
         try:
             layout = layout(mesh)
         except Exception as error:
-            raise ValueError(
-                f"{layout.__name__} raises an error when it is called with the mesh ({type(error).__name__}: {error}). Fix that first."
-            ) from error
+            raise ValueError(f"{layout.__name__} raises an error when it is called with the mesh ({type(error).__name__}: {error}). Fix that first.") from error
     if layout is None and len(sizes) == 1:
         return keras_distribution.DataParallel(device_mesh=mesh)
     entries = dict(layout.items()) if isinstance(layout, Mapping) else {} if layout is None else None

@@ -32,9 +32,7 @@ def by_even(batch: int, replicas: int) -> tuple[int, ...]:
     return tuple(each + (index < more) for index in range(replicas))
 
 
-def deal(
-    rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False, policy: str = "AUTO"
-) -> tuple[int, ...]:
+def deal(rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False, policy: str = "AUTO") -> tuple[int, ...]:
     """Rows of each replica, in the order of the replicas' devices.
 
     Args:
@@ -109,9 +107,7 @@ class Split:
             return (batch // max(1, self.parts),) * self.replicas if self.divides(batch) else ()
         if batch in self.asked:
             return self.asked[batch]
-        return deal(
-            batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file, policy=self.policy
-        )
+        return deal(batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file, policy=self.policy)
 
     def shapes(self, leaf: LeafSpec, rows: int | None = None) -> list[Shape | None]:
         """The shape of one leaf on each replica, of a batch of ``rows`` (a full one unless given)."""

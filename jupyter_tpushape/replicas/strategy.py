@@ -44,9 +44,7 @@ def _resolver(entry: Slice) -> Any:
             devices.append(_DeviceAttributes(f"{HOST}CPU:0", "CPU", 1 << 34, entry.replicas))
             devices.append(_DeviceAttributes(f"{HOST}TPU_SYSTEM:0", "TPU_SYSTEM", 1, entry.replicas + 1))
             # All cores stand on this host: the process that traces has no devices of other hosts to place anything on.
-            return TPUSystemMetadata(
-                num_cores=entry.replicas, num_hosts=1, num_of_cores_per_host=entry.replicas, topology=None, devices=devices
-            )
+            return TPUSystemMetadata(num_cores=entry.replicas, num_hosts=1, num_of_cores_per_host=entry.replicas, topology=None, devices=devices)
 
     return PlannedSlice()
 

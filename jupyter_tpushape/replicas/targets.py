@@ -68,10 +68,7 @@ def _one_core(generation: str) -> list[Slice]:
     small = {1: ("1x1", (1, 1, 1)), 4: ("2x2", (2, 2, 1)), 8: ("2x4", (2, 4, 1))}
     large = {16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
     machines: dict[str, str | tuple[int, ...]] = {"chips_per_host_bounds": (2, 2, 1)}
-    made = [
-        Slice(f"{generation}-{n}", generation, n, 1, f"{generation}:{shape}", {"chips_per_host_bounds": bounds})
-        for n, (shape, bounds) in small.items()
-    ]
+    made = [Slice(f"{generation}-{n}", generation, n, 1, f"{generation}:{shape}", {"chips_per_host_bounds": bounds}) for n, (shape, bounds) in small.items()]
     made.append(Slice(f"{generation}-8-4t", generation, 8, 2, f"{generation}:2x4", machines))
     return made + [Slice(f"{generation}-{n}", generation, n, n // 4, f"{generation}:{shape}", machines) for n, shape in large.items()]
 

@@ -31,14 +31,8 @@ def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
         return []
     nodes = {node.id for node in again.evidence.flow.nodes if node.kind in ("loss", "metric")}
     at_loss = {edge.source for edge in again.evidence.flow.edges if edge.target in nodes} | nodes
-    found = [
-        one
-        for one in run_rules(again.evidence)
-        if one.serious and one.rule not in known and set(one.nodes) & at_loss and one.fact is not None
-    ]
-    return [
-        Finding.of(one.rule, one.severity, Behind(mended, one.fact), (), location=one.location) for one in found[:1] if one.fact is not None
-    ]
+    found = [one for one in run_rules(again.evidence) if one.serious and one.rule not in known and set(one.nodes) & at_loss and one.fact is not None]
+    return [Finding.of(one.rule, one.severity, Behind(mended, one.fact), (), location=one.location) for one in found[:1] if one.fact is not None]
 
 
 def _mended(first: Finding) -> bool:

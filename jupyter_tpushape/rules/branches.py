@@ -42,9 +42,7 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
         return "batch-axis-lost", BatchLost(Who.of(lost[0]), lost[1].spec.shape or (), None, Who.of(node))
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
-    swapped = (
-        next(filter(None, (swapped_axes(evidence, *both) for both in itertools.permutations(edges, 2))), None) if len(edges) == 2 else None
-    )
+    swapped = next(filter(None, (swapped_axes(evidence, *both) for both in itertools.permutations(edges, 2))), None) if len(edges) == 2 else None
     if swapped is not None:
         mine, other, place, at = swapped
         givers = evidence.flow.node(other.source).name, evidence.flow.node(mine.source).name
@@ -62,11 +60,7 @@ def _agree(shapes: list[Shape], joins: bool, axis: int) -> bool:
     if len({len(shape) for shape in shapes}) > 1 or not rank or any(None in shape[1:] for shape in shapes):
         return False
     free = axis % rank if joins else -1
-    return all(
-        len(({*sizes} - {1}) if not joins else {*sizes}) < 2
-        for place, sizes in enumerate(zip(*shapes, strict=True))
-        if place not in (0, free)
-    )
+    return all(len(({*sizes} - {1}) if not joins else {*sizes}) < 2 for place, sizes in enumerate(zip(*shapes, strict=True)) if place not in (0, free))
 
 
 def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edge, int, int] | None:
@@ -130,11 +124,7 @@ def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
 def size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
     """Why the sizes of tensors of one rank, which an operation combines, differ."""
     tensors = [edge for edge in edges if edge.spec.shape and len(edge.spec.shape) > 2]
-    if (
-        len(tensors) < 2
-        or len({len(edge.spec.shape or ()) for edge in tensors}) > 1
-        or node.op.startswith(("MatMul", "BatchMatMul", "Einsum"))
-    ):
+    if len(tensors) < 2 or len({len(edge.spec.shape or ()) for edge in tensors}) > 1 or node.op.startswith(("MatMul", "BatchMatMul", "Einsum")):
         return None
     return _odd_branch(evidence, tensors, -1 if node.op.lower().startswith("concat") else None)[1]
 

@@ -176,9 +176,7 @@ def vector_loss(evidence: Evidence) -> Iterator[Finding]:
             continue
         node = evidence.flow.node(node_id) if node_id else None
         who = Who.of(node) if node is not None else Who(name, name)
-        yield Finding.of(
-            VECTOR.id, "note" if alone else "silent", VectorLoss(who, shape, alone), (node_id,) if node_id else (), location=place
-        )
+        yield Finding.of(VECTOR.id, "note" if alone else "silent", VectorLoss(who, shape, alone), (node_id,) if node_id else (), location=place)
 
 
 @check(order=36, backend="jax")

@@ -111,12 +111,7 @@ def seen_at(evidence: Evidence, path: KeyPath | None) -> list[Any]:
     """What was seen at a leaf of the data, batch by batch."""
     sampled = getattr(evidence.sample, "sampled", ())
     part = ("x", "y", "weight").index(str(path[0])) if path else 1
-    return [
-        value
-        for drawn in sampled
-        for at, value in flatten(drawn[part], path[0] if path else "y")
-        if at == path and isinstance(value, np.ndarray)
-    ]
+    return [value for drawn in sampled for at, value in flatten(drawn[part], path[0] if path else "y") if at == path and isinstance(value, np.ndarray)]
 
 
 def stats_at(evidence: Evidence, path: KeyPath | None, column: int | None = None) -> Stats | None:

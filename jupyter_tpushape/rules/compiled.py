@@ -197,14 +197,7 @@ def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
 def metric_reads(node: Node, y: Shape, p: Shape, classes: bool) -> Fact | None:
     """A metric that receives class indices but expects vectors, or the reverse. ``classes``: the labels are class indices."""
     # All metrics together are no single one.
-    if (
-        node.kind != "metric"
-        or node.op in ("compile", "compute_metrics")
-        or not classes
-        or len(p) < 2
-        or p[-1] in (None, 1)
-        or y not in (p[:-1], (*p[:-1], 1))
-    ):
+    if node.kind != "metric" or node.op in ("compile", "compute_metrics") or not classes or len(p) < 2 or p[-1] in (None, 1) or y not in (p[:-1], (*p[:-1], 1)):
         return None
     return MetricReads(node.name, y, p, "iou" in node.op.lower().replace("_", ""))
 

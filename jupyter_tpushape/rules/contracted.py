@@ -215,9 +215,7 @@ def _balanced(evidence: Evidence, reader: Node) -> bool:
         node = pending.pop()
         if node is not reader and _within_samples(evidence, node, shape):
             return True
-        around = [(edge, edge.source) for edge in evidence.flow.into(node.id)] + [
-            (edge, edge.target) for edge in evidence.flow.out_of(node.id)
-        ]
+        around = [(edge, edge.source) for edge in evidence.flow.into(node.id)] + [(edge, edge.target) for edge in evidence.flow.out_of(node.id)]
         for edge, other in around:
             beside = evidence.flow.node(other)
             if edge.spec.shape == shape and beside.op in _BALANCES and beside.id not in seen:

@@ -242,14 +242,7 @@ def _cell(at: Break) -> Explained:
     if (taken := at.evidence.facts.get("states")) is not None and at.node.kind == "layer":
         return STATES.id, CellUnpacks(Who.of(at.node), *taken)
     kept, sizes = hear(at.node.failure, HeardKept), at.evidence.arguments(at.node.id).get("state_sizes") or ()
-    if (
-        said is None
-        and kept is not None
-        and at.node.kind == "layer"
-        and kept.before[-1:]
-        and kept.before[-1] in sizes
-        and kept.after[-1] not in sizes
-    ):
+    if said is None and kept is not None and at.node.kind == "layer" and kept.before[-1:] and kept.before[-1] in sizes and kept.after[-1] not in sizes:
         return STATES.id, CellState(Who.of(at.node), kept.before, kept.after)
     return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
 

@@ -367,13 +367,7 @@ def weights_numbered(evidence: Evidence) -> Iterator[Finding]:
     stats = getattr(evidence.sample, "stats", None) or {}
     for path, spec in evidence.weight:
         known = stats.get(path)
-        if (
-            known is not None
-            and known.integer
-            and spec.dtype.startswith(("int", "uint"))
-            and known.rows >= 8
-            and known.distinct == known.rows
-        ):
+        if known is not None and known.integer and spec.dtype.startswith(("int", "uint")) and known.rows >= 8 and known.distinct == known.rows:
             yield Finding.of(NUMBERED.id, "note", ThirdPart(whole=True))
 
 

@@ -83,9 +83,7 @@ def samples_sliced(evidence: Evidence) -> SamplesSliced | None:
     numbers = dict(evidence.raised.numbers) if evidence.raised is not None else {}
     for one in evidence.given:
         for node in [one.giver, *ancestors(evidence, one.giver.id)] if one.giver is not None else ():
-            edges = (
-                [edge for edge in evidence.flow.into(node.id) if edge.spec.shape] if node.kind == "op" and node.called is not None else []
-            )
+            edges = [edge for edge in evidence.flow.into(node.id) if edge.spec.shape] if node.kind == "op" and node.called is not None else []
             shape = edges[0].spec.shape or () if edges else ()
             if node.called is None or node.op.lower() not in SLICES or len(shape) < 2 or shape[0] not in batches:
                 continue

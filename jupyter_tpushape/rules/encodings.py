@@ -168,9 +168,7 @@ def resized_labels(evidence: Evidence) -> Iterator[Finding]:
         where = stages[-1].location
         line = blended[place]
         location = at_line(where, line) if where is not None and line else where
-        yield Finding.of(
-            RESIZED.id, "silent", LabelsInterpolated(stages[-1].function, path, node.name, line), (node.id,), location=location
-        )
+        yield Finding.of(RESIZED.id, "silent", LabelsInterpolated(stages[-1].function, path, node.name, line), (node.id,), location=location)
 
 
 def at_line(where: Location, line: int) -> Location:

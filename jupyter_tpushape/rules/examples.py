@@ -14,9 +14,7 @@ def data():
 """
 
 
-def stepped(
-    end: str = "pass", loss: str = "tf.reduce_mean((y - p) ** 2)", layer: str = "L.Dense(1)", metrics: str = ', metrics=["mae"]'
-) -> str:
+def stepped(end: str = "pass", loss: str = "tf.reduce_mean((y - p) ** 2)", layer: str = "L.Dense(1)", metrics: str = ', metrics=["mae"]') -> str:
     """A program whose model has a ``train_step`` of its own; ``end`` stands at the end of the step."""
     return f"""
 class Net(keras.Model):

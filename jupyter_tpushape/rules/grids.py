@@ -62,22 +62,11 @@ def _shifted(evidence: Evidence) -> tuple[str, int, str, int] | tuple[()]:
 def _moved(evidence: Evidence, head: str, axis: int, size: int | None) -> Who | None:
     for node in (evidence.flow.node(head), *ancestors(evidence, head)):
         edges, gives = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-        if (
-            node.kind != "layer"
-            or len(edges) != 1
-            or not gives
-            or (given := edges[0].spec.shape) is None
-            or axis >= min(len(given), len(gives))
-        ):
+        if node.kind != "layer" or len(edges) != 1 or not gives or (given := edges[0].spec.shape) is None or axis >= min(len(given), len(gives)):
             continue
         sizes = evidence.origins.of(edges[0])
         data = {one.axis for one in axes(sizes[axis])} if axis < len(sizes) else set()
-        if (
-            given[axis] == size != gives[axis]
-            and data == {axis}
-            and len(given) == len(gives)
-            and sorted(map(str, given)) == sorted(map(str, gives))
-        ):
+        if given[axis] == size != gives[axis] and data == {axis} and len(given) == len(gives) and sorted(map(str, given)) == sorted(map(str, gives)):
             return Who.of(node)
     return None
 

@@ -105,11 +105,7 @@ def taken_beyond(evidence: Evidence) -> Iterator[Finding]:
 def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tuple[int, bool]]:
     if op == "TakeAlongAxis":
         same = len(given) == len(indices)
-        return [
-            (i, False)
-            for i in range(len(given))
-            if same and all(one == indices[j] or indices[j] == 1 for j, one in enumerate(given) if j != i)
-        ]
+        return [(i, False) for i in range(len(given)) if same and all(one == indices[j] or indices[j] == 1 for j, one in enumerate(given) if j != i)]
     ways = [(axis, False) for axis in range(len(given)) if (*given[:axis], *indices, *given[axis + 1 :]) == made]
     if given[:1] == indices[:1] == made[:1]:
         ways += [(at, True) for at in range(len(given) - 1) if (*given[: at + 1], *indices[1:], *given[at + 2 :]) == made]

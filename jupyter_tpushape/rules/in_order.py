@@ -185,18 +185,14 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or "step" in evidence.facts
-    return (
-        not own or any(item.kind == "layer" for item in above(evidence, node)) or ("step" not in evidence.facts and _shown(evidence, node))
-    )
+    return not own or any(item.kind == "layer" for item in above(evidence, node)) or ("step" not in evidence.facts and _shown(evidence, node))
 
 
 def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
     """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
     loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
     sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
-    run = {
-        as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]
-    }
+    run = {as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]}
     return len(sides) == 2 and all(edge.source in run for edge in sides)
 
 
@@ -330,16 +326,12 @@ def heads_attended(evidence: Evidence) -> Iterator[Finding]:
         scores = next(iter(evidence.flow.into(node.id)), None) if (node.op.lower() == "softmax" or fused) and node.status == "ok" else None
         product = alike(evidence, scores) if scores is not None and not fused else node
         pair = evidence.flow.into(product.id)[: 3 if fused else None]
-        if len(pair) not in ((1, 2, 3) if fused else (2,)) or not all(
-            heads_first(evidence, edge) if fused else split_heads(evidence, edge) for edge in pair
-        ):
+        if len(pair) not in ((1, 2, 3) if fused else (2,)) or not all(heads_first(evidence, edge) if fused else split_heads(evidence, edge) for edge in pair):
             continue
         shape = pair[0].spec.shape or ()
         if scores is not None and (fused or scores.spec.shape == (*shape[:3], shape[2])) and product.called not in told:
             told.add(product.called)
-            yield Finding.of(
-                INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id)[fused:], (scores.id,), product.called
-            )
+            yield Finding.of(INTERLEAVED.id, "silent", HeadsAttended(Who.of(product), shape), (product.id, node.id)[fused:], (scores.id,), product.called)
 
 
 def heads_first(evidence: Evidence, edge: Edge) -> bool:

@@ -35,9 +35,7 @@ def data():
 """,
 )  # fmt: skip
 _reshape = _pair("L.Reshape((5, 5))", "L.Reshape((8, 24))")
-RESHAPE = rule(
-    "reshape-size", "A reshape changes the number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1]
-)
+RESHAPE = rule("reshape-size", "A reshape changes the number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1])
 _window = _pair("L.Conv2D(4, 9)", "L.Conv2D(4, 9, padding='same')")
 WINDOW = rule("window-too-large", "Window larger than its input", severity="error", source=_SOURCE, fails=_window[0], passes=_window[1])
 _unknown = _pair("L.Flatten(), L.Dense(4)", "L.GlobalAveragePooling2D(), L.Dense(4)", "(None, None, 3)")
@@ -65,9 +63,7 @@ def build():
 def data():
     return np.zeros((4, 6), "float32"), None
 """
-OPERATION = rule(
-    "op-shapes", "An operation between layers receives incompatible shapes", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5
-)
+OPERATION = rule("op-shapes", "An operation between layers receives incompatible shapes", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5)
 _raises = """
 class Odd(L.Layer):
     def call(self, x):

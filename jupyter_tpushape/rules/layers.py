@@ -164,9 +164,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(CODE.id, "error", line_raised(evidence, node))
     if node.kind == "op" and (not node.op or hear(node.failure, HeardAboutShapes) is None):
         around = evidence.flow.node(node.parent).name if node.parent else ""
-        return Finding.of(
-            CODE.id, "error", LineRaised(node.failure.said, evidence.raised.text if evidence.raised is not None else "", around)
-        )
+        return Finding.of(CODE.id, "error", LineRaised(node.failure.said, evidence.raised.text if evidence.raised is not None else "", around))
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
@@ -259,9 +257,7 @@ def _other_door(evidence: Evidence, node: Node, before: Node) -> Cause | None:
         return None
     now, then = doors[0][0], doors[1][0].spec.shape or ()
     sizes = evidence.origins.of(now)
-    apart = [
-        (size, other) for size, other in zip(sizes[1:], then[1:], strict=False) if other is not None and value(size) not in (None, other)
-    ]
+    apart = [(size, other) for size, other in zip(sizes[1:], then[1:], strict=False) if other is not None and value(size) not in (None, other)]
     found = [one for size, other in apart if (one := cause_of(size, other)) is not None] if len(sizes) == len(then) else []
     return found[0] if found else None
 
@@ -287,13 +283,7 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     wanted = said.wanted if said is not None else None
     if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in ATTENTIONS and shape:
         equal, kernel = hear(node.failure, HeardUnequal), _kernel(evidence, node)
-        if (
-            equal is not None
-            and kernel is not None
-            and shape[-1] is not None
-            and shape[-1] in (equal.left, equal.right)
-            and kernel[-2] != shape[-1]
-        ):
+        if equal is not None and kernel is not None and shape[-1] is not None and shape[-1] in (equal.left, equal.right) and kernel[-2] != shape[-1]:
             wanted = kernel[-2]
     if wanted is None or not shape:
         return None
@@ -361,10 +351,7 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
     size = node.config.get("pool_size") or node.config.get("kernel_size") or ()
     window = tuple(size) if isinstance(size, (list, tuple)) else (size,)
     narrow = (
-        shape is not None
-        and len(shape) > 2
-        and shape[1] == 1 < (shape[-1] or 0)
-        and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
+        shape is not None and len(shape) > 2 and shape[1] == 1 < (shape[-1] or 0) and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
     )
     picture = () if narrow else channels_in_front(evidence, node)
     filters = node.config.get("filters")

@@ -260,9 +260,7 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
     if found:
         return found, "glob"
     # As attributes of layers are named, and not the layers themselves.
-    found = [
-        path for path in free if path in laid.held and (matches(entry.key, laid.held[path]) or matches(f".*{entry.key}", laid.held[path]))
-    ]
+    found = [path for path in free if path in laid.held and (matches(entry.key, laid.held[path]) or matches(f".*{entry.key}", laid.held[path]))]
     if found:
         return found, "held"
     # As a key is written with dots for slashes, or for a layer that bears another number.

@@ -271,9 +271,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if node.kind == "op" and node.op != "python" and len(evidence.given) >= (1 if loss is node or node.op == "Split" else 2):
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
-        in_a_row = (
-            y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
-        )
+        in_a_row = y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
         why = Flattened(y, p) if y and p and in_a_row else reason(evidence, node)
         shapes = operands(node, why, shapes)
         return (
@@ -340,9 +338,7 @@ def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> E
     return WEIGHTS.id, WrongWeights(loss.name, shape, p[:-1], path), (loss.id,)
 
 
-def _folded(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
+def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
     if p[0] is not None and y[0] not in (None, 1, p[0]):
         for path, spec in evidence.x:
             if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1 and not _as_declared(evidence, path, spec.shape):
@@ -372,9 +368,7 @@ def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape | None) -> bool
     return any(want is not None and len(want) > 1 and None not in want[1:] and want[1:] == (shape or ())[1:] for want in wanted)
 
 
-def _pairs(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
+def _pairs(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
     given = next((one for one in evidence.given if one.label == "predictions" and one.spec.shape == p), None)
     if given is None or len(given.grows) != 2:
         return None
@@ -397,14 +391,8 @@ def _pairs(
     return None
 
 
-def _last_only(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
-    steps = (
-        (len(y) == len(p) == 2 and kind == "sparse" and integer)
-        or (len(y) == len(p) + 1 and (y[-1] != 1 or len(p) > 3))
-        or (len(y) == 3 and len(p) == 2)
-    )
+def _last_only(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
+    steps = (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and (y[-1] != 1 or len(p) > 3)) or (len(y) == 3 and len(p) == 2)
     if not steps or len(y) < 2:
         return None
     node = cut_sequence(evidence, y, predictions)
@@ -414,9 +402,7 @@ def _last_only(
     return None if one is None else (LAST_ONLY.id, StepsReduced(Who.of(one), p, y), (one.id,))
 
 
-def _surplus(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
+def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
         labelled = 2
@@ -451,9 +437,7 @@ def _surplus(
     return rule_id, SurplusAxes(through, Who.of(node), loss.name, p, y, wanted), (node.id,)
 
 
-def _encoding(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
+def _encoding(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
     none = classless(loss, p)
     if none is not None:
         return RANK.id, none, ()
@@ -471,16 +455,12 @@ def _encoding(
         rows: Literal["", "one-hot", "shares", "marks", "zeros", "numbers"] = ""
         if stats is not None:
             blank = stats.minimum == stats.maximum == 0
-            rows = (
-                "zeros" if blank else "one-hot" if stats.one_hot else "shares" if stats.shares else "marks" if stats.binary else "numbers"
-            )
+            rows = "zeros" if blank else "one-hot" if stats.one_hot else "shares" if stats.shares else "marks" if stats.binary else "numbers"
         return ONE_HOT.id, RowsOfValues(loss.name, y, p, rows), ()
     return None
 
 
-def _units(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
-) -> Explained | None:
+def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     own = kind == "custom" or (kind == "metric" and evidence.failed is not None and evidence.failed.kind == "op")

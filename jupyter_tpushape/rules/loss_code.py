@@ -159,9 +159,7 @@ def loss_order(evidence: Evidence) -> Iterator[Finding]:
         # A loss whose labels come from no node was called while the layers around it were built.
         beside = [one for one in losses if one.called == node.called and ends(evidence, one)[0] is not None]
         same = [one for one, *_ in exchanged if one.called == node.called]
-        fact = LossOrder(
-            node.name, Who.of(giver), labels.spec.shape or (), predictions is None, len(same) if len(same) == len(beside) else 0
-        )
+        fact = LossOrder(node.name, Who.of(giver), labels.spec.shape or (), predictions is None, len(same) if len(same) == len(beside) else 0)
         yield Finding.of(ORDER.id, "silent", fact, (node.id,), (labels.id,), node.called)
 
 
@@ -206,9 +204,7 @@ def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
             starts = {_start(evidence, edge, node).source for edge in edges if edge.spec.shape in (y, p)}
             if starts == {labels.source, predictions.source} and {edge.spec.shape for edge in edges} == {y, p}:
                 fact = Crosswise(node.name, p, y, Who.of(giver))
-                yield Finding.of(
-                    BROADCAST.id, "silent", fact, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
-                )
+                yield Finding.of(BROADCAST.id, "silent", fact, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called)
                 break
 
 

@@ -73,9 +73,7 @@ def mask_inverted(evidence: Evidence) -> Iterator[Finding]:
             mask = _of_padding(evidence, edge) if edge.label in ("attention_mask", "mask") else None
             if mask is not None and mask.id not in told:
                 told.add(mask.id)
-                yield Finding.of(
-                    INVERTED.id, "silent", MaskInverted(Who.of(node), Who.of(mask)), (node.id, mask.id), (edge.id,), mask.called
-                )
+                yield Finding.of(INVERTED.id, "silent", MaskInverted(Who.of(node), Who.of(mask)), (node.id, mask.id), (edge.id,), mask.called)
 
 
 @check(order=42, backend="jax")
@@ -167,9 +165,7 @@ def mask_lost(evidence: Evidence) -> Iterator[Finding]:
         reader = next(_readers(evidence, node), None) if any(len(shape) > 2 and shape[:2] in steps for shape in after) else None
         if node.family == "own" and reader is not None:
             makers = tuple(dict.fromkeys(one.name for one in flow.nodes if one.op == "Masking" or one.config.get("mask_zero")))
-            yield Finding.of(
-                LOST.id, "note", MaskLost(Who.of(node), Who.of(reader), makers), (node.id, reader.id), location=node.called or node.location
-            )
+            yield Finding.of(LOST.id, "note", MaskLost(Who.of(node), Who.of(reader), makers), (node.id, reader.id), location=node.called or node.location)
             return
 
 

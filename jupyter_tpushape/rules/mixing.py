@@ -270,11 +270,7 @@ def _picked(evidence: Evidence, node: Node) -> Edge | None:
     made = next(iter(evidence.flow.out_of(node.id)), None)
     if not given or made is None or "slice" not in node.op.lower() or (carried(evidence, given[0]) or {}).get(0) != 1:
         return None
-    return (
-        made
-        if carried(evidence, made) == {} and made.spec.shape in ((given[0].spec.shape or ())[1:], (1, *(given[0].spec.shape or ())[1:]))
-        else None
-    )
+    return made if carried(evidence, made) == {} and made.spec.shape in ((given[0].spec.shape or ())[1:], (1, *(given[0].spec.shape or ())[1:])) else None
 
 
 @check(order=42)
@@ -437,14 +433,7 @@ def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
     if len(after) == 3 and after[-1] == given[-1]:
         block = elements(after[1:]) or 0  # positions as they are, several of them in a row
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
-    if (
-        len(given) < 3
-        or not whole
-        or rows != {given[0]}
-        or after[0] == given[0]
-        or block < 2
-        or of_a_loss(evidence, evidence.flow.node(edge.source))
-    ):
+    if len(given) < 3 or not whole or rows != {given[0]} or after[0] == given[0] or block < 2 or of_a_loss(evidence, evidence.flow.node(edge.source)):
         return 0
     return block if block > (given[-1] or 0) > 1 and whole % block and block % whole else 0
 

@@ -156,9 +156,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return dropped
     said, compared = hear(node.failure, HeardUnequal), hear(node.failure, HeardCompared)
     if said is None and type(compared) is HeardCompared:
-        pair = next(
-            (pair for pair in zip(compared.labels, compared.predictions, strict=False) if None not in pair and pair[0] != pair[1]), None
-        )
+        pair = next((pair for pair in zip(compared.labels, compared.predictions, strict=False) if None not in pair and pair[0] != pair[1]), None)
         said = HeardUnequal(*pair, alike=True) if pair is not None else None
     if said is not None and said.alike and len(operands) > 2:
         operands = [operands[0], *[other for other in operands if other.spec.shape != operands[0].spec.shape][:1]]
@@ -181,9 +179,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if (k not in mine.grows and batch_axis(mine) != k) or batch_axis(its) == m or fixed[m] is None:
             continue
         number = fixed[m] or 0
-        if number == getattr(evidence.sample, "rows", None) and (
-            len(fixed) == 2 or (fixed[-2:] == (number, number) and set(fixed[:-2]) <= {1})
-        ):
+        if number == getattr(evidence.sample, "rows", None) and (len(fixed) == 2 or (fixed[-2:] == (number, number) and set(fixed[:-2]) <= {1})):
             return WholeOnly(number, shape[k])
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
@@ -208,11 +204,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         kept = dims_dropped(evidence, mine, its)
         if kept is not None:
             return kept
-        if (
-            len(shape) == len(fixed) == 1
-            and evidence.where not in ("loss", "metric")
-            and (other_rows := _vectors(evidence, shape[0], number))
-        ):
+        if len(shape) == len(fixed) == 1 and evidence.where not in ("loss", "metric") and (other_rows := _vectors(evidence, shape[0], number)):
             return PairOfVectors(shape[0], number, other_rows)
         ahead = _stacked_ahead(evidence, mine) if k == 1 else None
         if ahead is not None:
@@ -224,12 +216,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and not fed and not own else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
-        if (
-            given.giver is None
-            and evidence.where == "loss"
-            and any((*maps, *fixed) == shape for shape in outputs)
-            and len(fixed) == 1 < len(maps)
-        ):
+        if given.giver is None and evidence.where == "loss" and any((*maps, *fixed) == shape for shape in outputs) and len(fixed) == 1 < len(maps):
             return PerClass(fixed[0] or 0, positions=True)
     more = _rows_made(evidence, one, other) or _rows_made(evidence, other, one) if (i, j) == (0, 0) else None
     if more is not None:
@@ -508,9 +495,7 @@ def _weight(evidence: Evidence, given: Given) -> str:
 def _of_another(evidence: Evidence, shape: Shape | None) -> str:
     """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
     read = {name.rpartition(".")[2] for name in names_in(evidence.raised.text) if "." in name} if evidence.raised is not None else set()
-    every = {
-        (weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape
-    }
+    every = {(weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape}
     found = {(name, layer) for name, layer in every if name in read}
     name, layer = next(iter(found)) if len(found) == 1 and shape else ("", "")
     return f"{name}, a weight of {layer}" if name else ""

@@ -28,9 +28,7 @@ def read(evidence: Evidence, one: Given, other: Given) -> Reason | None:
         found = _in_front(evidence, mine, its) or (_unindexed(evidence, mine, its.spec.shape or ()) if mine.giver is None else None)
         if found is not None:
             return found
-    return _counts_samples(evidence, one.spec.shape or (), other.spec.shape or ()) or _step_more(
-        evidence, one.spec.shape or (), other.spec.shape or ()
-    )
+    return _counts_samples(evidence, one.spec.shape or (), other.spec.shape or ()) or _step_more(evidence, one.spec.shape or (), other.spec.shape or ())
 
 
 _REDUCES = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Norm"})
@@ -131,9 +129,7 @@ def _in_front(evidence: Evidence, mine: Given, its: Given) -> AxisInFront | None
     if mine.giver is None or not behind or not first or shape[:1] != (1,):
         return None
     for node in [mine.giver, *ancestors(evidence, mine.giver.id)]:
-        made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id) if edge.spec.shape), None) or (
-            shape if node is mine.giver else None
-        )
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id) if edge.spec.shape), None) or (shape if node is mine.giver else None)
         for edge in evidence.flow.into(node.id) if node.kind == "op" and node.called is not None else ():
             before = edge.spec.shape or ()
             if len(before) > 0 and before[0] == rows and made == (1, *before):

@@ -19,13 +19,7 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None], spli
     have, want = [n or 0 for n in before], [n or 0 for n in after]
     each = math.prod(have) // (math.prod(want) or 1)
     want = [each, *want] if each > 1 else want
-    if (
-        len(have) < 4
-        or not 2 <= len(want) < len(have)
-        or len(want) ** len(have) > _MOST
-        or min(*have, *want) < 2
-        or math.prod(have) != math.prod(want)
-    ):
+    if len(have) < 4 or not 2 <= len(want) < len(have) or len(want) ** len(have) > _MOST or min(*have, *want) < 2 or math.prod(have) != math.prod(want):
         return []
     if not split and _adjacent(have, want):
         return []
@@ -39,8 +33,7 @@ def groups_apart(before: Sequence[int | None], after: Sequence[int | None], spli
     apart = [
         groups
         for groups in found
-        if sum(_gap(group) for group in groups) > (not split)
-        and (split or [group[0] for group in groups] == sorted(group[0] for group in groups))
+        if sum(_gap(group) for group in groups) > (not split) and (split or [group[0] for group in groups] == sorted(group[0] for group in groups))
     ]
     return apart[0] if apart else []
 

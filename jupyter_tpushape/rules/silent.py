@@ -104,13 +104,7 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)
         kind = kind_of(node)
-        if (
-            labels is None
-            or predictions is None
-            or kind not in ("regression", "binary")
-            or not labels.spec.shape
-            or not predictions.spec.shape
-        ):
+        if labels is None or predictions is None or kind not in ("regression", "binary") or not labels.spec.shape or not predictions.spec.shape:
             continue
         y, p = aligned(labels.spec.shape, predictions.spec.shape)
         # An unknown axis may have any size: nothing is said of it.
@@ -121,9 +115,7 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         giver = evidence.flow.node(predictions.source)
         if class_labels(evidence, labels, predictions):
             single = SingleValues(node.name, labels.spec.shape, predictions.spec.shape, "classes", "values")
-            yield Finding.of(
-                INT_LABELS.id, "silent", single, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
-            )
+            yield Finding.of(INT_LABELS.id, "silent", single, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called)
             continue
         crossing = crossed(evidence, predictions)
         if crossing is not None and crossing.op.startswith(LOOKUPS) and lookup_of_all(evidence, crossing) is not None:
@@ -397,9 +389,7 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
         if outside or not stats.whole:
             zero = evidence.backend == "jax"
             fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole)
-            yield Finding.of(
-                LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location
-            )
+            yield Finding.of(LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location)
 
 
 @check(order=47)

@@ -152,21 +152,11 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
             continue
         product, over = _summed(evidence, node, rank)
         axis, maker = axis % rank, evidence.flow.node(edges[0].source)
-        if (
-            (own := _order(maker))
-            and maker.called == node.called
-            and own in [_order(evidence.flow.node(one.target)) for one in evidence.flow.out_of(node.id)]
-        ):
+        if (own := _order(maker)) and maker.called == node.called and own in [_order(evidence.flow.node(one.target)) for one in evidence.flow.out_of(node.id)]:
             # TensorFlow's own softmax works along the last axis, and exchanges that with its own before and after.
             axis, over, edges = own[axis], own[over], evidence.flow.into(maker.id)
         edge = edges[0]
-        if (
-            product is not None
-            and over >= rank - 2
-            and axis != over
-            and axis not in (carried(evidence, edge) or {})
-            and _scores(evidence, edge)
-        ):
+        if product is not None and over >= rank - 2 and axis != over and axis not in (carried(evidence, edge) or {}) and _scores(evidence, edge):
             fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis, over)
             yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
 
@@ -238,9 +228,7 @@ _BINARY = frozenset({"binary_accuracy", "binary_matches"})
 def logits_cut(evidence: Evidence) -> Iterator[Finding]:
     """Binary accuracies of logits with the threshold for probabilities."""
     losses = [(node, ends(evidence, node)[1]) for node in evidence.losses()] if not evidence.where else []
-    logits = {
-        edge.source: node for node, edge in losses if edge is not None and kind_of(node) == "binary" and node.config.get("from_logits")
-    }
+    logits = {edge.source: node for node, edge in losses if edge is not None and kind_of(node) == "binary" and node.config.get("from_logits")}
     for node in evidence.flow.nodes if logits else ():
         if node.kind != "metric" or node.status != "ok" or node.op not in _BINARY or node.config.get("threshold", 0.5) != 0.5:
             continue

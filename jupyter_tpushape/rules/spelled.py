@@ -38,9 +38,7 @@ _ALIKE = 0.75
 def misspelled(evidence: Evidence) -> UnknownName | None:
     """The name that Keras did not find, where that is why the program raised."""
     node = evidence.failed
-    heard = (
-        hear(node.failure, HeardUnknownName) if node is not None and node.failure is not None and not evidence.facts.get("unmade") else None
-    )
+    heard = hear(node.failure, HeardUnknownName) if node is not None and node.failure is not None and not evidence.facts.get("unmade") else None
     return UnknownName(heard.what, heard.name, _near(evidence, heard.what, heard.name)) if heard is not None else None
 
 

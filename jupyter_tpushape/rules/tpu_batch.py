@@ -133,11 +133,7 @@ def split_nodes(evidence: Evidence) -> tuple[str, ...]:
 
 
 def batch_stages(evidence: Evidence) -> list[Node]:
-    return [
-        node
-        for node in evidence.flow.nodes
-        if node.kind == "stage" and node.op in ("batch", "padded_batch", "ragged_batch", "fit", "generator")
-    ]
+    return [node for node in evidence.flow.nodes if node.kind == "stage" and node.op in ("batch", "padded_batch", "ragged_batch", "fit", "generator")]
 
 
 @check(order=60, backend="tensorflow")
@@ -249,9 +245,7 @@ def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
     if node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest"):
         return "CustomCall is not supported to have a dynamic dimension" if batch or inner else ""
     if node.op.startswith(WINDOWS):
-        conv = (
-            "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
-        )
+        conv = "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
         return conv if inner else ""
     given = [edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape]
     made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
@@ -293,9 +287,7 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
         return
     batch = evidence.split.dynamic or evidence.sample.dynamic
     inner = any(
-        leaf.shape is not None and None in leaf.shape[1:-1]
-        for _, leaf in evidence.sample.leaves("x")
-        if leaf.kind == "dense" and len(leaf.shape or ()) > 3
+        leaf.shape is not None and None in leaf.shape[1:-1] for _, leaf in evidence.sample.leaves("x") if leaf.kind == "dense" and len(leaf.shape or ()) > 3
     )
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":

@@ -144,11 +144,7 @@ def order(evidence: Evidence) -> Iterator[Finding]:
         before = _feeds(stages, stage.name)
         if stage.op == "cache" and any(other.op == "shuffle" for other in before):
             yield Finding.of(SHUFFLED.id, "note", ShuffleCached(), _nodes(evidence, stage))
-        if (
-            stage.op == "shuffle"
-            and any(other.op in ("batch", "padded_batch") for other in before)
-            and not any(other.op == "unbatch" for other in before)
-        ):
+        if stage.op == "shuffle" and any(other.op in ("batch", "padded_batch") for other in before) and not any(other.op == "unbatch" for other in before):
             yield Finding.of(WHOLE.id, "note", BatchesShuffled(), _nodes(evidence, stage))
     working = [stage for stage in stages if stage.op not in ("options", "repeat", "take", "skip", "assert_cardinality", "finalize")]
     if working and working[-1].op != "prefetch":

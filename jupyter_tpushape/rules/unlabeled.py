@@ -58,13 +58,7 @@ def no_loss(evidence: Evidence) -> Iterator[Finding]:
 def no_labels(evidence: Evidence) -> Iterator[Finding]:
     """Batches without labels, but a compiled loss that needs them."""
     sample, facts = evidence.sample, evidence.facts or {}
-    if (
-        sample is None
-        or evidence.where
-        or sample.y is not None
-        or not sample.sampled
-        or sample.kind not in ("dataset", "generator", "pydataset")
-    ):
+    if sample is None or evidence.where or sample.y is not None or not sample.sampled or sample.kind not in ("dataset", "generator", "pydataset"):
         return
     if facts.get("compares") and not set(facts.get("overrides") or ()) & {"train_step", "compute_loss"}:
         dropped = _dropped(sample)

@@ -186,10 +186,6 @@ def _before(came: Shape, made: Shape, axis: int) -> int | None:
     if len(came) == len(made):
         return axis if came[axis] == made[axis] else None
     longer = [at for at, size in enumerate(made) if size != 1]
-    if (
-        [at for at, size in enumerate(came) if size != 1] != [*range(len(came))]
-        or [made[at] for at in longer] != [*came]
-        or axis not in longer
-    ):
+    if [at for at, size in enumerate(came) if size != 1] != [*range(len(came))] or [made[at] for at in longer] != [*came] or axis not in longer:
         return None
     return longer.index(axis)

@@ -64,11 +64,7 @@ def because(cause: Cause | None, merged: bool = True) -> str:
     if cause.kind == "factor":
         return f"{cause.who} turns {goes}, but the stride that it undoes divides by {cause.stride}: {cause.before} → {cause.before * cause.stride}."
     if cause.kind == "cropped":
-        return (
-            f"{cause.who} crops {goes}, but {cause.back} is the size of the other branch."
-            if merged
-            else f"{cause.who} crops {goes}, not {cause.back}."
-        )
+        return f"{cause.who} crops {goes}, but {cause.back} is the size of the other branch." if merged else f"{cause.who} crops {goes}, not {cause.back}."
     return f"{cause.who} turns an input of size {cause.size} into {cause.before} values; {cause.after} values require an input of size {cause.fits[0]}."
 
 

@@ -41,9 +41,7 @@ def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
     inputs = len(list(flatten(x_structure))) if x_structure is not None else 0
     if inputs == len(data):
         return data, None, None
-    raise BadData(
-        f"The data is a tuple of {len(data)} parts, but fit takes (x, y) or (x, y, sample_weight): for several inputs, use ([a, b, ...], y)."
-    )
+    raise BadData(f"The data is a tuple of {len(data)} parts, but fit takes (x, y) or (x, y, sample_weight): for several inputs, use ([a, b, ...], y).")
 
 
 def sample(

@@ -32,9 +32,7 @@ def leaf_shape(value: Any) -> tuple[int | None, ...]:
     try:
         dims = tuple(None if n is None else int(n) for n in shape)
     except (TypeError, ValueError, OverflowError):
-        raise BadData(
-            f"The data contains a {type_name(value)} whose shape is not a tuple of integers: convert it with np.asarray."
-        ) from None
+        raise BadData(f"The data contains a {type_name(value)} whose shape is not a tuple of integers: convert it with np.asarray.") from None
     return (*dims, 1) if is_pandas(value) == "Series" and len(dims) == 1 else dims
 
 
@@ -108,9 +106,7 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
     if drawn.late:
         sample.notes.append(("slow-data", f"Only {len(batches)} batches arrived in time: statements about values use only those."))
     if drawn.complete and not drawn.elements:
-        sample.problems.append(
-            Problem("no-batches", "The data yields no batches, so there is nothing to train on", "at least 1 batch", "0 batches")
-        )
+        sample.problems.append(Problem("no-batches", "The data yields no batches, so there is nothing to train on", "at least 1 batch", "0 batches"))
         sample.cardinality = 0
     return batches
 
@@ -255,9 +251,7 @@ def _empty(sample: Sample) -> None:
     if len(sample.batch_sizes) > 1 and 0 in sample.batch_sizes and keras is not None and keras.backend.backend() == "jax":
         number = next((i for i, parts in enumerate(sample.sampled) if any(shape == 0 for shape in _rows(parts))), 0)
         which = "The last batch" if number == len(sample.sampled) - 1 and sample.cardinality else f"Batch {number}"
-        sample.problems.append(
-            Problem("empty-batch", f"{which} has no rows, and JAX computes no gradient of an empty loss", "at least 1 row", "0 rows")
-        )
+        sample.problems.append(Problem("empty-batch", f"{which} has no rows, and JAX computes no gradient of an empty loss", "at least 1 row", "0 rows"))
 
 
 def _rows(parts: Any) -> list[int | None]:
@@ -296,23 +290,17 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
         sample.alone = isinstance(first, tuple) and len(first) == 1
         if unpack(first) is None:
             too_many_parts(sample, first)
-            sample.element = map_leaves(
-                lambda value: LeafSpec(leaf_shape(value), _dtype(value), tensor_kind(value), leaf_shape(value)), first
-            )
+            sample.element = map_leaves(lambda value: LeafSpec(leaf_shape(value), _dtype(value), tensor_kind(value), leaf_shape(value)), first)
         usable = [parts for parts in map(unpack, drawn.elements) if parts is not None]
         alike = [parts for parts in usable if _same_structure(parts, usable[0])]
         if len(alike) < len(usable):
-            sample.problems.append(
-                Problem("uneven-structure", "The batches do not all have the same structure", "one structure for all batches", "two")
-            )
+            sample.problems.append(Problem("uneven-structure", "The batches do not all have the same structure", "one structure for all batches", "two"))
         if usable:
             sample.x, sample.y, sample.weight = _merged(alike, framework)
     fill(sample, drawn)
     _empty(sample)
     specs = tuple(part for part in (sample.x, sample.y, sample.weight) if part is not None)
-    sample.stages = [
-        Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages
-    ]
+    sample.stages = [Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages]
     return sample
 
 
@@ -320,9 +308,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     """A Python generator or iterator. It cannot be rewound: ``replacement`` gives all its elements."""
     code = getattr(data, "gi_code", None)
     name = str(getattr(data, "__name__", type_name(data)))
-    source = Stage(
-        "generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None
-    )
+    source = Stage("generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None)
     sample = Sample("generator", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("generator",))])
     if framework == "keras" and not isinstance(data, types.GeneratorType):
         sample.problems.append(

@@ -41,9 +41,7 @@ def is_sequence(value: Any) -> bool:
 
 def is_loader(value: Any) -> bool:
     """Whether Keras 3 iterates over it for batches: Torch's loader, or one of grain's datasets and loaders."""
-    return has_base(value, "DataLoader", "torch.utils.data") or any(
-        has_base(value, name, "grain") for name in ("MapDataset", "IterDataset", "DataLoader")
-    )
+    return has_base(value, "DataLoader", "torch.utils.data") or any(has_base(value, name, "grain") for name in ("MapDataset", "IterDataset", "DataLoader"))
 
 
 def is_ragged(value: Any) -> bool:

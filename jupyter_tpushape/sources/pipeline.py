@@ -78,9 +78,7 @@ def wrapped(element_spec: Any) -> tuple[str, Any]:
     def inner(spec: Any) -> Any:
         if has_base(spec, "DatasetSpec", "tensorflow.python"):
             found.append("dataset")
-            return map_leaves(
-                lambda leaf: leaf if leaf.shape is None else replace(leaf, shape=(None, *leaf.shape)), spec_tree(spec.element_spec)
-            )
+            return map_leaves(lambda leaf: leaf if leaf.shape is None else replace(leaf, shape=(None, *leaf.shape)), spec_tree(spec.element_spec))
         if has_base(spec, "OptionalSpec", "tensorflow.python"):
             found.append("optional")
             return spec_tree(spec._element_spec)
@@ -299,9 +297,7 @@ def stages_of(dataset: Any) -> list[Stage]:
 # What tells which of two values is larger, so that their difference is not below 0.
 COMPARED = frozenset({"Maximum", "Minimum", "Greater", "GreaterEqual", "Less", "LessEqual"})
 # What leaves a value what it is, or the integer below it.
-_PASSES = frozenset(
-    {"Cast", "Squeeze", "Reshape", "ExpandDims", "StridedSlice", "Identity", "Round", "Floor", "Rint", "EnsureShape", "Transpose"}
-)
+_PASSES = frozenset({"Cast", "Squeeze", "Reshape", "ExpandDims", "StridedSlice", "Identity", "Round", "Floor", "Rint", "EnsureShape", "Transpose"})
 _BLENDS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea", "ScaleAndTranslate")
 
 
@@ -330,11 +326,7 @@ def slips(wrapper: Any, file: str, function: str) -> Iterator[tuple[Any, int]]:
             near = {kind for one in made.inputs for kind in (one.op.type, *(reader.type for reader in one.consumers()))}
             if exchanged(before, after):
                 yield (before, after), _line(made, file, function)
-            elif (
-                made.type == "Sub"
-                and (dtype := made.outputs[0].dtype.name) in ("uint8", "uint16")
-                and near.isdisjoint({"Const", *COMPARED})
-            ):
+            elif made.type == "Sub" and (dtype := made.outputs[0].dtype.name) in ("uint8", "uint16") and near.isdisjoint({"Const", *COMPARED}):
                 yield dtype, _line(made, file, function)
 
 

@@ -89,11 +89,7 @@ def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework
 def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     problems, name = [], show(path)
     if not (getattr(leaf, "shape", ()) or ()):
-        problems.append(
-            Problem(
-                "scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()", path=path
-            )
-        )
+        problems.append(Problem("scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()", path=path))
     kind = _kind(leaf)
     if mixed(leaf):
         problems.append(Problem("no-tensor", odd_columns(leaf, name), "numbers", str(head(leaf).dtype), path=path))  # type: ignore[union-attr]
@@ -116,7 +112,9 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
         text = f"`{name}` contains {leaf.dtype} values, of which tf_keras selects no rows: use {name}.astype('{known}')"
         problems.append(Problem("no-tensor", text, known, str(leaf.dtype), path=path, dtype=known))
     elif framework == "keras" and _only_numpy(leaf):
-        text = f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
+        text = (
+            f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
+        )
         problems.append(Problem("no-tensor", text, "an array of JAX", str(leaf.dtype), path=path))
     elif objects(leaf):
         problems.append(
@@ -203,11 +201,7 @@ def _objects(value: np.ndarray, name: str) -> str:
     if items and all(item is None for item in items):
         return " that are all None, which tensors do not support: give numbers"
     if numeric(value):
-        said = (
-            "with numbers written as text"
-            if any(isinstance(item, (str, bytes)) for item in items)
-            else "that are numbers of no dtype of NumPy"
-        )
+        said = "with numbers written as text" if any(isinstance(item, (str, bytes)) for item in items) else "that are numbers of no dtype of NumPy"
         return f" {said}{where}: use {name}.astype('float32')"
     return f" of mixed types{where}, which tensors do not support: convert text and missing values to numbers of one dtype"
 

@@ -119,9 +119,7 @@ def suggest_layout(
         of_distribution(strategy, tpu)
         found += (own := list(given(strategy, variables)))
     if not found:
-        raise ValueError(
-            f"A batch of {rows} cannot be split over a mesh of {planned_for.replicas} devices. Use a multiple of {planned_for.replicas}."
-        )
+        raise ValueError(f"A batch of {rows} cannot be split over a mesh of {planned_for.replicas} devices. Use a multiple of {planned_for.replicas}.")
     program = ""
 
     def compiled(one: Candidate) -> Suggestion:

@@ -130,13 +130,7 @@ def _raised_at(trace: Any) -> Place:
 
 def _attempt(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Attempt:
     model, *rest = arguments
-    names = (
-        ["x", "y", "batch_size"]
-        if method in ("fit", "evaluate")
-        else ["x", "batch_size"]
-        if method == "predict"
-        else ["x", "y", "sample_weight"]
-    )
+    names = ["x", "y", "batch_size"] if method in ("fit", "evaluate") else ["x", "batch_size"] if method == "predict" else ["x", "y", "sample_weight"]
     if method == "predict_on_batch":
         names = ["x"]
     given = {**dict(zip(names, rest, strict=False)), **named}

@@ -36,9 +36,7 @@ class Updates:
         """The gradients alone, whichever way they are given."""
         return [item[0] if isinstance(item, (tuple, list)) and item else item for item in given]
 
-    def refused(
-        self, optimizer: Any, function: str, given: Sequence[Any], args: tuple[Any, ...], named: dict[str, Any]
-    ) -> Misapplied | None:
+    def refused(self, optimizer: Any, function: str, given: Sequence[Any], args: tuple[Any, ...], named: dict[str, Any]) -> Misapplied | None:
         """Why the framework's own optimizer raises for this update."""
         if not of_the_framework(optimizer) or not given:
             return None

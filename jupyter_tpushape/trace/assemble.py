@@ -43,9 +43,7 @@ class Assembler:
             self.ids[id(key)] = node.id
         return node
 
-    def edge(
-        self, source: str, target: str, spec: Spec, *, key: int = 0, label: str = "", status: str = "ok", placed: bool = True
-    ) -> Edge | None:
+    def edge(self, source: str, target: str, spec: Spec, *, key: int = 0, label: str = "", status: str = "ok", placed: bool = True) -> Edge | None:
         if source == target or (source, target, key, label) in self._edges:
             return None
         self._edges.add((source, target, key, label))
@@ -194,9 +192,7 @@ def clean_message(error: BaseException) -> str:
         text = text.split(mark, maxsplit=1)[0]
     if "in user code:" in text:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        named = [
-            line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]
-        ]
+        named = [line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]]
         text = named[-1].split(": ", 1)[1] if named else lines[-1]
     around = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
     text = _unwrapped(around)

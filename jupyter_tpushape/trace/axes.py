@@ -53,12 +53,7 @@ def name_axes(flow: Flow) -> None:
 
 def _into(node: Node, edge: Edge) -> tuple[str, ...]:
     rank = edge.spec.rank
-    if (
-        rank is None
-        or edge.label in ("mask", "labels", "weights")
-        or node.status != "ok"
-        or node.config.get("data_format") == "channels_first"
-    ):
+    if rank is None or edge.label in ("mask", "labels", "weights") or node.status != "ok" or node.config.get("data_format") == "channels_first":
         return ()
     if node.kind == "layer" and node.op.startswith(SPATIAL):
         return GRID.get(rank, ()) if rank > 2 else ()
@@ -69,12 +64,7 @@ def _into(node: Node, edge: Edge) -> tuple[str, ...]:
 
 def _out_of(node: Node, edge: Edge, given: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     rank = edge.spec.rank
-    if (
-        rank is None
-        or edge.label in ("mask", "labels", "weights")
-        or node.kind != "layer"
-        or node.config.get("data_format") == "channels_first"
-    ):
+    if rank is None or edge.label in ("mask", "labels", "weights") or node.kind != "layer" or node.config.get("data_format") == "channels_first":
         return ()
     if node.op.startswith(("GlobalMaxPool", "GlobalAveragePool")):
         return ("batch", "channels") if rank == 2 else ()

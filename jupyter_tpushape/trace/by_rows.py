@@ -23,13 +23,7 @@ _STEPS = 3
 def runs_by_rows(adapter: Framework, layer: Any, spec: Spec) -> bool:
     """Whether ``layer``, called on a tensor of ``spec``, gives as many steps as there are rows."""
     shape = spec.shape
-    return (
-        type(layer).__name__ == "TimeDistributed"
-        and shape is not None
-        and len(shape) > 2
-        and shape[1] is None
-        and _observed(adapter, layer.__class__)
-    )
+    return type(layer).__name__ == "TimeDistributed" and shape is not None and len(shape) > 2 and shape[1] is None and _observed(adapter, layer.__class__)
 
 
 @functools.cache

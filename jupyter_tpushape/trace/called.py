@@ -64,9 +64,7 @@ def _runs_own(layer: Any) -> bool:
     if any([of_the_user(value) for value in callables]):  # noqa: C419 - most values are plain, and there are many
         return True
     held = [value for name in _HELD if (value := getattr(layer, name, None)) is not None]
-    return any(
-        _runs_own(one) for value in held for one in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(one, "__dict__")
-    )
+    return any(_runs_own(one) for value in held for one in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(one, "__dict__"))
 
 
 def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:

@@ -104,11 +104,7 @@ def shown_config(obj: Any) -> dict[str, Any]:
         last = (-1, 3, [3], [-1]) if getattr(obj, "built", False) else (-1, [-1])
         if key == "axis" and value in last and "Normalization" in type(obj).__name__:
             continue
-        if (
-            key in _DULL
-            or (key in defaults and _same(value, defaults[key]))
-            or (key, value) in (("activation", "linear"), ("data_format", "channels_last"))
-        ):
+        if key in _DULL or (key in defaults and _same(value, defaults[key])) or (key, value) in (("activation", "linear"), ("data_format", "channels_last")):
             continue
         plain[key] = shown
     return plain

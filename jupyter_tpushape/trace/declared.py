@@ -46,9 +46,7 @@ class Made:
     producer: Any
 
 
-def declared(
-    adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, training: bool = True, strict: bool = True
-) -> Any:
+def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, training: bool = True, strict: bool = True) -> Any:
     """Records the declared calls of ``model``, whose inputs are fed so.
 
     Returns the outputs, nested as the model gives them, with a :class:`Made` at each leaf.
@@ -103,9 +101,7 @@ def _keeps_batch(adapter: Any, network: Any) -> bool:
     return True
 
 
-def _walk(
-    adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, checks: list[Check] | None
-) -> Any:
+def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, checks: list[Check] | None) -> Any:
     strict = checks is not None
     inputs, outputs = adapter.graph_ends(network)
     known: dict[int, Made] = {}
@@ -167,12 +163,7 @@ def _each_step(adapter: Any, operation: Any, ports: list[Port], checks: list[Che
     """
     inner = getattr(operation, "layer", None)
     network = adapter.graph_network(inner) if adapter.is_layer(operation) and type(operation).__name__ == _EACH_STEP else None
-    if (
-        network is None
-        or len(ports) != 1
-        or not adapter.builtin(operation)
-        or getattr(operation, "compute_dtype", "") != ports[0].spec.dtype
-    ):
+    if network is None or len(ports) != 1 or not adapter.builtin(operation) or getattr(operation, "compute_dtype", "") != ports[0].spec.dtype:
         return False
     shape, doors = ports[0].spec.shape or (), adapter.doors(inner)
     if len(shape) < 3 or len(doors) != 1:

@@ -102,9 +102,7 @@ class _StandIn:
     dtype: str = "float32"
 
 
-def feeds(
-    declared: list[Door], x: Any, specs: Any, check: Callable[[Any, Any, str], None], standardize: Callable[[Any], list[Any]]
-) -> Feeds:
+def feeds(declared: list[Door], x: Any, specs: Any, check: Callable[[Any, Any, str], None], standardize: Callable[[Any], list[Any]]) -> Feeds:
     """Asks the framework what it feeds to each declared input.
 
     Args:

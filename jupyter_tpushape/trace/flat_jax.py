@@ -44,9 +44,7 @@ def _steps(program: Any, known: dict[Any, Any], outer: Any) -> Iterator[Step]:
         own.update(zip(inner.invars, given, strict=True))
         for step in _steps(inner, own, top):
             yield Step(step.name, step.params, step.given, tuple(own.get(one, one) for one in step.made), step.outer)
-        known.update(
-            (made, one if is_number(one) else own.get(one, one)) for made, one in zip(equation.outvars, inner.outvars, strict=True)
-        )
+        known.update((made, one if is_number(one) else own.get(one, one)) for made, one in zip(equation.outvars, inner.outvars, strict=True))
 
 
 class _Copy:

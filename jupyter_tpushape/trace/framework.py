@@ -182,9 +182,7 @@ class Framework(ABC):
             dtype = getattr(variable, "dtype", "")
             dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
             laid = ask(variable) if ask is not None else {}
-            found.append(
-                Weight(name, dims, str(getattr(dtype, "name", dtype)), trained and bool(getattr(variable, "trainable", True)), **laid)
-            )
+            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), trained and bool(getattr(variable, "trainable", True)), **laid))
         return tuple(found)
 
     def weight_name(self, variable: Any) -> str:
@@ -441,9 +439,7 @@ class Framework(ABC):
     def loss_config(self, loss: Any) -> dict[str, Any]:
         """The part of a loss's configuration to show."""
         config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self.builtin_loss(loss)}
-        config.update(
-            {key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))}
-        )
+        config.update({key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))})
         if hasattr(loss, "reduction"):
             config["reduction"] = str(loss.reduction).lower()
         return config

@@ -190,11 +190,7 @@ class TraceGraph(Graph):
         callee, function, line = raised_in(error.__traceback__)
         if callee is None or self._hidden or recorder.muted:
             return
-        if (
-            function.strip("_") in _CHECKS
-            or function == "__init__"
-            or (_is_door(callee) and not (line is not None and _is_loss_function(callee)))
-        ):
+        if function.strip("_") in _CHECKS or function == "__init__" or (_is_door(callee) and not (line is not None and _is_loss_function(callee))):
             return  # a layer or model that checks what it is given is no operation
         name = named(function)
         around = recorder.stack[-1] if recorder.stack else None

@@ -195,9 +195,7 @@ def _last(names: list[str], name: str) -> tuple[str, ast.Assign | ast.AnnAssign]
         tree = _tree(source)
         if tree is None or not re.search(rf"\b{re.escape(name)}\b", "".join(linecache.getlines(source))):
             continue
-        stored = [
-            node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, (ast.Store, ast.Del))
-        ]
+        stored = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, (ast.Store, ast.Del))]
         if stored:
             statements = _assigned(tree.body, name)
             return (source, statements[0]) if len(statements) == len(stored) == 1 else None
@@ -233,9 +231,7 @@ def _model(model: Any, left: list[Any], layers: list[Any], names: dict[str, Any]
         source, body = code.co_filename, function.body
     elif not isinstance(maker, type) and isinstance(value, ast.Call) and _callee(value) not in ("Sequential", "Model", "Functional"):
         return
-    calls = [
-        call for statement in body for call in _calls(statement) if not isinstance(statement, (*_LOOPS, ast.FunctionDef, ast.ClassDef))
-    ]
+    calls = [call for statement in body for call in _calls(statement) if not isinstance(statement, (*_LOOPS, ast.FunctionDef, ast.ClassDef))]
     if any(call is not value and _users(call, names) for call in calls) or _other_models(body, model, names):
         return
     for layer in left:
@@ -262,9 +258,7 @@ def _users(call: ast.Call, names: dict[str, Any]) -> bool:
 
 
 def _other_models(body: list[ast.stmt], model: Any, names: dict[str, Any]) -> bool:
-    stored = {
-        node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    stored = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     inner = {id(layer) for layer in _layers(model)}
     others = (names.get(name) for name in stored)
     return any(hasattr(value, "layers") and value is not model and id(value) not in inner for value in others)

@@ -120,9 +120,7 @@ class Generators:
         around = {id(one.__globals__): one.__globals__ for one in methods}.values()
         held = [value for names in (*map(vars, own), *around) for value in list(names.values())]
         self._own = list({id(one): one for one in held if isinstance(one, _KINDS)}.values())
-        named = self._own or _named(
-            [*methods, *(one for one in held if isinstance(one, FunctionType) and is_user_file(one.__code__.co_filename))]
-        )
+        named = self._own or _named([*methods, *(one for one in held if isinstance(one, FunctionType) and is_user_file(one.__code__.co_filename))])
         self._global: list[Any] = [random, np.random] if named else []
         self._saved = [_state(one) for one in self._own]
         self.before = self.states()
@@ -233,13 +231,7 @@ _ORDER = ("optimizer_variables", "grads", "trainable_variables")
 def _group(values: Any, trainable: set[int], updated: set[int]) -> str:
     """Which of them an argument is: a group of the state that a step was given, or else the gradients."""
     own = [id(one) for one in values] if isinstance(values, (list, tuple)) else []
-    return (
-        "trainable_variables"
-        if own and trainable.issuperset(own)
-        else "optimizer_variables"
-        if own and updated.issuperset(own)
-        else "grads"
-    )
+    return "trainable_variables" if own and trainable.issuperset(own) else "optimizer_variables" if own and updated.issuperset(own) else "grads"
 
 
 @contextlib.contextmanager
@@ -274,11 +266,7 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
                 )
             # Asked for its value, a variable gives a tensor of the trace, which a real step has as a constant.
             own = {id(backend.read(one)) for one in held[name].variables} - stated
-            if (
-                recorder is not None
-                and optimizer_variables
-                and all(id(one) in own or not backend.is_traced(one) for one in optimizer_variables)
-            ):
+            if recorder is not None and optimizer_variables and all(id(one) in own or not backend.is_traced(one) for one in optimizer_variables):
                 recorder.beside = recorder.beside or (name, user_frame(depth=2))
             return original(optimizer_variables, grads, trainable_variables)
 
@@ -302,9 +290,7 @@ def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
 
 
 @contextlib.contextmanager
-def renewing(
-    scopes: Any, key: Callable[[Any], int], variables: Sequence[Any], held: Sequence[Any] | None = None
-) -> Iterator[dict[int, int]]:
+def renewing(scopes: Any, key: Callable[[Any], int], variables: Sequence[Any], held: Sequence[Any] | None = None) -> Iterator[dict[int, int]]:
     """The places of variables that get other values than those ``held`` in a scope of a training step's own, such as that of ``stateless_call``.
 
     The scopes' class is asked where one ends: a frame around the call itself would hide the line that called it. Each place comes with the key of the

@@ -196,12 +196,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
     def built_for(self, model: Any) -> tuple[int, bool] | None:
         optimizer = getattr(model, "optimizer", None)
         known = getattr(optimizer, "_trainable_variables", None)
-        if (
-            optimizer is None
-            or known is None
-            or not optimizer.built
-            or [id(one) for one in known] == [id(one) for one in self.trained(model)]
-        ):
+        if optimizer is None or known is None or not optimizer.built or [id(one) for one in known] == [id(one) for one in self.trained(model)]:
             return None
         return len(known), {id(one) for one in known} <= {id(one) for one in self.variables(model)}
 

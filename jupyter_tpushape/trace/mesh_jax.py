@@ -44,10 +44,7 @@ def layouts(framework: Any, model: Any, x: Any, distribution: Any) -> list[tuple
     """See :meth:`jupyter_tpushape.trace.backend.Backend.layouts`."""
     laid, recorder = abstract(distribution), Keeping()
     groups = (model.trainable_variables, model.non_trainable_variables)
-    structs = tuple(
-        [jax.ShapeDtypeStruct(tuple(one.shape), one.dtype, sharding=sharding(laid, variable_axes(laid, one))) for one in group]
-        for group in groups
-    )
+    structs = tuple([jax.ShapeDtypeStruct(tuple(one.shape), one.dtype, sharding=sharding(laid, variable_axes(laid, one))) for one in group] for group in groups)
     dtype = framework.backend.dtype
     data = map_leaves(lambda spec: jax.ShapeDtypeStruct(spec.shape, dtype(spec.dtype), sharding=data_sharding(laid, spec.shape)), x)
     objects: list[Any] = []
@@ -117,9 +114,7 @@ def _looped(value: Any, loops: set[str]) -> bool:
         # Arguments belong to a block, which nothing comes before.
         if not hasattr(operation, "operands") or operation in passed:
             continue
-        if operation.name == "stablehlo.while" or (
-            operation.name == "func.call" and str(operation.attributes["callee"]).lstrip("@") in loops
-        ):
+        if operation.name == "stablehlo.while" or (operation.name == "func.call" and str(operation.attributes["callee"]).lstrip("@") in loops):
             return True
         passed.add(operation)
         waiting += [one.owner for one in operation.operands]

@@ -101,9 +101,7 @@ def _once(
     if fast and not step and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:
-            y_pred = declared(
-                adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs], training=training
-            )
+            y_pred = declared(adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs], training=training)
             run.fast = run.called = True
             run.outputs = [(path, Port(made.spec, made.producer)) for path, made in flatten(y_pred, "output")]
         except Unsettled:
@@ -310,18 +308,14 @@ def _metrics(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> 
         adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = unmasked(error), "metric"
         if recorder.failed is None:
-            recorder.failed = _end(
-                run, "metric", "compute_metrics" if own else "metrics", "compute_metrics" if own else "compile", error, y, y_pred
-            )
+            recorder.failed = _end(run, "metric", "compute_metrics" if own else "metrics", "compute_metrics" if own else "compile", error, y, y_pred)
 
 
 def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any) -> Any:
     def update_state(y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
         pairs = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
         tensors = [(label, tensor) for label, value in pairs for _, tensor in adapter.tensors_of((value,), {})]
-        call = recorder.enter(
-            adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), adapter.builtin_metric(metric), tensors
-        )
+        call = recorder.enter(adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), adapter.builtin_metric(metric), tensors)
         call.config.update(adapter.metric_config(metric))
         try:
             result = original(metric, y_true, y_pred, sample_weight=sample_weight, **kwargs)

@@ -36,11 +36,7 @@ def shares(program: Any, given: dict[Any, tuple[int, ...]]) -> dict[Any, tuple[i
             found[equation.outvars[0]] = found[equation.invars[0]]
         elif inner is not None:
             held = shares(inner, into(inner, equation, found))
-            found.update(
-                (one, held[own])
-                for own, one in zip(inner.outvars, equation.outvars, strict=False)
-                if not hasattr(own, "val") and own in held
-            )
+            found.update((one, held[own]) for own, one in zip(inner.outvars, equation.outvars, strict=False) if not hasattr(own, "val") and own in held)
     return found
 
 

@@ -117,12 +117,7 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
         taken = [one for one in inspect.signature(function).parameters.values() if one.name != "self"] if callable(function) else []
     except (TypeError, ValueError):
         return None
-    if (
-        makes
-        and issubclass(kind, adapter.Model)
-        and len(call.args) > 2
-        and all(_layer_called(one) or adapter.is_tensor(values.of(one)) for one in call.args)
-    ):
+    if makes and issubclass(kind, adapter.Model) and len(call.args) > 2 and all(_layer_called(one) or adapter.is_tensor(values.of(one)) for one in call.args):
         return Refused(ast.unparse(call.func), apart=tuple(map(ast.unparse, call.args[:-1])), what="inputs")
     first, second = (*taken[:2], None, None)[:2]
     if first is None or first.kind is not first.POSITIONAL_OR_KEYWORD:
@@ -170,9 +165,7 @@ def _fitted(name: str, parameters: list[inspect.Parameter], placed: int, words: 
     more = {one.kind for one in parameters} & {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
     filled = {*places[:placed], *words}
     missing = tuple(
-        one.name
-        for one in parameters
-        if one.default is kinds.empty and one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) and one.name not in filled
+        one.name for one in parameters if one.default is kinds.empty and one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) and one.name not in filled
     )
     doubled = next((word for word in words if word in places[:placed]), "")
     unknown = next((word for word in words if word not in named and kinds.VAR_KEYWORD not in more), "")
@@ -239,12 +232,7 @@ def overridden(error: BaseException) -> Overridden | None:
             continue
         taken = inspect.signature(own).parameters
         named = _UNKNOWN.search(words(error))
-        bases = [
-            one.name
-            for cls in owners[1:2]
-            for one in inspect.signature(vars(cls)[said[2]]).parameters.values()
-            if one.kind is one.POSITIONAL_OR_KEYWORD
-        ]
+        bases = [one.name for cls in owners[1:2] for one in inspect.signature(vars(cls)[said[2]]).parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
         lacks = (named[1],) if named is not None else tuple(bases[len(taken) :])
         if lacks and not set(lacks) & set(taken):
             return Overridden(f"{said[1]}.{said[2]}", lacks, Place(code.co_filename, code.co_firstlineno))

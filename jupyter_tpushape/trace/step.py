@@ -83,9 +83,7 @@ def run_step(
     return run, doors.facts, reached
 
 
-def _attempt(
-    run: Run, doors: Doors, function: Any, bind: Callable[[Any], tuple[Any, ...]], iterates: bool, element: Any, outer: bool
-) -> None:
+def _attempt(run: Run, doors: Doors, function: Any, bind: Callable[[Any], tuple[Any, ...]], iterates: bool, element: Any, outer: bool) -> None:
     recorder, adapter = run.recorder, run.adapter
 
     def feed(leaf: Leaf) -> Any:
@@ -130,9 +128,7 @@ def _binding(function: Any, element: Any) -> tuple[Callable[[Any], tuple[Any, ..
         BadStep: where the numbers do not fit.
     """
     held = function.python_function if is_graph_function(function) else function
-    parameters = [
-        one for one in inspect.signature(held).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
+    parameters = [one for one in inspect.signature(held).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in parameters if one.default is one.empty]
     if len(needed) == 1:
         return lambda batch: (batch,), _iterates(function, needed[0])

@@ -127,8 +127,7 @@ def _binding(function: Any, element: Any) -> tuple[list[Any], int]:
     name = getattr(plain(function), "__name__", "the training step")
     missing = [one for one in names[:-1] if one not in module] or names
     raise BadStep(
-        f"{name} takes {', '.join(names)}, and no variable named {missing[0]} exists next to it. Bind the state: "
-        f"trace(functools.partial({name}, state), data)."
+        f"{name} takes {', '.join(names)}, and no variable named {missing[0]} exists next to it. Bind the state: trace(functools.partial({name}, state), data)."
     )
 
 

@@ -186,9 +186,7 @@ class Doors:
     def _all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         del options
         out = tf.nest.map_structure(lambda tensor: None if tensor is None else self._reduced(str(reduce_op), tensor), value)
-        self.facts.reduced.extend(
-            (str(reduce_op).upper().rsplit(".", 1)[-1], tensor) for tensor in tf.nest.flatten(out) if tensor is not None
-        )
+        self.facts.reduced.extend((str(reduce_op).upper().rsplit(".", 1)[-1], tensor) for tensor in tf.nest.flatten(out) if tensor is not None)
         return out
 
     def _reduced(self, op: str, tensor: Any) -> Any:
@@ -298,8 +296,7 @@ class Doors:
                 with self.recorder.unrecorded():
                     got = iter(original(tape, target, [_read_from(source) for source in real], *args, **kwargs))
                     results = [
-                        next(got) if not _unmade(source) else tf.compat.v1.placeholder(tf.as_dtype(source.dtype), tuple(source.shape))
-                        for source in flat
+                        next(got) if not _unmade(source) else tf.compat.v1.placeholder(tf.as_dtype(source.dtype), tuple(source.shape)) for source in flat
                     ]
             except Exception as error:
                 call.failure, self.recorder.failed = error, self.recorder.failed or call

@@ -123,9 +123,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
     def _note_shape(self, operation: Any, inputs: Any) -> None:
         """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""
         recorder = self.recorder
-        of = {port.key: port for port in self._ports(inputs)} | {
-            port.key: port for tensor in inputs if (port := recorder.shaped.get(id(tensor))) is not None
-        }
+        of = {port.key: port for port in self._ports(inputs)} | {port.key: port for tensor in inputs if (port := recorder.shaped.get(id(tensor))) is not None}
         for tensor in operation.outputs if len(of) == 1 else ():
             recorder.shaped[id(tensor)] = next(iter(of.values()))
             recorder.alive.append(tensor)
@@ -188,9 +186,7 @@ def _refuse_padding(inputs: Any, given: dict[str, Any]) -> None:
     less = getattr((given.get("attrs") or {}).get("mode"), "s", b"") == b"REFLECT"
     for size, pair in zip(shape, sizes.tolist(), strict=True):
         if size is not None and max(pair) > size - less:
-            raise ValueError(
-                f"paddings must be {'less than' if less else 'no greater than'} the dimension size: {pair[0]}, {pair[1]} with {size}"
-            )
+            raise ValueError(f"paddings must be {'less than' if less else 'no greater than'} the dimension size: {pair[0]}, {pair[1]} with {size}")
 
 
 def _refuse_text(inputs: Any, given: dict[str, Any]) -> None:
@@ -334,10 +330,7 @@ class TensorFlow(Backend):
         It needs the second if it has created variables, and the first cannot create them any more.
         """
         begun = [one for one in _functions(step) if getattr(one, "_variable_creation_config", None) is not None]
-        return any(
-            getattr(one, "_no_variable_creation_config", None) is None and (not built or getattr(one, "_created_variables", None))
-            for one in begun
-        )
+        return any(getattr(one, "_no_variable_creation_config", None) is None and (not built or getattr(one, "_created_variables", None)) for one in begun)
 
     def is_lost(self, variable: Any) -> bool:
         """A variable that a ``tf.function`` created, where its first call raised before it gave the value."""

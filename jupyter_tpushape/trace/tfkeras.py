@@ -52,11 +52,7 @@ class TfKeras(Framework):
         return isinstance(obj, KerasTensor) and not isinstance(obj.type_spec, tf.NoneTensorSpec)
 
     def kind(self, obj: Any) -> str:
-        return (
-            "op"
-            if type(obj).__name__ in ("TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod", "InstanceProperty")
-            else "layer"
-        )
+        return "op" if type(obj).__name__ in ("TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod", "InstanceProperty") else "layer"
 
     def op_name(self, obj: Any) -> str:
         if self.kind(obj) == "op":

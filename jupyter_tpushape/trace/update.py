@@ -35,9 +35,7 @@ def updated(adapter: Framework, recorder: Recorder, model: Any, loss: Any) -> Ba
     except ENDS as raised:
         error = unmasked(raised)
         optimizer, found = model.optimizer, innermost(error)
-        call = Call(
-            len(recorder.calls), "op", str(getattr(optimizer, "name", "optimizer")), type(optimizer).__name__, framework=adapter.name
-        )
+        call = Call(len(recorder.calls), "op", str(getattr(optimizer, "name", "optimizer")), type(optimizer).__name__, framework=adapter.name)
         call.called = found[1] if found is not None else None
         call.inputs = [recorder.port(adapter, loss, "loss")] if adapter.is_tensor(loss) else []
         call.failure = error

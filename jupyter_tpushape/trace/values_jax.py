@@ -62,9 +62,7 @@ class ProgramValues(Values):
                 functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
                 made = equation.primitive.bind(*functions, *inputs, **parameters)
             values.update(zip(equation.outvars, made if isinstance(made, (list, tuple)) else [made], strict=True))
-            values.update(
-                (one, instead[key]) for one, key in zip(equation.outvars, self._of(equation.outvars), strict=True) if key in instead
-            )
+            values.update((one, instead[key]) for one, key in zip(equation.outvars, self._of(equation.outvars), strict=True) if key in instead)
         return {self._of([one])[0]: value for one, value in values.items() if jnp.issubdtype(value.dtype, jnp.floating)}
 
     def _of(self, variables: Sequence[Any]) -> list[int]:

@@ -255,13 +255,7 @@ class _Quotients(_Reader[Quotient]):
         if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTES:
             left, right = self.number(node.left), self.number(node.right)
             try:
-                return (
-                    None
-                    if left is None or right is None
-                    else float(v)
-                    if isinstance(v := _COMPUTES[type(node.op)](left, right), float)
-                    else v
-                )
+                return None if left is None or right is None else float(v) if isinstance(v := _COMPUTES[type(node.op)](left, right), float) else v
             except (ArithmeticError, ValueError):
                 return None
         if isinstance(node, ast.Subscript):
@@ -284,9 +278,7 @@ def _divides(node: ast.AST) -> bool:
 def _running(scope: ast.AST, place: Place) -> list[ast.AST]:
     span, line = place.span, place[1]
     held = [node for node in ast.walk(scope) if isinstance(node, (ast.expr, ast.stmt))]
-    exact = [
-        node for node in held if isinstance(node, ast.expr) and span == (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
-    ]
+    exact = [node for node in held if isinstance(node, ast.expr) and span == (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)]
     if exact:
         return list(exact[:1])
     simple = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)

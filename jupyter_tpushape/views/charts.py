@@ -105,9 +105,7 @@ def _padding(graph: Any, verdict: Verdict) -> Any:
     layers = sorted(verdict.layers, key=lambda layer: layer.logical - layer.bytes)[:MOST]
     figure = graph.Figure()
     names = _names(layers)
-    figure.add_bar(
-        y=names, x=[min(layer.logical, layer.bytes) / MIB for layer in layers], orientation="h", name="by shape", marker={"color": _USED}
-    )
+    figure.add_bar(y=names, x=[min(layer.logical, layer.bytes) / MIB for layer in layers], orientation="h", name="by shape", marker={"color": _USED})
     figure.add_bar(
         y=names, x=[max(0, layer.bytes - layer.logical) / MIB for layer in layers], orientation="h", name="padding",
         marker={"color": _LOST, "pattern": {"shape": "/"}},

@@ -17,8 +17,7 @@ from .verdicts import lines, title
 from .words import about
 
 STYLE = (
-    "html,body{height:100%;margin:0}#view{height:100%}"
-    "noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
+    "html,body{height:100%;margin:0}#view{height:100%}noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
 )
 DIALOG = (
     "dialog{width:min(960px,94vw);height:92vh;box-sizing:border-box;border:1px solid #8c959f;border-radius:9px;padding:12px;background:#fff;color:#1b1f24;color-scheme:light;"

@@ -31,9 +31,7 @@ WORDS = {
 def fragment(report: Report) -> str:
     """The static picture and the findings as an HTML fragment."""
     picture = base64.b64encode(to_svg(report, most=STILL).encode()).decode()
-    return template("fragment.html").render(
-        report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title, about=about(report)
-    )
+    return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title, about=about(report))
 
 
 def bundle(report: Report) -> dict[str, Any]:

@@ -122,9 +122,7 @@ def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> l
     place = {box.nodes[0].id: i for i, box in enumerate(order)}
     near = {place[shown[mark].id] + d for mark in marked if mark in shown for d in range(-NEAR, NEAR + 1)}
     units = [Unit(box.nodes, box.hidden, kept=i in near) for i, box in enumerate(order)]
-    order = [
-        Box(unit.nodes, unit.hidden, title=unit.title, times=unit.times, size=unit.size, same=unit.same) for unit in folded(flow, units)
-    ]
+    order = [Box(unit.nodes, unit.hidden, title=unit.title, times=unit.times, size=unit.size, same=unit.same) for unit in folded(flow, units)]
     if len(order) <= most:
         return order
     place = {node.id: i for i, box in enumerate(order) for node in box.nodes}

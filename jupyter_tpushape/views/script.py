@@ -42,9 +42,7 @@ def script() -> str:
     """
     path = _path()
     if path is None:
-        raise FileNotFoundError(
-            "The browser module is not built: run `jlpm install && jlpm build:esm` in the source tree, or install a release."
-        )
+        raise FileNotFoundError("The browser module is not built: run `jlpm install && jlpm build:esm` in the source tree, or install a release.")
     # The script's end would end the element that carries it.
     return path.read_text(encoding="utf-8").strip().replace("</script", "<\\/script").replace("\r\n", "\n")
 

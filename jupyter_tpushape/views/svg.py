@@ -145,11 +145,7 @@ def _line(line: Line, found: dict[str, Finding]) -> str:
     state, finding = _state(line, found)
     way = _way(line.points)
     (px, py), (x, y) = line.points[-2:]
-    tip = (
-        f"M{x - math.copysign(7, x - px):g} {y - 4:g}V{y + 4:g}L{x:g} {y:g}Z"
-        if py == y
-        else f"M{x - 4:g} {y - 7.5:g}H{x + 4:g}L{x:g} {y - 0.5:g}Z"
-    )
+    tip = f"M{x - math.copysign(7, x - px):g} {y - 4:g}V{y + 4:g}L{x:g} {y:g}Z" if py == y else f"M{x - 4:g} {y - 7.5:g}H{x + 4:g}L{x:g} {y - 0.5:g}Z"
     core = f'<path class="core" d="{way}"/>' if state == "silent" else ""
     badge = _badge(finding.severity if finding else "error", *_middle(line.points)) if state not in ("ok", "not-reached") else ""
     spec = line.edges[0].spec
@@ -200,9 +196,7 @@ def _sides(drawn: Picture, line: Line, finding: Finding | None) -> list[tuple[st
     if finding is None:
         return []
     wants, broken, own = finding.expected, {*finding.edges}, line.edges[0].spec.shape
-    meeting = {
-        edge.spec.shape for one in drawn.lines if one.target is line.target for edge in one.edges if edge.id in broken and edge.spec.shape
-    }
+    meeting = {edge.spec.shape for one in drawn.lines if one.target is line.target for edge in one.edges if edge.id in broken and edge.spec.shape}
     impartial = wants is not None and wants.axes in map(_axes, meeting)
     if own is None or not impartial or len(meeting) < 2 or len({*map(len, meeting)}) > 1:
         return [(word, side) for word, side in (("wants", wants), ("gets", finding.found)) if side]
@@ -221,10 +215,7 @@ def side_words(side: Side) -> str:
     """One side of a disagreement as escaped spans, the axes that differ set off."""
     if not side.axes:
         return f'<tspan class="value">{clean(_clip(side.text, 60))}</tspan>'
-    axes = [
-        f"<tspan class={quoteattr('differs' if i in side.differs else 'value')}>{clean(_clip(axis, 30))}</tspan>"
-        for i, axis in enumerate(side.axes)
-    ]
+    axes = [f"<tspan class={quoteattr('differs' if i in side.differs else 'value')}>{clean(_clip(axis, 30))}</tspan>" for i, axis in enumerate(side.axes)]
     return f"({', '.join(axes)}{',' if len(axes) == 1 else ''})"
 
 
@@ -240,9 +231,7 @@ class Room:
 
     def __init__(self, drawn: Picture) -> None:
         self.taken: list[Area] = [(box.x, box.y, box.x + box.width, box.y + box.height) for box in (*drawn.boxes, *drawn.stages)]
-        self.lines = [
-            (min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)) for line in drawn.lines for (ax, ay), (bx, by) in pairwise(line.points)
-        ]
+        self.lines = [(min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)) for line in drawn.lines for (ax, ay), (bx, by) in pairwise(line.points)]
 
     def take(self, place: tuple[float, float], characters: int) -> None:
         self.taken.append(_area(place, characters))

@@ -77,9 +77,7 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
         _finding(console, finding)
     if len(report.findings) > MOST_FINDINGS:
         console.print()
-        console.print(
-            Text(f"⋮ {len(report.findings) - MOST_FINDINGS:,} more findings: save the report as .html or .json to see them", style="dim")
-        )
+        console.print(Text(f"⋮ {len(report.findings) - MOST_FINDINGS:,} more findings: save the report as .html or .json to see them", style="dim"))
     for verdict in report.verdicts:
         console.print()
         sign = "✓" if verdict.ok else "✖"

@@ -48,8 +48,7 @@ def signed(report: Report) -> Flow:
     """The flow with the sign of its mark before each name, where the report is a comparison."""
     marks = report.difference.nodes if report.difference is not None else {}
     nodes = [
-        msgspec.structs.replace(node, name=f"{SIGNS[marks[node.id].state]} {node.name or node.op}") if node.id in marks else node
-        for node in report.flow.nodes
+        msgspec.structs.replace(node, name=f"{SIGNS[marks[node.id].state]} {node.name or node.op}") if node.id in marks else node for node in report.flow.nodes
     ]
     return Flow(nodes, report.flow.edges, report.flow.framework, report.flow.facts) if marks else report.flow
 
@@ -108,9 +107,7 @@ def _edges(before: Flow, after: Flow, home: Mapping[str, str]) -> tuple[list[Edg
     edges = list(after.edges)
     for edge in before.edges:
         if edge.id not in met:
-            one = msgspec.structs.replace(
-                edge, id=_free(f"-{edge.id}", ids), source=home[edge.source], target=home[edge.target], status="ok"
-            )
+            one = msgspec.structs.replace(edge, id=_free(f"-{edge.id}", ids), source=home[edge.source], target=home[edge.target], status="ok")
             marks[one.id] = Mark("removed")
             edges.append(one)
     return edges, marks

@@ -89,9 +89,7 @@ def _judge(lib: Any, case: Case, eager: bool) -> Verdict:
             try:
                 stream = streams(case.x)
                 data = case.x if stream else (case.x, case.y)
-                report = tpushape.trace(
-                    model, data, tpu=None, batch_size=None if stream else 4, training=stream or case.y is not None, fixes=False
-                )
+                report = tpushape.trace(model, data, tpu=None, batch_size=None if stream else 4, training=stream or case.y is not None, fixes=False)
             except Exception as error:
                 return Verdict(case.group, case.name, "fault", raised, f"{form}: {type(error).__name__}: {str(error)[:300]}")
             errors = [finding for finding in report.findings if finding.severity == "error"]

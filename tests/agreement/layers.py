@@ -131,9 +131,7 @@ def _drawn(lib: Any, name: str, cls: Any, seed: str) -> Case | None:
 
     def build() -> Any:
         again = arguments(lib, cls, random.Random(seed))
-        before = (
-            lib.mixed_precision.global_policy() if hasattr(lib.mixed_precision, "global_policy") else lib.mixed_precision.dtype_policy()
-        )
+        before = lib.mixed_precision.global_policy() if hasattr(lib.mixed_precision, "global_policy") else lib.mixed_precision.dtype_policy()
         setter = getattr(lib.mixed_precision, "set_global_policy", None)
         try:
             if policy is not None:

@@ -59,9 +59,7 @@ def _return(x: str = "x", y: str = "y") -> str:
 def units(s):
     loss = ("sgd", "categorical_crossentropy")
     layers = [f"Input(({s['n']},))", "Dense(16, 'relu')", f"Dense({s['k'] + 1}, 'softmax')", loss]
-    return layers, f"    x = np.zeros((16, {s['n']}), 'float32')\n" + _labels(16, s["k"]) + _return(
-        y=f"np.eye({s['k']}, dtype='float32')[y]"
-    )
+    return layers, f"    x = np.zeros((16, {s['n']}), 'float32')\n" + _labels(16, s["k"]) + _return(y=f"np.eye({s['k']}, dtype='float32')[y]")
 
 
 def flatten(s):
@@ -159,12 +157,7 @@ def listed(layers, s):
 def a_line_each(layers, s):
     *parts, loss = layers
     inner = "".join(f"        {part},  # {i}\n" for i, part in enumerate(parts))
-    return (
-        "\n\ndef build():\n    model = keras.Sequential([\n"
-        + inner
-        + "    ])\n"
-        + _compile(loss).replace(f"'{loss[1]}'", f"loss='{loss[1]}'")
-    )
+    return "\n\ndef build():\n    model = keras.Sequential([\n" + inner + "    ])\n" + _compile(loss).replace(f"'{loss[1]}'", f"loss='{loss[1]}'")
 
 
 def added(layers, s):
@@ -205,14 +198,7 @@ def with_prefix(layers, s):
 def named(layers, s):
     *parts, loss = layers
     lines = "".join(f"    a{i} = {part}\n" for i, part in enumerate(parts))
-    return (
-        "\n\ndef build():\n"
-        + lines
-        + "    model = keras.Sequential(["
-        + ", ".join(f"a{i}" for i in range(len(parts)))
-        + "])\n"
-        + _compile(loss)
-    )
+    return "\n\ndef build():\n" + lines + "    model = keras.Sequential([" + ", ".join(f"a{i}" for i in range(len(parts))) + "])\n" + _compile(loss)
 
 
 _KEYWORDS = {
@@ -268,9 +254,8 @@ def in_a_loop(layers, s):
     if not parts[-1].startswith("Dense(") or len(parts) != 2 or not parts[0].startswith("Dense("):
         return None
     given = parts[-1][len("Dense(") : -1].split(", ")
-    return (
-        f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n"
-        + _compile(loss)
+    return f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n" + _compile(
+        loss
     )
 
 
@@ -301,12 +286,7 @@ def partial(layers, s):
     given = _with_keywords(parts[-1])[len("Dense(") : -1].split(", ")
     parts[-1] = f"head({given[0]})"
     rest = "".join(f", {item}" for item in given[1:])
-    return (
-        f"\n\nhead = functools.partial(Dense{rest})\n\n\ndef build():\n    model = keras.Sequential(["
-        + ", ".join(parts)
-        + "])\n"
-        + _compile(loss)
-    )
+    return f"\n\nhead = functools.partial(Dense{rest})\n\n\ndef build():\n    model = keras.Sequential([" + ", ".join(parts) + "])\n" + _compile(loss)
 
 
 def two_builders(layers, s):
@@ -333,12 +313,7 @@ def local_import(layers, s):
 
 def from_list(layers, s):
     *parts, loss = layers
-    return (
-        "\n\ndef stack():\n    return ["
-        + ", ".join(parts)
-        + "]\n\n\ndef build():\n    model = keras.Sequential(stack())\n"
-        + _compile(loss)
-    )
+    return "\n\ndef stack():\n    return [" + ", ".join(parts) + "]\n\n\ndef build():\n    model = keras.Sequential(stack())\n" + _compile(loss)
 
 
 WAYS = {

@@ -194,8 +194,7 @@ def kept(fixed: Any, given: Any, original: Any, meant: Any) -> str:
     fixed.set_weights(weights)
     results = [[np.asarray(value) for value in _several(model(fed, training=False))] for model, fed in ((fixed, x), (original, own_x))]
     same = len(results[0]) == len(results[1]) and all(
-        _solid(one.shape) == _solid(other.shape) and np.allclose(one.ravel(), other.ravel(), atol=1e-4)
-        for one, other in zip(*results, strict=True)
+        _solid(one.shape) == _solid(other.shape) and np.allclose(one.ravel(), other.ravel(), atol=1e-4) for one, other in zip(*results, strict=True)
     )
     losses = [_loss(fixed, x, y), _loss(original, own_x, own_y)]
     return KEEPS if same or np.isclose(*losses, rtol=1e-3, atol=1e-5) else DIFFERS

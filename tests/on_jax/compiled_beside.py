@@ -63,9 +63,7 @@ def by_jax(build, name, sizes, entries):
     model.optimizer.build(model.trainable_variables)
     model._symbolic_build(data_batch=data)
     laid = {one.path: distribution.get_variable_layout(one).backend_layout for one in model.variables}
-    slots = {
-        f"{one.path.replace('/', '_')}_{slot}": laid[one.path] for one in model.trainable_variables for slot in ("momentum", "velocity")
-    }
+    slots = {f"{one.path.replace('/', '_')}_{slot}": laid[one.path] for one in model.trainable_variables for slot in ("momentum", "velocity")}
     whole = jax.sharding.NamedSharding(mesh.backend_mesh, jax.sharding.PartitionSpec())
 
     def struct(one):
@@ -98,9 +96,7 @@ def told(build, name, sizes, entries):
     keras.utils.clear_session()
     _, data = made(build)
     start = time.perf_counter()
-    report = tpushape.trace(
-        lambda: made(build)[0], data, tpu=name, batch_size=ROWS, strategy=planned(sizes, entries or None), compiler="tpu", fixes=False
-    )
+    report = tpushape.trace(lambda: made(build)[0], data, tpu=name, batch_size=ROWS, strategy=planned(sizes, entries or None), compiler="tpu", fixes=False)
     verdict = report.verdicts[-1]
     assert verdict.ok, verdict.message
     return {

@@ -58,9 +58,7 @@ def separable():
 
 
 def recurrent():
-    return keras.Sequential(
-        [keras.Input((12,), dtype="int32"), L.Embedding(64, 16, name="table"), L.LSTM(32, name="cell"), L.Dense(8, name="head")]
-    )
+    return keras.Sequential([keras.Input((12,), dtype="int32"), L.Embedding(64, 16, name="table"), L.LSTM(32, name="cell"), L.Dense(8, name="head")])
 
 
 def both_ways():

@@ -168,9 +168,7 @@ def main(few):
     differing = []
     for name, sizes, build, layout in cases(few):
         deep = [not few or mesh["batch"] == 2 for mesh in MESHES]
-        holds = [
-            judged(build, mesh, layout, each, counted, differing, f"{name} {sizes} {mesh}") for mesh, each in zip(MESHES, deep, strict=True)
-        ]
+        holds = [judged(build, mesh, layout, each, counted, differing, f"{name} {sizes} {mesh}") for mesh, each in zip(MESHES, deep, strict=True)]
         print(f"| {name} | {sizes} | {' | '.join('builds' if one else 'raises' for one in holds)} |", flush=True)
     print(json.dumps({**counted, "wrong": differing}))
 

@@ -51,12 +51,6 @@ def test_an_application_has_the_shapes_that_jax_computes(name):
     made = run(adapter("keras"), model, Sample(spec), shape=lambda leaf: leaf.shape, fast=False)
     assert made.error is None
     declared = {node.name: [edge.spec.shape for edge in report.flow.into(node.id)] for node in report.flow.nodes if node.kind == "layer"}
-    traced = {
-        call.name: [port.spec.shape for port in call.inputs]
-        for call in made.recorder.calls
-        if call.kind == "layer" and call.obj is not model
-    }
+    traced = {call.name: [port.spec.shape for port in call.inputs] for call in made.recorder.calls if call.kind == "layer" and call.obj is not model}
     # A model inside a model has no edges of its own: its layers have them.
-    assert {name: traced[name] for name, shapes in declared.items() if shapes} == {
-        name: shapes for name, shapes in declared.items() if shapes
-    }
+    assert {name: traced[name] for name, shapes in declared.items() if shapes} == {name: shapes for name, shapes in declared.items() if shapes}

@@ -45,9 +45,7 @@ PUT = {
 @pytest.mark.parametrize("put", PUT.values(), ids=PUT)
 def test_what_is_put_into_a_cache_is_split_as_the_cache_is(tmp_path, put):
     lines = f"k = {{}}\n        cache = jnp.zeros((x.shape[0], 20, 3, 8))\n        cache = {put}\n        {READ.format(HEADS)}"
-    assert "reshape(k, (*k.shape[:-1], *cache.shape[-2:]))" in first(
-        tmp_path, CACHE.replace("{lines}", lines.format("self.k(x)")), "op-shapes"
-    )
+    assert "reshape(k, (*k.shape[:-1], *cache.shape[-2:]))" in first(tmp_path, CACHE.replace("{lines}", lines.format("self.k(x)")), "op-shapes")
     assert not serious(traced(tmp_path, CACHE.replace("{lines}", lines.format(HEADS.replace("self.q", "self.k")))))
 
 
@@ -76,9 +74,7 @@ LETTERS = {
 
 @pytest.mark.parametrize(("lines", "wrong", "given", "right"), LETTERS.values(), ids=LETTERS)
 def test_letters_of_an_einsum_that_are_right_stay(tmp_path, lines, wrong, given, right):
-    code = (
-        MODEL.replace("{more}", "").replace("{call}", "return self.own(self.lift(inputs))").replace("{x}", STEPS.replace("32, 12", "8, 12"))
-    )
+    code = MODEL.replace("{more}", "").replace("{call}", "return self.own(self.lift(inputs))").replace("{x}", STEPS.replace("32, 12", "8, 12"))
     code = code.replace("{y}", "12, 1").replace("np.zeros((32", "np.zeros((8")
     end = f'return self.out(jnp.einsum("LETTERS", {given}).reshape(x.shape[0], 12, -1))'
     code = code.replace("{lines}", f"{lines}\n        {end}")

@@ -38,9 +38,7 @@ def test_a_name_for_a_compiled_function_is_static(tmp_path):
     assert '+@functools.partial(jax.jit, static_argnames="mode")' in patch
 
 
-@pytest.mark.parametrize(
-    "decorator", ["", "import functools\n@functools.partial(jax.jit, static_argnames='mode')"], ids=["plain", "static"]
-)
+@pytest.mark.parametrize("decorator", ["", "import functools\n@functools.partial(jax.jit, static_argnames='mode')"], ids=["plain", "static"])
 def test_the_same_as_it_should_be_is_ok(tmp_path, decorator):
     assert traced(tmp_path, HELPER.format(decorator) + DATA).ok
 

@@ -61,9 +61,7 @@ def test_a_batch_that_does_not_divide_has_no_program():
 
 
 def test_on_a_mesh_each_parameter_is_the_share_of_one_device_and_slots_lie_as_their_variables():
-    train = lower(
-        seen(strategy=planned({"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "head/kernel": ("model",)})), only="train"
-    )[0]
+    train = lower(seen(strategy=planned({"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "head/kernel": ("model",)})), only="train")[0]
     assert train.error is None
     assert train.form == "stablehlo" and train.partitions == 8
     held = [(one.name.rsplit("/", 1)[-1] if "adam" in one.name else one.name, one.shape) for one in train.parameters]

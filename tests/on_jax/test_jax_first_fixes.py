@@ -155,9 +155,7 @@ def test_columns_that_are_turned_with_their_batch_are_turned_one_by_one(tmp_path
         "scores = jax.nn.leaky_relu(self.left(h) + jnp.transpose(self.right(h)), 0.2)",
         "return jax.nn.softmax(scores, axis=-1) @ h",
     ])  # fmt: skip
-    assert "+        scores = jax.nn.leaky_relu(self.left(h) + ops.swapaxes(self.right(h), -1, -2), 0.2)" in first(
-        tmp_path, code, "batch-broadcast"
-    )
+    assert "+        scores = jax.nn.leaky_relu(self.left(h) + ops.swapaxes(self.right(h), -1, -2), 0.2)" in first(tmp_path, code, "batch-broadcast")
 
 
 def test_both_branches_of_a_condition_return_the_lower_precision(tmp_path):
@@ -436,9 +434,7 @@ def test_a_softmax_over_the_steps_is_none_over_the_classes(tmp_path):
 
 
 def test_a_tensor_is_divided_by_its_own_sum_along_the_same_axis(tmp_path):
-    code = layer(
-        ["w = self.q(x)", "total = jnp.sum(w, axis=-1)", "return x * (w / jnp.maximum(total, 1.0))"], shape="(16, 16)", labels="(20, 16, 1)"
-    )
+    code = layer(["w = self.q(x)", "total = jnp.sum(w, axis=-1)", "return x * (w / jnp.maximum(total, 1.0))"], shape="(16, 16)", labels="(20, 16, 1)")
     assert "+        total = jnp.sum(w, axis=-1, keepdims=True)" in first(tmp_path, code)
 
 
@@ -447,17 +443,13 @@ def test_groups_that_a_class_has_by_default_divide_the_channels(tmp_path):
         ["b, t, c = x.shape", "groups = x.reshape(b, t, self.groups, c // self.groups)", "return groups.reshape(b, t, c)"],
         labels="(20, 12, 1)",
     )
-    code = code.replace("def __init__(self):", "def __init__(self, groups=5):", 1).replace(
-        "self.q, self", "self.groups = groups\n        self.q, self", 1
-    )
+    code = code.replace("def __init__(self):", "def __init__(self, groups=5):", 1).replace("self.q, self", "self.groups = groups\n        self.q, self", 1)
     assert "Own(groups=4)" in first(tmp_path, code, "reshape-size")
 
 
 def test_a_step_by_its_number_is_counted_from_zero(tmp_path):
     code = layer(["return self.q(x[:, self.steps])"], labels="(20, 1)")
-    code = code.replace("def __init__(self):", "def __init__(self, steps=12):", 1).replace(
-        "self.q, self", "self.steps = steps\n        self.q, self", 1
-    )
+    code = code.replace("def __init__(self):", "def __init__(self, steps=12):", 1).replace("self.q, self", "self.steps = steps\n        self.q, self", 1)
     assert "+        return self.q(x[:, self.steps - 1])" in first(tmp_path, code, "index-beyond")
 
 

@@ -398,9 +398,7 @@ def test_a_list_of_tensors_is_no_array_of_numpy(tmp_path, mean, fixed):
 
 
 def test_a_flatten_in_front_of_a_recurrent_layer_goes(tmp_path):
-    code = WINDOWS.format(layer='layers.Conv1D(16, 5, padding="causal")').replace(
-        "STEPS, FEATURES)), ", "STEPS, FEATURES)), layers.Flatten(), "
-    )
+    code = WINDOWS.format(layer='layers.Conv1D(16, 5, padding="causal")').replace("STEPS, FEATURES)), ", "STEPS, FEATURES)), layers.Flatten(), ")
     code = code.replace("layers.GlobalAveragePooling1D(), ", "").replace("layers.Flatten(), layers.Conv1D(16", "layers.Conv1D(16")
     code = code.replace('padding="causal"), ', 'padding="causal"), layers.Flatten(), layers.LSTM(4), ').replace(
         "for i in range(60)])", "for i in range(60)]).swapaxes(1, 2)"

@@ -33,9 +33,7 @@ def data():
 ADDED = "bias = (1.0 - ops.cast(mask, 'float32')) * -1e9\n        scores = scores + bias[{}]"
 
 
-@pytest.mark.parametrize(
-    "hides", [ADDED, "scores = scores + (1.0 - ops.cast(mask[{}], 'float32')) * -1e9", "scores = ops.where(mask[{}] == 0, -1e9, scores)"]
-)
+@pytest.mark.parametrize("hides", [ADDED, "scores = scores + (1.0 - ops.cast(mask[{}], 'float32')) * -1e9", "scores = ops.where(mask[{}] == 0, -1e9, scores)"])
 def test_a_mask_that_hides_keys_gets_its_axes_of_size_one_before_them(tmp_path, hides):
     patch = first(tmp_path, ATTENTION.format(hides=hides.format(":, :, None, None")), "op-shapes")
     assert "[:, None, None, :]" in patch and "transpose" not in "".join(one for one in patch.splitlines() if one[:1] in "+-")

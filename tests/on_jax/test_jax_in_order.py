@@ -105,9 +105,7 @@ def test_each_sample_is_divided_by_its_own_number(tmp_path, lines, new):
 
 
 def test_steps_with_one_value_are_summed_over_the_steps(tmp_path):
-    (finding,) = serious(
-        traced(tmp_path, own("w = ops.exp(self.score(x))", "return x * (w / ops.sum(w))", init="self.score = layers.Dense(1)"))
-    )
+    (finding,) = serious(traced(tmp_path, own("w = ops.exp(self.score(x))", "return x * (w / ops.sum(w))", init="self.score = layers.Dense(1)")))
     assert finding.fixes[0].proof == "source"
     assert "ops.sum(w, axis=1, keepdims=True)" in finding.fixes[0].patch
 

@@ -94,9 +94,7 @@ def test_an_axis_that_only_unmatched_keys_name_gets_no_entry_of_its_own(tmp_path
 
 def test_a_batch_along_the_axis_of_the_weights_is_moved(tmp_path):
     text = composed('return {"dense/kernel": (None, "model"), "dense_1/kernel": ("model", None)}')
-    text = text.replace(
-        'laid(keys(), batch_dim_name="batch")', 'ModelParallel(layout_map=laid(keys())._layout_map, batch_dim_name="model")'
-    )
+    text = text.replace('laid(keys(), batch_dim_name="batch")', 'ModelParallel(layout_map=laid(keys())._layout_map, batch_dim_name="model")')
     assert "Without batch_dim_name" not in mended(tmp_path, text, "mesh-axis-idle", 'batch_dim_name="batch"').why
 
 

@@ -117,9 +117,7 @@ def test_an_idle_mesh_axis_gets_the_largest_weight_that_is_whole():
     assert "(512, 256) → (256, 256) on each device" in fix.effect.text
 
 
-@pytest.mark.parametrize(
-    "written", ['LAYOUT = {\n    ".*up/kernel": (None, "model"),\n}', 'LAYOUT = {}\nLAYOUT[".*up/kernel"] = (None, "model")']
-)
+@pytest.mark.parametrize("written", ['LAYOUT = {\n    ".*up/kernel": (None, "model"),\n}', 'LAYOUT = {}\nLAYOUT[".*up/kernel"] = (None, "model")'])
 def test_a_large_weight_gets_an_entry_of_its_own_in_the_maps_source(tmp_path, written):
     path = tmp_path / "program.py"
     build = "def build():\n    return keras.Sequential([keras.Input((8,)), L.Dense(64, name='up'), L.Dense(2**19, name='head')], name='sequential')\n"

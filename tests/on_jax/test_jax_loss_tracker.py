@@ -42,7 +42,4 @@ def test_labels_and_predictions_for_the_metric_of_the_loss_are_found_and_mended(
     exec(compile(STEP, str(path), "exec"), scope)
     (finding,) = [one for one in tpushape.trace(scope["build"], scope["data"], tpu=None).findings if one.serious]
     assert (finding.rule, finding.fixes[0].proof) == ("loss-tracker", "source")
-    assert (
-        'now = metric.stateless_update_state(now, loss) if metric.name == "loss" else metric.stateless_update_state(now, y, p)'
-        in finding.fixes[0].patch
-    )
+    assert 'now = metric.stateless_update_state(now, loss) if metric.name == "loss" else metric.stateless_update_state(now, y, p)' in finding.fixes[0].patch

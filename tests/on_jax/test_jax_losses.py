@@ -138,9 +138,7 @@ def test_the_largest_value_of_all_samples_is_no_target(tmp_path, wrong, right):
 @pytest.mark.parametrize(("batch", "left"), [(100, False), (32, True)])
 def test_a_line_of_all_rows_may_be_written_anew_where_all_rows_are_fed(batch, left):
     node = Who("Mul", "Mul")
-    finding = Finding.of(
-        "fixed-batch", "note", FixedBatch(node, batch, 33, "", None), (), location=Location("program.py", 3, text="loss(t * w)")
-    )
+    finding = Finding.of("fixed-batch", "note", FixedBatch(node, batch, 33, "", None), (), location=Location("program.py", 3, text="loss(t * w)"))
     seen = SimpleNamespace(evidence=SimpleNamespace(sample=SimpleNamespace(rows=100)))
     made = Trial(None, (Rebatch("data", batch, True),), root=seen, fresh=frozenset({"loss(t * w)"}))
     assert _is_left(made, finding) is left

@@ -228,9 +228,7 @@ def data():
 
 @pytest.mark.parametrize("returned", ['(weights, rest, opt, met), {"loss": loss}', "loss, (weights, rest, opt, met)"])
 def test_logs_are_a_dict_in_front_of_the_state(tmp_path, returned):
-    assert '+        return {"loss": loss}, (weights, rest, opt, met)' in first(
-        tmp_path, STEP.format(returned=returned), "step-without-state"
-    )
+    assert '+        return {"loss": loss}, (weights, rest, opt, met)' in first(tmp_path, STEP.format(returned=returned), "step-without-state")
     assert not serious(traced(tmp_path, STEP.format(returned='{"loss": loss}, (weights, rest, opt, met)')))
 
 

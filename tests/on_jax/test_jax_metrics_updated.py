@@ -113,9 +113,7 @@ def test_what_compute_metrics_does_runs_as_fit_runs_it(tmp_path, top, line, rule
 
 
 def test_a_name_that_compute_metrics_lacks_says_nothing_of_labels(tmp_path):
-    (finding,) = serious(
-        traced(tmp_path, COMPUTED.format(top="SparseTopKCategoricalAccuracy", line="self.margin.update_state(score(y_pred))"))
-    )
+    (finding,) = serious(traced(tmp_path, COMPUTED.format(top="SparseTopKCategoricalAccuracy", line="self.margin.update_state(score(y_pred))")))
     assert (finding.rule, finding.location.line) == ("metric-raises", 18)
     assert "name 'score' is not defined" in finding.why
 

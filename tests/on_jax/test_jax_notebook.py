@@ -89,9 +89,7 @@ def test_a_cell_brings_its_own_layout(shell, capsys):
     cell = CELL.replace('(None, "model"), ".*head', '("model", None), ".*head').replace("by_mesh", "other_mesh")
     shell.run_cell_magic("tpushape", "--tpu v5e-8 --mesh batch=2,model=4 --layout LAYOUT --text --no-fixes", cell)
     assert shares(shell.user_ns["_tpushape_report"]) == {"up/kernel": (64, 512), "head/kernel": (128, 8)}
-    shell.run_cell_magic(
-        "tpushape", "--tpu v5e-8 --mesh batch=2,model=4 --layout third --text --no-fixes", cell.replace("LAYOUT =", "third =")
-    )
+    shell.run_cell_magic("tpushape", "--tpu v5e-8 --mesh batch=2,model=4 --layout third --text --no-fixes", cell.replace("LAYOUT =", "third ="))
     assert shares(shell.user_ns["_tpushape_report"]) == {"up/kernel": (64, 512), "head/kernel": (128, 8)}
     capsys.readouterr()
     shell.run_cell("%%tpushape --tpu v5e-8 --mesh batch=2,model=4 --layout none_such --text\n" + cell)

@@ -180,7 +180,5 @@ def test_an_environment_behind_a_link_is_one_as_well(tmp_path):
     link, program = tmp_path / "env", tmp_path / "program.py"
     link.symlink_to(sys.prefix, target_is_directory=True)
     program.write_text(LINKED, encoding="utf-8")
-    out = subprocess.run(
-        [str(link / "bin" / "python"), str(program)], capture_output=True, text=True, check=False, env=dict(os.environ), timeout=300
-    )
+    out = subprocess.run([str(link / "bin" / "python"), str(program)], capture_output=True, text=True, check=False, env=dict(os.environ), timeout=300)
     assert out.stdout.split() == ["op-shapes"], out.stderr[-2000:]

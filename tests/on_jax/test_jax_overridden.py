@@ -166,8 +166,6 @@ def test_an_initializer_is_asked_once(tmp_path, first):
 
 def test_a_table_with_more_rows_than_declared_is_what_keras_uses(tmp_path):
     """A real fit runs: the weight has the shape of the table."""
-    code = TABLE.format(
-        (9, 8), "keras.Input((6,)), layers.Embedding(7, 8, embeddings_initializer=pretrained), layers.Flatten(), ", '"ones"'
-    )
+    code = TABLE.format((9, 8), "keras.Input((6,)), layers.Embedding(7, 8, embeddings_initializer=pretrained), layers.Flatten(), ", '"ones"')
     ids = code.replace('np.random.rand(64, 6).astype("float32")', "np.random.randint(0, 7, (64, 6))")
     assert traced(tmp_path, ids).ok

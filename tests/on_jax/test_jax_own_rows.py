@@ -51,9 +51,7 @@ def test_a_lookup_of_all_samples_that_runs_is_told(tmp_path):
 
 def test_random_indices_of_all_samples_are_told(tmp_path):
     code = TOP.format(index=DRAWN, take="ops.take(x, index, axis=1)", then="layers.GRU(4)(x)")
-    (finding,) = serious(
-        traced(tmp_path, code.replace("self.score = ", "self.seed = keras.random.SeedGenerator(0)\n        self.score = "))
-    )
+    (finding,) = serious(traced(tmp_path, code.replace("self.score = ", "self.seed = keras.random.SeedGenerator(0)\n        self.score = ")))
     assert type(finding.fact).__name__ == "EveryIndex"
     assert finding.fixes[0].proof == "source"
 

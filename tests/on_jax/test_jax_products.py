@@ -48,9 +48,7 @@ def data():
 def test_two_towers_end_in_one_width(tmp_path):
     finding = serious(traced(tmp_path, PAIRS))[0]
     assert finding.fixes[0].proof == "source"
-    assert "+        self.text = keras.Sequential([layers.Embedding(100, 32), layers.GlobalAveragePooling1D(), layers.Dense(64)])" in (
-        finding.fixes[0].patch
-    )
+    assert "+        self.text = keras.Sequential([layers.Embedding(100, 32), layers.GlobalAveragePooling1D(), layers.Dense(64)])" in (finding.fixes[0].patch)
 
 
 ORDER = """

@@ -93,9 +93,7 @@ def told(tmp_path, text):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    ("text", "shard"), [(SCRIPT, [16, 8]), (HELPERS, [16, 2]), (BUILDER, [16, 2])], ids=["script", "helpers", "builder"]
-)
+@pytest.mark.parametrize(("text", "shard"), [(SCRIPT, [16, 8]), (HELPERS, [16, 2]), (BUILDER, [16, 2])], ids=["script", "helpers", "builder"])
 def test_the_line_is_moved_and_fit_runs_on_eight_devices(tmp_path, text, shard):
     found = told(tmp_path, text)
     assert found["rules"] == ["mesh-set-late"] and found["left"]

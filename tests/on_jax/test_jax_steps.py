@@ -376,9 +376,7 @@ def test_a_step_gives_the_state_of_its_seed_back(tmp_path, drawn, line):
 def test_an_optimizer_beside_the_state_is_told(tmp_path):
     code = GAN.replace("tv[:n], tv[n:]", "tv[-n:], tv[:-n]").replace("self.built = True", "self.second = keras.optimizers.Adam()")
     code = code.replace("tv, ov = self.optimizer.stateless_apply(ov,", "tv, _ = self.second.stateless_apply(self.second.variables,")
-    code = code.replace(
-        '    gan.compile("adam")', '    gan.built = True\n    gan.second.build(gan.trainable_variables)\n    gan.compile("adam")'
-    )
+    code = code.replace('    gan.compile("adam")', '    gan.built = True\n    gan.second.build(gan.trainable_variables)\n    gan.compile("adam")')
     (finding,) = serious(traced(tmp_path, code))
     assert (finding.rule, finding.severity, finding.fact.attribute) == ("step-without-state", "silent", "second")
 

@@ -32,9 +32,9 @@ FORI = "return jax.lax.fori_loop(0, 3, step, start)"
 ])  # fmt: skip
 def test_a_step_of_a_loop_returns_what_it_receives(tmp_path, step, loop, fixed):
     code = RECURRENT.format(step=step, loop=loop) + AROUND.format(shape=(5, 4), rows="")
-    assert f"+{fixed}" in first(tmp_path, code, "op-shapes").replace(" " * 12, "").replace(
-        "+" + " " * 8 + "h, ys", "+h, ys"
-    ) or fixed in first(tmp_path, code, "op-shapes")
+    assert f"+{fixed}" in first(tmp_path, code, "op-shapes").replace(" " * 12, "").replace("+" + " " * 8 + "h, ys", "+h, ys") or fixed in first(
+        tmp_path, code, "op-shapes"
+    )
 
 
 @pytest.mark.parametrize(("step", "loop", "said"), [
@@ -71,9 +71,7 @@ def test_a_table_that_a_tensor_is_the_index_of_becomes_a_tensor(tmp_path, table,
 def test_layers_that_a_tensor_is_the_index_of_are_no_table(tmp_path):
     code = NOISE.format(table="[layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2)]", more="")
     assert not any(
-        "convert_to_tensor" in fix.patch
-        for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows="")))
-        for fix in finding.fixes
+        "convert_to_tensor" in fix.patch for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows=""))) for fix in finding.fixes
     )
 
 
@@ -181,11 +179,7 @@ def test_what_a_loss_of_the_models_own_computes(tmp_path, init, result, lines, r
 
 
 def test_a_loss_of_the_models_own_that_no_weight_has_a_part_in(tmp_path):
-    (finding,) = serious(
-        traced(
-            tmp_path, OWN_LOSS.format(init="pass", result="self.a(x)", lines="return ops.mean((ops.cast(y[:, :1], 'float32') - x) ** 2)")
-        )
-    )
+    (finding,) = serious(traced(tmp_path, OWN_LOSS.format(init="pass", result="self.a(x)", lines="return ops.mean((ops.cast(y[:, :1], 'float32') - x) ** 2)")))
     assert (finding.rule, finding.severity) == ("no-gradient", "error")
     assert not serious(
         traced(

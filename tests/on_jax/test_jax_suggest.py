@@ -105,9 +105,7 @@ def test_a_given_map_with_its_axes_exchanged_is_compiled_beside_what_sends_less(
 
 
 def test_the_entries_of_a_given_map_are_exchanged_where_their_variables_still_divide():
-    on = planned(
-        {"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "q/kernel": ("model", "batch", None), "v/kernel": (None, "model", None)}
-    )
+    on = planned({"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "q/kernel": ("model", "batch", None), "v/kernel": (None, "model", None)})
     variables = [("up/kernel", (6, 8)), ("q/kernel", (8, 4, 2)), ("v/kernel", (8, 4, 2))]
     whole, changed = given(on, variables)
     assert whole.layout["q/kernel"] == ("model", "batch", "") and whole.mesh == {"batch": 2, "model": 4}

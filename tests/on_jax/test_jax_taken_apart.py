@@ -88,9 +88,7 @@ def test_a_step_that_asks_what_it_got_does_not_read_the_first_row(tmp_path, line
 @pytest.mark.parametrize("line", ASKED.values(), ids=ASKED)
 def test_another_error_of_such_a_step_is_the_one_reported(tmp_path, line):
     program = _unlabeled(line)
-    (finding,) = serious(
-        traced(tmp_path, program.replace("(loss, (y_pred, ntv)), grads = grad_fn", "loss, (y_pred, ntv), grads = grad_fn"))
-    )
+    (finding,) = serious(traced(tmp_path, program.replace("(loss, (y_pred, ntv)), grads = grad_fn", "loss, (y_pred, ntv), grads = grad_fn")))
     assert type(finding.fact).__name__ == "ResultsExchanged"
 
 

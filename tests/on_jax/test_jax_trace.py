@@ -98,9 +98,7 @@ def test_traced_for_real_the_shapes_are_those_of_eval_shape(name):
     traced = run(adapter("keras"), model, sample, shape=lambda leaf: leaf.shape, fast=False)
     assert traced.error is None
     inner = keras.Model(model.inputs, [layer.output for layer in model.layers])
-    values = [
-        [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in group] for group in (inner.trainable_variables, inner.non_trainable_variables)
-    ]
+    values = [[jax.ShapeDtypeStruct(v.shape, v.dtype) for v in group] for group in (inner.trainable_variables, inner.non_trainable_variables)]
     wanted, _ = jax.eval_shape(inner.stateless_call, *values, jax.ShapeDtypeStruct((4, 75, 75, 3), "float32"))
     found = {call.name: call.outputs[0].spec.shape for call in traced.recorder.calls if call.kind == "layer" and call.outputs}
     for layer, spec in zip(model.layers, wanted, strict=True):

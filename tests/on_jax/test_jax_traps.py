@@ -128,9 +128,7 @@ def test_what_goes_wrong_is_told_at_its_line_and_mended_in_the_text(tmp_path, ru
 RIGHT = {
     "a second where": own("return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)"),
     "a choice of what has a slope": own("return jnp.where(x > 0, x, 0.1 * (jnp.exp(x) - 1.0))"),
-    "a count of the data, which is not trained": own(
-        "n = ops.sum(x, axis=-1, keepdims=True)", "return ops.where(n > 0, x / n, 0.0)", first="inputs"
-    ),
+    "a count of the data, which is not trained": own("n = ops.sum(x, axis=-1, keepdims=True)", "return ops.where(n > 0, x / n, 0.0)", first="inputs"),
     "a difference inside": own("return x + ops.stop_gradient(ops.round(x) - x)"),
     "a difference outside, with the gradient": own("return ops.stop_gradient(ops.round(x)) - ops.stop_gradient(x) + x"),
     "keys that change with the step": own(

@@ -12,9 +12,9 @@ OWN = "class Own(layers.Layer):\n    def __init__(self):\n        super().__init
 
 def own(call, init="pass", shape=(8,)):
     text = OWN.format(init=init, call="\n        ".join(call))
-    return text + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "").replace(
-        "Own(),", "Own(), layers.Flatten(),"
-    ).replace(f"(64, {shape[0]}, 1)", "(64, 1)")
+    return text + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "").replace("Own(),", "Own(), layers.Flatten(),").replace(
+        f"(64, {shape[0]}, 1)", "(64, 1)"
+    )
 
 
 LINES = {

@@ -11,9 +11,7 @@ import jupyter_tpushape as tpushape
 def own(call, shape=(4,), init="pass"):
     text = f"class Own(layers.Layer):\n    def __init__(self):\n        super().__init__()\n        {init}\n    def call(self, x):\n"
     body = "".join(f"        {line}\n" for line in call)
-    return (
-        "import jax\nimport jax.numpy as jnp\n" + text + body + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "")
-    )
+    return "import jax\nimport jax.numpy as jnp\n" + text + body + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "")
 
 
 def only(tmp_path, code):
@@ -41,9 +39,7 @@ def test_a_branch_on_a_tensor_becomes_a_choice(tmp_path, call, line):
     finding = only(tmp_path, own(call))
     assert finding.fact.asked == "bool"
     assert finding.fixes[0].proof == "source"
-    assert f"+        {line}" in finding.fixes[0].patch.replace("+        y = ops.", "+        y = keras.ops.").replace(
-        " ops.where", " keras.ops.where"
-    )
+    assert f"+        {line}" in finding.fixes[0].patch.replace("+        y = ops.", "+        y = keras.ops.").replace(" ops.where", " keras.ops.where")
 
 
 def test_a_branch_that_does_more_is_left_to_the_user(tmp_path):
@@ -135,9 +131,7 @@ def test_random_numbers_that_are_drawn_before_a_branch_are_not(tmp_path):
 def test_an_einsums_sizes_come_from_the_layers_that_set_them(tmp_path):
     init = 'self.q, self.k = (layers.EinsumDense("btd,dnh->btnh", output_shape=(None, n, 8)) for n in (8, 2))'
     halves = "lambda y: keras.ops.concatenate(keras.ops.split(y, 2, axis=-1), axis=-1)"
-    finding = only(
-        tmp_path, own([f"turn = {halves}", 'return keras.ops.einsum("btnh,bsnh->bts", turn(self.q(x)), turn(self.k(x)))'], (12, 4), init)
-    )
+    finding = only(tmp_path, own([f"turn = {halves}", 'return keras.ops.einsum("btnh,bsnh->bts", turn(self.q(x)), turn(self.k(x)))'], (12, 4), init))
     assert "einsum_dense_1" in finding.why
     assert "Concat" not in finding.why
 

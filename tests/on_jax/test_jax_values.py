@@ -144,9 +144,7 @@ def test_a_loop_that_needs_the_number_of_its_turn_is_left_to_the_user(tmp_path):
 
 def test_a_crop_in_one_branch_asks_how_it_becomes_whole(tmp_path):
     code = own(["return jax.lax.cond(ops.mean(x) > 0, lambda y: y[:, 1:-1, 2:], lambda y: y, x)"], shape=(8, 8, 4))
-    (finding,) = serious(
-        traced(tmp_path, code.replace("layers.Dense(1)]", "layers.Flatten(), layers.Dense(1)]").replace("64, 8, 1)", "64, 1)"))
-    )
+    (finding,) = serious(traced(tmp_path, code.replace("layers.Dense(1)]", "layers.Flatten(), layers.Dense(1)]").replace("64, 8, 1)", "64, 1)")))
     assert {fix.edits[0].detail["replace"] for fix in finding.fixes} >= {
         "{module}.image.resize({it}, (8, 8))",
         "{module}.pad({it}, ((0, 0), (1, 1), (1, 1), (0, 0)))",

@@ -32,11 +32,7 @@ def dataset():
     images = np.random.default_rng(0).integers(0, 256, (128, 28, 28, 1)).astype("uint8")
     labels = np.arange(128) % 10
     made = tf.data.Dataset.from_tensor_slices((images, labels))
-    return (
-        made.map(lambda image, label: (tf.cast(image, tf.float32) / 255.0, label))
-        .batch(BATCH, drop_remainder=True)
-        .prefetch(tf.data.AUTOTUNE)
-    )
+    return made.map(lambda image, label: (tf.cast(image, tf.float32) / 255.0, label)).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
 with strategy.scope():

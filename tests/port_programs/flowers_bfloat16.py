@@ -28,12 +28,7 @@ def data():
     random = np.random.default_rng(0)
     images = random.integers(0, 256, (64, 72, 72, 3)).astype("float32")
     labels = tf.one_hot(np.arange(64) % 5, 5)
-    return (
-        tf.data.Dataset.from_tensor_slices((images, labels))
-        .map(augment, num_parallel_calls=AUTO)
-        .batch(16, drop_remainder=True)
-        .prefetch(AUTO)
-    )
+    return tf.data.Dataset.from_tensor_slices((images, labels)).map(augment, num_parallel_calls=AUTO).batch(16, drop_remainder=True).prefetch(AUTO)
 
 
 with strategy.scope():

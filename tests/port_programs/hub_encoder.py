@@ -9,9 +9,7 @@ strategy = tf.distribute.TPUStrategy(resolver)
 with strategy.scope():
     model = keras.Sequential(
         [
-            hub.KerasLayer(
-                "https://tfhub.dev/google/imagenet/mobilenet_v2_100_224/feature_vector/5", trainable=True, input_shape=(224, 224, 3)
-            ),
+            hub.KerasLayer("https://tfhub.dev/google/imagenet/mobilenet_v2_100_224/feature_vector/5", trainable=True, input_shape=(224, 224, 3)),
             keras.layers.Dense(5, activation="softmax"),
         ]
     )

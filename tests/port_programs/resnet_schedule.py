@@ -34,7 +34,5 @@ with strategy.scope():
     x = block(layers.MaxPooling2D()(x), 16)
     model = keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
     model.compile(keras.optimizers.SGD(0.1), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-model.fit(
-    load(True), steps_per_epoch=4, validation_data=load(False), validation_steps=2, callbacks=[keras.callbacks.LearningRateScheduler(rate)]
-)
+model.fit(load(True), steps_per_epoch=4, validation_data=load(False), validation_steps=2, callbacks=[keras.callbacks.LearningRateScheduler(rate)])
 model.save_weights("resnet.h5")

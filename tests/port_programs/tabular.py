@@ -14,9 +14,7 @@ target = (numbers.sum(axis=1) > 3).astype("float32")
 
 with strategy.scope():
     a, b = tf_keras.Input((6,)), tf_keras.Input((1,), dtype="int32")
-    x = tf_keras.layers.Concatenate()(
-        [tf_keras.layers.BatchNormalization()(a), tf_keras.layers.Flatten()(tf_keras.layers.Embedding(10, 4)(b))]
-    )
+    x = tf_keras.layers.Concatenate()([tf_keras.layers.BatchNormalization()(a), tf_keras.layers.Flatten()(tf_keras.layers.Embedding(10, 4)(b))])
     x = tf_keras.layers.Dense(32, activation="relu", kernel_regularizer=tf_keras.regularizers.l2(1e-4))(x)
     model = tf_keras.Model([a, b], tf_keras.layers.Dense(1, activation="sigmoid")(x))
     model.compile(tf_keras.optimizers.experimental.AdamW(1e-3), "binary_crossentropy", metrics=[tf_keras.metrics.AUC()])

@@ -130,9 +130,7 @@ class Window:
 
     def ended(self) -> None:
         """Waits until no cell of the active notebook runs or waits to: one that raises takes those with it that wait."""
-        self.page.wait_for_function(
-            "() => window.jupyterapp.shell.currentWidget.content.widgets.every((one) => one.model.executionState !== 'running')"
-        )
+        self.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.widgets.every((one) => one.model.executionState !== 'running')")
 
     def run_cell(self, index: int) -> None:
         """Starts one cell of the active notebook, when those that were started before have ended."""
@@ -142,9 +140,7 @@ class Window:
 
     def write(self, index: int, source: str) -> None:
         """Puts another text into a cell of the active notebook, as typing does."""
-        self.page.evaluate(
-            "([i, text]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(text)", [index, source]
-        )
+        self.page.evaluate("([i, text]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(text)", [index, source])
 
     def source(self, index: int) -> str:
         """The text of a cell of the active notebook."""
@@ -203,9 +199,7 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
         spec = home / "share" / "kernels" / name
         spec.mkdir(parents=True)
         argv = [sys.executable, "-c", start, "-f", "{connection_file}"]
-        (spec / "kernel.json").write_text(
-            json.dumps({"argv": argv, "display_name": name, "language": "echo" if name == "echo" else "python"})
-        )
+        (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "echo" if name == "echo" else "python"}))
     forks = _forks(home, env)
     log = home / "server.log"
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"

@@ -56,9 +56,7 @@ def test_two_clicks_from_the_hint_mend_the_cell(window: Window, lab: Lab) -> Non
     expect(panel.locator(".title")).to_contain_text("lstm")
     second.get_by_role("button", name="Dismiss").click()
     expect(second).to_have_count(0)
-    kinds = window.page.evaluate(
-        "window.jupyterapp.shell.currentWidget.content.widgets[2].model.outputs.toJSON().map((one) => one.output_type)"
-    )
+    kinds = window.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets[2].model.outputs.toJSON().map((one) => one.output_type)")
     assert kinds == ["error"]
 
     # The narrow panel reads from the fix down: Apply in sight, one scroller, nothing cut off.
@@ -139,9 +137,7 @@ def test_an_output_outlives_its_kernel(window: Window, lab: Lab) -> None:
     shutil.copy(lab.folder / "kept.ipynb", lab.folder / "strange.ipynb")
     made = nbformat.read(lab.folder / "strange.ipynb", 4)
     (output,) = made.cells[3].outputs
-    assert {"application/vnd.tpushape.report.v1+json", "application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(
-        output.data
-    )
+    assert {"application/vnd.tpushape.report.v1+json", "application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(output.data)
     made.cells[0].source += "\n# strange"
     made.metadata.pop("widgets", None)
     nbformat.write(made, lab.folder / "strange.ipynb")

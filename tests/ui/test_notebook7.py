@@ -43,9 +43,7 @@ def test_a_story_of_jupyterlab_is_the_same_here(window: Window, lab: Lab, told: 
 def test_a_cell_is_mended_the_panel_traces_and_its_tab_stands_below_the_notebook(browser: Browser, tmp_path: Path) -> None:
     pytest.importorskip("notebook", reason="Notebook 7 is not installed")
     with serve(tmp_path, "notebook") as server:
-        name = server.notebook(
-            "seven.ipynb", f"%load_ext jupyter_tpushape\n{MODEL}", DATA, f"from keras import layers\n{BROKEN.replace('model', 'net')}"
-        )
+        name = server.notebook("seven.ipynb", f"%load_ext jupyter_tpushape\n{MODEL}", DATA, f"from keras import layers\n{BROKEN.replace('model', 'net')}")
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         window = Window(page, server)
         page.on("pageerror", lambda error: window.errors.append(str(error)))

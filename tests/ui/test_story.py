@@ -44,9 +44,7 @@ def make_net():
 
 
 def cursor_comes_to(window: Window, line: int) -> None:
-    window.page.wait_for_function(
-        "(line) => window.jupyterapp.shell.currentWidget.content.activeCell?.editor?.getCursorPosition().line === line - 1", arg=line
-    )
+    window.page.wait_for_function("(line) => window.jupyterapp.shell.currentWidget.content.activeCell?.editor?.getCursorPosition().line === line - 1", arg=line)
 
 
 def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: Window, lab: Lab) -> None:
@@ -193,9 +191,7 @@ def test_the_panel_follows_the_notebook_in_front_and_stays_after_a_reload(window
 
 def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     flat = SMALL.replace("(8,)", "(6, 8)")
-    window.open(
-        lab.notebook("watch.ipynb", SETUP, flat, ROWS.replace("(64, 8)", "(64, 6, 8)"), "%tpushape watch model (x,y) --tpu none", SMALL)
-    )
+    window.open(lab.notebook("watch.ipynb", SETUP, flat, ROWS.replace("(64, 8)", "(64, 6, 8)"), "%tpushape watch model (x,y) --tpu none", SMALL))
     panel = window.panel
     window.run()
     expect(window.cell(3).locator(".tpushape-view")).to_be_visible()
@@ -315,9 +311,7 @@ def test_a_fix_goes_into_a_python_file(window: Window, lab: Lab) -> None:
 def test_a_console_is_followed_too(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("aside.ipynb", "1"))
     panel = window.panel
-    window.page.evaluate(
-        "async () => { await window.jupyterapp.commands.execute('console:create', {kernelPreference: {name: 'python3'}, activate: true}); }"
-    )
+    window.page.evaluate("async () => { await window.jupyterapp.commands.execute('console:create', {kernelPreference: {name: 'python3'}, activate: true}); }")
     expect(panel.locator(".tpushape-Panel-place")).to_have_text(re.compile("Console"))
     expect(panel.get_by_text("no Keras model")).to_be_visible()
     window.page.evaluate(

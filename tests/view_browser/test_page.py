@@ -90,9 +90,7 @@ def test_axe_finds_nothing_in_what_opens(page_of: Open, flows: ModuleType, axe: 
     page.add_script_tag(content=axe)
 
     def clean(state: str) -> None:
-        found = page.evaluate(
-            "(rules) => axe.run(document, {runOnly: rules})", ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
-        )
+        found = page.evaluate("(rules) => axe.run(document, {runOnly: rules})", ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"])
         assert [(state, one["id"], one["nodes"][0]["target"]) for one in found["violations"]] == []
 
     for width in (1280, 360):

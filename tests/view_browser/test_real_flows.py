@@ -89,9 +89,7 @@ def faults(drawn: dict[str, Any]) -> list[str]:
             words.setdefault(row, []).append(label)
     for row, labels in words.items():
         for i, first in enumerate(labels):
-            wrong += [
-                f"{first['text']} lies over {second['text']}" for second in labels[i + 1 :] if overlap(first["area"], second["area"], 1)
-            ]
+            wrong += [f"{first['text']} lies over {second['text']}" for second in labels[i + 1 :] if overlap(first["area"], second["area"], 1)]
             wrong += [f"{first['text']} lies over {box['id']}" for box in rows.get(row, ()) if overlap(first["area"], box["area"], 2)]
     for line in drawn["lines"]:
         for point in line["points"]:
@@ -122,11 +120,7 @@ def picture(page: Page, to: Path, what: str = "SVG of everything expanded") -> s
 
 
 def ids(text: str) -> list[str]:
-    return [
-        str(one.get("data-id"))
-        for one in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}g")
-        if (one.get("class") or "").startswith("node ")
-    ]
+    return [str(one.get("data-id")) for one in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}g") if (one.get("class") or "").startswith("node ")]
 
 
 @pytest.mark.parametrize("name", sorted(GALLERY))

@@ -110,9 +110,7 @@ def test_colab_s_own_theme_is_followed_and_its_frame_is_kept(page: Page, flows: 
     host(page, flows.conv_lstm().to_json())
     assert page.locator(".tps").get_attribute("data-theme") == theme
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 640
-    ground = page.evaluate(
-        "() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor"
-    )
+    ground = page.evaluate("() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor")
     assert ground == {"dark": "rgb(21, 24, 29)", "light": "rgb(255, 255, 255)"}[theme]
 
 
@@ -120,11 +118,7 @@ def test_lab_s_theme_is_followed_while_it_changes(page: Page, flows: ModuleType)
     page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
     host(page, flows.conv_lstm().to_json())
     assert page.locator(".tps").get_attribute("data-theme") == "light"
-    page.evaluate(
-        "() => { document.body.dataset.jpThemeLight = 'false'; document.body.style.setProperty('--jp-layout-color1', '#111111'); }"
-    )
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; document.body.style.setProperty('--jp-layout-color1', '#111111'); }")
     expect(page.locator(".tps")).to_have_attribute("data-theme", "dark")
-    ground = page.evaluate(
-        "() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor"
-    )
+    ground = page.evaluate("() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor")
     assert ground == "rgb(17, 17, 17)"

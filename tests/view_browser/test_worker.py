@@ -45,9 +45,7 @@ def test_a_worker_and_the_page_itself_put_everything_in_the_same_place(page_of: 
     page.evaluate(COUNT)
     with_worker, made = shown(page, report)
     assert made == 1
-    page.evaluate(
-        "() => { window.Worker = class { constructor() { setTimeout(() => this.onerror()); } postMessage() {} terminate() {} }; }"
-    )
+    page.evaluate("() => { window.Worker = class { constructor() { setTimeout(() => this.onerror()); } postMessage() {} terminate() {} }; }")
     refused, _ = shown(page, report)
     page.evaluate("() => { window.Worker = undefined; }")
     without, _ = shown(page, report)

@@ -61,9 +61,7 @@ class Edit(ABC):
         detail = dict(value.detail)
         if cls.kind != value.kind or detail.pop("op", "") != cls.op or not set(detail) <= set(fields):
             return None
-        missing = any(
-            field.metadata.get("needed") and field.metadata.get("name", field.name) not in detail for field in dataclasses.fields(cls)[1:]
-        )
+        missing = any(field.metadata.get("needed") and field.metadata.get("name", field.name) not in detail for field in dataclasses.fields(cls)[1:])
         return None if missing else cls(value.target, **{fields[key]: item for key, item in detail.items()})
 
     # -- in source ---------------------------------------------------------------------------------

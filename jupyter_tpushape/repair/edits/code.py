@@ -201,12 +201,7 @@ class FirstNumber(_Another):
     line: int = 0
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
-        counts = {
-            id(part)
-            for call in nodes(scope, ast.Call)
-            if called(call) == "reshape"
-            for part in (*call.args, *(word.value for word in call.keywords))
-        }
+        counts = {id(part) for call in nodes(scope, ast.Call) if called(call) == "reshape" for part in (*call.args, *(word.value for word in call.keywords))}
         found = [
             (item.lineno, item.elts[0])
             for item in nodes(scope, (ast.Tuple, ast.List))
@@ -241,11 +236,7 @@ class Axis(_Another):
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         given = [item.value for item in nodes(scope, ast.keyword) if item.arg == "axis"]
-        return [
-            source.change(value, str(self.replace))
-            for value in given
-            if any(node is value and number == self.find for node, number in numbers(value))
-        ]
+        return [source.change(value, str(self.replace)) for value in given if any(node is value and number == self.find for node, number in numbers(value))]
 
 
 @kind

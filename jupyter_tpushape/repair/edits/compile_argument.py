@@ -69,9 +69,7 @@ class Listed(Edit):
 
     def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
         run.done(self)
-        return exchanged(
-            args, kwargs, self.argument, lambda given: [given[name] for name in self.names] if isinstance(given, dict) else given
-        )
+        return exchanged(args, kwargs, self.argument, lambda given: [given[name] for name in self.names] if isinstance(given, dict) else given)
 
 
 @kind

@@ -266,11 +266,7 @@ class SignatureShape(DataCode):
         calls = [call for call in nodes(source.tree, ast.Call) if called(call) == "from_generator"]
         said = [word.value for call in calls for word in call.keywords if word.arg in ("output_signature", "output_shapes")]
         names = {part.id for part in said if isinstance(part, ast.Name)}
-        held = [
-            made.value
-            for made in nodes(source.tree, ast.Assign)
-            if any(isinstance(one, ast.Name) and one.id in names for one in made.targets)
-        ]
+        held = [made.value for made in nodes(source.tree, ast.Assign) if any(isinstance(one, ast.Name) and one.id in names for one in made.targets)]
         shapes = [item for part in (*said, *held) for item in nodes(part, (ast.Tuple, ast.List))]
         new = f"({', '.join(map(str, self.given))}{',' if len(self.given) == 1 else ''})"
         return [source.change(item, new) for item in shapes if [ast.unparse(size) for size in item.elts] == [str(n) for n in self.wanted]]
@@ -335,11 +331,7 @@ class WholeAxis(DataCode):
     def _cuts(self, item: ast.Subscript) -> bool:
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
         texts = [ast.unparse(part) for part in parts]
-        return (
-            len(parts) > self.axis
-            and texts.pop(self.axis) in (f"{self.off}:", f":-{self.off}")
-            and all(text in (":", "...") for text in texts)
-        )
+        return len(parts) > self.axis and texts.pop(self.axis) in (f"{self.off}:", f":-{self.off}") and all(text in (":", "...") for text in texts)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# in the data code:"

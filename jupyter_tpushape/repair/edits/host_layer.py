@@ -137,9 +137,7 @@ class HostLayer(Edit):
             return []
         gives = self._gives(text)
         _, names, door = text.made(text.door(self.target, self.input))
-        shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
-            source, door, positions_of(names.value(door.func))
-        )
+        shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(source, door, positions_of(names.value(door.func)))
         return [shaped, with_argument(source, names, door, "dtype", literal(gives.dtype), [])]
 
     def _lifted(self, source: Source, above: dict[ast.AST, ast.AST], assign: ast.AST) -> list[Change]:
@@ -217,9 +215,7 @@ def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bo
         # What stands at the top is called in the function that builds the model; the pipeline calls it in a lambda.
         if around is not scope and not (training and isinstance(scope, ast.Module) and isinstance(around, ast.FunctionDef)):
             continue
-        if isinstance(above[node], (ast.Call, ast.List)) and (
-            getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)
-        ):
+        if isinstance(above[node], (ast.Call, ast.List)) and (getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)):
             found.append(node)
     return found
 

@@ -54,9 +54,7 @@ class InScope(Edit):
         name = _strategy(source)
         for body in bodies:
             made = [i for i, item in enumerate(body) if makes(item)]
-            compiled = [
-                i for i, item in enumerate(body) if not isinstance(item, (ast.FunctionDef, ast.ClassDef)) and ".compile(" in source.of(item)
-            ]
+            compiled = [i for i, item in enumerate(body) if not isinstance(item, (ast.FunctionDef, ast.ClassDef)) and ".compile(" in source.of(item)]
             if made and compiled and made[0] <= compiled[-1]:
                 self._around(source, body[made[0] : compiled[-1] + 1], name)
                 return
@@ -189,15 +187,12 @@ def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bo
     """The statements of a body that make a call, by themselves or by functions and classes of the source that do."""
     calls = {item: [node for node in ast.walk(item) if isinstance(node, ast.Call)] for item in nodes(source.tree, _DEFINING)}
     through = {item.name for item, inside in calls.items() if any(map(direct, inside))}
-    while more := {
-        item.name for item, inside in calls.items() if item.name not in through and any(called(one) in through for one in inside)
-    }:
+    while more := {item.name for item, inside in calls.items() if item.name not in through and any(called(one) in through for one in inside)}:
         through |= more
     return [
         item
         for item in body
-        if not isinstance(item, _DEFINING)
-        and any(isinstance(node, ast.Call) and (direct(node) or called(node) in through) for node in own(item))
+        if not isinstance(item, _DEFINING) and any(isinstance(node, ast.Call) and (direct(node) or called(node) in through) for node in own(item))
     ]
 
 

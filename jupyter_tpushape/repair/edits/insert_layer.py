@@ -104,13 +104,7 @@ class InsertLayer(Edit):
             where, its, maker = text.made(text.object(self.like))
             size = argument(maker, key, arguments_of(its.value(maker.func, maker)))
             inside = isinstance(scope, ast.FunctionDef) and not isinstance(above.get(scope), ast.ClassDef)
-            if (
-                where is source
-                and inside
-                and enclosing(above, maker) is scope
-                and isinstance(size, ast.Name)
-                and isinstance(around, ast.Name)
-            ):
+            if where is source and inside and enclosing(above, maker) is scope and isinstance(size, ast.Name) and isinstance(around, ast.Name):
                 new, changes = self._new(text, source, names, call)
                 literal = argument(syntax.parse(new, mode="eval").body, key, [key])  # type: ignore[arg-type]  # a constructor's call
                 assert literal is not None
@@ -149,9 +143,7 @@ class InsertLayer(Edit):
             return
         if self.input is not None and self.position == "before" and not self._listed(call):
             whole = self._given(call)
-            source.splice(
-                [*changes, *enclosed(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
-            )
+            source.splice([*changes, *enclosed(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")])
             return
         place = call if self.position == "after" else self._argument(call)
         source.splice([*changes, *enclosed(source, place, f"{new}(", ")")])
@@ -220,9 +212,7 @@ class InsertLayer(Edit):
         # A function such as ``layers.add`` makes its layer and calls it on its first argument.
         operator = isinstance(call, ast.BinOp)
         function = None if operator else names.value(call.func, call)
-        makes_and_calls = inspect.isfunction(function) and (
-            not call.keywords or next(iter(inspect.signature(function).parameters), "") == "inputs"
-        )
+        makes_and_calls = inspect.isfunction(function) and (not call.keywords or next(iter(inspect.signature(function).parameters), "") == "inputs")
         called = call if operator or (makes_and_calls and call.args) else _called_with(source, above, call)
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return
@@ -349,9 +339,7 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
     text = source.of(target)
     scope = source.tree if isinstance(target, ast.Attribute) else enclosing(above, call)
     uses: list[ast.AST] = [
-        node
-        for node in nodes(scope, (ast.Name, ast.Attribute))
-        if isinstance(getattr(node, "ctx", None), ast.Load) and source.of(node) == text
+        node for node in nodes(scope, (ast.Name, ast.Attribute)) if isinstance(getattr(node, "ctx", None), ast.Load) and source.of(node) == text
     ]
     spots = [
         node

@@ -72,9 +72,7 @@ class Seeded(SpanEdit):
             at = source.start(decorated) - (1 if first.decorator_list else 0)
             inner = source.indent(first)
             deep = inner + (source.indent(first.body[0])[len(inner) :] or "    ")
-            new = (
-                f"def __init__(self, **kwargs):\n{deep}super().__init__(**kwargs)\n{deep}self.{name} = {module}.SeedGenerator()\n\n{inner}"
-            )
+            new = f"def __init__(self, **kwargs):\n{deep}super().__init__(**kwargs)\n{deep}self.{name} = {module}.SeedGenerator()\n\n{inner}"
             imports.append((at, at, new))
         else:
             imports.append(made_in_init(source, owner, name, f"{module}.SeedGenerator()"))

@@ -56,9 +56,7 @@ class LayerConfig(LayerEdit):
         fit = [
             name
             for name, node in values.items()
-            if node is not None
-            and name in reads
-            and (node.value if isinstance(node, ast.Constant) else names.value(node, call)) == self.config[key]
+            if node is not None and name in reads and (node.value if isinstance(node, ast.Constant) else names.value(node, call)) == self.config[key]
         ]
         return fit[0] if len(fit) == 1 and type(self.config[key]) is int else ""
 
@@ -66,13 +64,7 @@ class LayerConfig(LayerEdit):
         source, names, call = text.made(obj)
         given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
         known, wanted = obj.get_config().get(key), self.config[key]
-        if (
-            not isinstance(given, (ast.Name, ast.Attribute))
-            or type(known) is not int
-            or type(wanted) is not int
-            or known < 1
-            or wanted % known
-        ):
+        if not isinstance(given, (ast.Name, ast.Attribute)) or type(known) is not int or type(wanted) is not int or known < 1 or wanted % known:
             return False
         source.splice([source.change(given, f"{wanted // known} * {source.of(given)}")])
         return True
@@ -155,11 +147,7 @@ def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
     own = {key: value for key, value in changes.items() if key in takes}
     inner = {key: value for key, value in changes.items() if key not in takes}
     if inner:
-        held = [
-            key
-            for key, value in config.items()
-            if isinstance(value, dict) and isinstance(value.get("config"), dict) and "class_name" in value
-        ]
+        held = [key for key, value in config.items() if isinstance(value, dict) and isinstance(value.get("config"), dict) and "class_name" in value]
         held = [key for key in held if adapter.is_layer(getattr(layer, key, None)) or key.endswith("layer")]
         for key in held:
             config[key] = {**config[key], "config": {**config[key]["config"], **inner}}

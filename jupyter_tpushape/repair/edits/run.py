@@ -164,9 +164,7 @@ class Run:
         self._seen(adapter, recorder)
         spec, origin = adapter.spec(output), adapter.origin(tensor)
         with self._muted():
-            new = adapter.new_input(
-                Spec((None, *(spec.shape or ())[1:]), spec.dtype), str(origin[0].name) + "_prepared" if origin else "prepared"
-            )
+            new = adapter.new_input(Spec((None, *(spec.shape or ())[1:]), spec.dtype), str(origin[0].name) + "_prepared" if origin else "prepared")
         self._swapped[id(tensor)] = new
         recorder.alive.append(tensor)
         return new

@@ -57,11 +57,7 @@ class StateVariables(TextEdit):
                 module, imports = names.spell(sys.modules["keras.initializers"], first)
                 initializer = f"{module}.Constant({source.of(value)})"
             more = ', dtype="int32"' if type(number) is int else ""
-        elif (
-            isinstance(value, ast.Call)
-            and called(value) in ("zeros", "ones")
-            and (sized := argument(value, "shape", ["shape"])) is not None
-        ):
+        elif isinstance(value, ast.Call) and called(value) in ("zeros", "ones") and (sized := argument(value, "shape", ["shape"])) is not None:
             shape, initializer = source.of(sized), f'"{called(value)}"'
             dtype = argument(value, "dtype", ["shape", "dtype"])
             more = f", dtype={source.of(dtype)}" if dtype is not None else ""

@@ -82,12 +82,7 @@ class Transform(Edit):
         return tuple(parts[:2]) if parts[2] is None else tuple(parts)
 
     def _on_array(self, value: Any) -> Any:
-        described = (
-            not isinstance(value, (np.ndarray, list))
-            and hasattr(value, "shape")
-            and hasattr(value, "dtype")
-            and not hasattr(value, "__array__")
-        )
+        described = not isinstance(value, (np.ndarray, list)) and hasattr(value, "shape") and hasattr(value, "dtype") and not hasattr(value, "__array__")
         dtype = getattr(getattr(value, "dtype", None), "as_numpy_dtype", None) or getattr(value, "dtype", None)
         array = np.broadcast_to(np.zeros((), dtype), tuple(value.shape)) if described else np.asarray(value)
         spec = Spec(tuple(array.shape), str(array.dtype))

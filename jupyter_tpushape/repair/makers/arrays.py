@@ -57,12 +57,7 @@ def kept_axis(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> Mad
         calls = {}
         for item in nodes(line.scope, ast.Assign):
             name, words = ast.unparse(item.targets[0]), {word.arg for word in getattr(item.value, "keywords", ())}
-            if (
-                isinstance(item.value, ast.Call)
-                and line.shape_of_names().get(name) == small
-                and "axis" in words
-                and "keepdims" not in words
-            ):
+            if isinstance(item.value, ast.Call) and line.shape_of_names().get(name) == small and "axis" in words and "keepdims" not in words:
                 calls[name] = item.value
         if calls:
             yield (
@@ -127,9 +122,7 @@ def padded_rows(evidence: Evidence, finding: Finding, fact: ListsApart) -> Made:
             yield (
                 f"Pad each row at the start, with zeros{f', to {length} ids' if length is not None else ''}, at {line.at}",
                 [line.edit(call, f"{MODULE}.pad_sequences({ast.unparse(call.args[0])}{more})", f"{evidence.framework}.utils")],
-                "Longer rows keep their last ids."
-                if length is not None and fact.longest > length
-                else "Every row then has the same length.",
+                "Longer rows keep their last ids." if length is not None and fact.longest > length else "Every row then has the same length.",
             )
 
 
@@ -314,11 +307,7 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
     for line in lines_at(evidence, fact.layer.called)[:1]:
         calls = line.around(ast.Call)
         made = [call for call in calls if isinstance(call.func, ast.Call) and called(call.func) == fact.layer.op]
-        held = [
-            call
-            for call in calls
-            if isinstance(call.func, (ast.Name, ast.Attribute)) and called(call) in (fact.layer.name, *_names(line, fact))
-        ]
+        held = [call for call in calls if isinstance(call.func, (ast.Name, ast.Attribute)) and called(call) in (fact.layer.name, *_names(line, fact))]
         for call in made if len(made) == 1 else held if len(held) == 1 else ():
             yield (
                 f"Put the steps of {fact.layer.name} in order at line {call.lineno}",
@@ -328,8 +317,6 @@ def turned_back(evidence: Evidence, finding: Finding, fact: StepsReversed) -> Ma
 
 
 def _names(line: Line, fact: StepsReversed) -> tuple[str, ...]:
-    made = [
-        node for node in nodes(line.source.tree, ast.Assign) if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op
-    ]
+    made = [node for node in nodes(line.source.tree, ast.Assign) if isinstance(node.value, ast.Call) and called(node.value) == fact.layer.op]
     backwards = [node for node in made for word in nodes(node.value, ast.keyword) if word.arg == "go_backwards"]
     return tuple(ast.unparse(target).rpartition(".")[2] for node in backwards for target in node.targets)

@@ -80,9 +80,7 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
     """All rows in one batch, where an input has one number for each row."""
     sample = evidence.sample
     rows = getattr(sample, "rows", None)
-    across = [
-        show(path) for path, spec in evidence.x if len(evidence.x) > 1 and spec.shape and len(spec.shape) > 1 and spec.shape[1] == rows
-    ]
+    across = [show(path) for path, spec in evidence.x if len(evidence.x) > 1 and spec.shape and len(spec.shape) > 1 and spec.shape[1] == rows]
     if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, WholeOnly):
         across.append(f"The {rows} × {rows} matrix")
     if rows and across and getattr(sample, "batch", None) != rows:

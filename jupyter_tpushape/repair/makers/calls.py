@@ -65,12 +65,7 @@ def _among_ends(line: Line, fact: NotCalled) -> Made:
 
 def _unwrapped(line: Line, call: ast.Call, fact: NotCalled) -> Made:
     inner = call.args[0] if call.args else None
-    if (
-        not isinstance(inner, ast.Call)
-        or len(inner.args) != 1
-        or inner.keywords
-        or not isinstance(inner.func, (ast.Call, ast.Name, ast.Attribute))
-    ):
+    if not isinstance(inner, ast.Call) or len(inner.args) != 1 or inner.keywords or not isinstance(inner.func, (ast.Call, ast.Name, ast.Attribute)):
         return
     layer, tensor = line.source.of(inner.func), line.source.of(inner.args[0])
     rest = ", ".join([layer, *map(line.source.of, call.args[1:]), *(ast.unparse(word) for word in call.keywords)])
@@ -90,12 +85,7 @@ def without_wrapper(evidence: Evidence, finding: Finding, fact: NotRecurrent) ->
     for line in lines_of(evidence)[:1]:
         for call in nodes(line.scope, ast.Call):
             inner = call.args[0] if call.args else None
-            if (
-                called(call) == fact.wrapper
-                and isinstance(inner, ast.Call)
-                and called(inner) == fact.layer
-                and call.lineno == line.raised.line
-            ):
+            if called(call) == fact.wrapper and isinstance(inner, ast.Call) and called(inner) == fact.layer and call.lineno == line.raised.line:
                 yield (
                     f"Use {fact.layer} without {fact.wrapper} at {line.at}",
                     [line.edit(call, line.source.of(inner))],
@@ -339,9 +329,7 @@ def sample_shapes(evidence: Evidence, finding: Finding, fact: InnerBatch) -> Mad
     for line in lines_at(evidence, evidence.flow.node(finding.nodes[0]).location)[:1]:
         given = [shape for call in nodes(line.scope, ast.Call) if called(call) == "Input" and (shape := argument(call, "shape", ["shape"]))]
         short_of = {
-            item: ast.unparse(ast.Tuple(item.elts[1:], ast.Load()))
-            if isinstance(item, (ast.Tuple, ast.List))
-            else f"{ast.unparse(item)}[1:]"
+            item: ast.unparse(ast.Tuple(item.elts[1:], ast.Load())) if isinstance(item, (ast.Tuple, ast.List)) else f"{ast.unparse(item)}[1:]"
             for item in given
             if not isinstance(item, (ast.Tuple, ast.List)) or [ast.unparse(one) for one in item.elts[:1]] == ["None"]
         }

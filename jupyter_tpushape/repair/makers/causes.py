@@ -149,9 +149,7 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Keep the {'sizes even' if strides else 'spatial size'} in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
-            "Each stride then halves the size that a later layer doubles."
-            if strides
-            else "Each layer then returns a map as large as it receives.",
+            "Each stride then halves the size that a later layer doubles." if strides else "Each layer then returns a map as large as it receives.",
         )
 
 

@@ -85,12 +85,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 "A single sigmoid unit separates two classes.",
             )
         more = setting(head, key, highest + 1, f", for classes 0 to {highest}", "As many as the sampled labels need.")
-        if (
-            highest > 1 == head.config[key]
-            and head.config.get("activation") == "sigmoid"
-            and loss is not None
-            and kind_of(loss) == "sparse"
-        ):
+        if highest > 1 == head.config[key] and head.config.get("activation") == "sigmoid" and loss is not None and kind_of(loss) == "sparse":
             more = (
                 f"Set {key}={highest + 1} and activation='softmax' on {head.name}, for classes 0 to {highest}",
                 [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
@@ -103,13 +98,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         )
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
-        yield from (
-            [from_one, more]
-            if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1
-            else [more, from_one]
-            if fits
-            else [more]
-        )
+        yield from ([from_one, more] if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1 else [more, from_one] if fits else [more])
 
 
 @of(LabelScale)
@@ -206,9 +195,7 @@ def class_before_flattening(evidence: Evidence, finding: Finding) -> Made:
 
 def _compared(line: Line) -> bool:
     made = [assigned_to(line, operand) for operand in line.operands()]
-    return len(made) == 2 and all(
-        any(isinstance(item, ast.Compare) or called(item) == "equal" for item in nodes(one, (ast.Compare, ast.Call))) for one in made
-    )
+    return len(made) == 2 and all(any(isinstance(item, ast.Compare) or called(item) == "equal" for item in nodes(one, (ast.Compare, ast.Call))) for one in made)
 
 
 def one_hot_predicted(evidence: Evidence, finding: Finding) -> Made:
@@ -370,11 +357,7 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
             shape, its = line.shape(node), line.shape(other)
             if depth is None or not shape or not its or len(shape) != len(its) or shape[-1] == its[-1] or its[-1] in (None, 1):
                 continue
-            names = [
-                name
-                for name in nodes(other, (ast.Name, ast.Attribute))
-                if (line.shape_of_names().get(ast.unparse(name)) or (0,))[-1] == its[-1]
-            ]
+            names = [name for name in nodes(other, (ast.Name, ast.Attribute)) if (line.shape_of_names().get(ast.unparse(name)) or (0,))[-1] == its[-1]]
             new = f"{ast.unparse(names[0])}.shape[-1]" if names else str(its[-1])
             for name, made in constants(line.source.tree):
                 if name == ast.unparse(depth) and made.value == shape[-1]:

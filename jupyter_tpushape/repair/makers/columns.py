@@ -86,9 +86,7 @@ def flattened_alike(evidence: Evidence, finding: Finding, fact: EveryPair) -> Ma
     """Predictions flattened as a loss or metric flattens the labels."""
     for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
         arguments = [item.arg for item in line.scope.args.args if item.arg != "self"][:2] if isinstance(line.scope, ast.FunctionDef) else []
-        for statement in (
-            nodes(line.scope, ast.Assign) if len(arguments) == 2 and (1,) in {shape[1:] for shape in (fact.left, fact.right)} else ()
-        ):
+        for statement in nodes(line.scope, ast.Assign) if len(arguments) == 2 and (1,) in {shape[1:] for shape in (fact.left, fact.right)} else ():
             target = ast.unparse(statement.targets[0])
             flat = [call for call in nodes(statement.value, ast.Call) if called(call) == "reshape" and ast.unparse(call.args[-1]) in _FLAT]
             if target not in arguments or len(flat) != 1 or ast.unparse(flat[0].args[0]) != target:
@@ -130,11 +128,7 @@ def behind_the_fed(evidence: Evidence, finding: Finding) -> Made:
         fed = {item.value.id for item in nodes(line.scope, ast.Subscript) if isinstance(item.value, ast.Name) and _but_last(item.slice)}
         for name in sorted(fed):
             loads = [item for item in nodes(line.scope, ast.Name) if item.id == name and isinstance(item.ctx, ast.Load)]
-            whole = [
-                item
-                for item in loads
-                if not isinstance(above.get(item), (ast.Subscript, ast.Attribute)) and item.lineno >= line.raised.line
-            ]
+            whole = [item for item in loads if not isinstance(above.get(item), (ast.Subscript, ast.Attribute)) and item.lineno >= line.raised.line]
             if whole and any(item in list(nodes(line.node or line.scope, ast.Name)) for item in whole):
                 yield (
                     f"Compare with the next step of each: {name}[:, 1:] instead of {name} from line {whole[0].lineno}",

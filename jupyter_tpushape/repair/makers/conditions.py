@@ -73,13 +73,7 @@ def elementwise(node: ast.expr, of: Callable[[ast.expr], str]) -> str | None:
         terms = [node.left, *node.comparators]
         pairs = [ast.unparse(ast.Compare(terms[i], [op], [terms[i + 1]])) for i, op in enumerate(node.ops)]
         return _nested("logical_and", [*pairs])
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in _PICKS
-        and len(node.args) > 1
-        and not node.keywords
-    ):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PICKS and len(node.args) > 1 and not node.keywords:
         return _nested(_PICKS[node.func.id], [elementwise(one, of) for one in node.args])
     return of(node)
 
@@ -175,7 +169,9 @@ def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate)
             continue
         condition = line.source.of(test)
         if more:
-            condition = f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+            condition = (
+                f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+            )
         yield (
             f"Choose for each sample with where at {line.at}",
             [line.edit(call, f"{MODULE}.where({condition}, {texts[0]}, {texts[1]})", "keras.ops")],
@@ -210,11 +206,7 @@ def static_or_plain(evidence: Evidence, finding: Finding, fact: CompiledApart) -
                 if plain and not fact.method and fact.parameter in [item.arg for item in function.args.args]:
                     yield (
                         f"Declare {fact.parameter} as static at line {decorator.lineno}",
-                        [
-                            line.edit(
-                                decorator, f'{MODULE}.partial({ast.unparse(decorator)}, static_argnames="{fact.parameter}")', "functools"
-                            )
-                        ],
+                        [line.edit(decorator, f'{MODULE}.partial({ast.unparse(decorator)}, static_argnames="{fact.parameter}")', "functools")],
                         "The function is compiled once for each of its values.",
                     )
                 if plain or (isinstance(decorator, ast.Call) and "jit" in (called(decorator), *map(_last, decorator.args))):
@@ -231,9 +223,9 @@ def plain_method(evidence: Evidence, finding: Finding, fact: FrozenWeights) -> M
     for line in lines_at(evidence, finding.location)[:1]:
         for function in (one for one in nodes(line.source.tree, ast.FunctionDef) if one.name == fact.function):
             for decorator in function.decorator_list:
-                if _last(decorator.func if isinstance(decorator, ast.Call) else decorator) == "function" and begins(
-                    function
-                ) <= line.raised.line <= (function.end_lineno or 0):
+                if _last(decorator.func if isinstance(decorator, ast.Call) else decorator) == "function" and begins(function) <= line.raised.line <= (
+                    function.end_lineno or 0
+                ):
                     yield (
                         f"Remove @{ast.unparse(decorator)} at line {decorator.lineno}",
                         [Undecorated(line.raised.function, line.raised.file, span_of(decorator), ast.unparse(decorator))],
@@ -298,12 +290,7 @@ def local(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
         mine = [item for item in nodes(line.scope, ast.Attribute) if item.attr == fact.attribute and isinstance(item.value, ast.Name)]
         stored = [item for item in mine if isinstance(item.ctx, ast.Store)]
         made = [value for maker in makers for item in stored[:1] for value in given_to(maker, item)]
-        if (
-            len(stored) != 1
-            or not made
-            or not all(called(value) in _VARIABLES for value in made)
-            or not isinstance(line.scope, ast.FunctionDef)
-        ):
+        if len(stored) != 1 or not made or not all(called(value) in _VARIABLES for value in made) or not isinstance(line.scope, ast.FunctionDef):
             continue
         above = parents(line.source.tree)
         statement = statement_of(above, stored[0])

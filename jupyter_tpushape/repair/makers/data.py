@@ -333,9 +333,7 @@ def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
         return
     shape = list(fact.wanted)
     yield (
-        f"Drop the last rows, which do not fill a window of {shape[0]}"
-        if len(shape) > 1
-        else f"Drop the last values, which do not fill a row of {shape[0]}",
+        f"Drop the last rows, which do not fill a window of {shape[0]}" if len(shape) > 1 else f"Drop the last values, which do not fill a row of {shape[0]}",
         [data_code.WholeWindows("data", shape=shape, fill=True)],
         "The others are unchanged.",
     )
@@ -368,11 +366,7 @@ def padded_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
 def shared_rows(evidence: Evidence, finding: Finding) -> Made:
     """Arrays of different lengths: the rows that all of them have."""
     shared = getattr(evidence.sample, "rows", None)
-    if (
-        not shared
-        or isinstance(finding.fact, ClassesAsWeights)
-        or not any(problem.code == "cardinality" for problem in evidence.sample.problems)
-    ):
+    if not shared or isinstance(finding.fact, ClassesAsWeights) or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
         return
     edits = [transform(path, "pad_axis", axis=0, size=shared, cut=True) for path, _ in evidence.sample.leaves("x", "y")]
     if edits:

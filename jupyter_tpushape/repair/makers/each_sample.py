@@ -30,9 +30,7 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
     for total, whole in zip(fact.totals, fact.wholes, strict=True):
         calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
         axis = argument(calls[0][1], "axis", ["x", "axis"]) if len(calls) == 1 else None
-        if len(calls) != 1 or (
-            whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1
-        ):
+        if len(calls) != 1 or (whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1):
             return
         line, call = calls[0]
         inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))
@@ -141,11 +139,7 @@ def picked_in_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     rows = {spec.shape[0] for _, spec in (*evidence.x, *evidence.y) if spec.shape}
     for line in lines_of(evidence)[:1]:
         used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
-        made = [
-            item.value
-            for item in nodes(line.scope, ast.Assign)
-            if used & {one.id for target in item.targets for one in nodes(target, ast.Name)}
-        ]
+        made = [item.value for item in nodes(line.scope, ast.Assign) if used & {one.id for target in item.targets for one in nodes(target, ast.Name)}]
         for call in dict.fromkeys(call for part in (line.node, *made) if part is not None for call in nodes(part, ast.Call)):
             axis = argument(call, "axis", ["x", "axis"]) if called(call) in ("argmax", "argmin") and call.args else None
             shape = line.shape(call.args[0]) if axis is not None else None

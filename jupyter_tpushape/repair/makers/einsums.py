@@ -201,11 +201,7 @@ def of_features(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 def _over_samples(line: Line, product: ast.Call | ast.BinOp) -> Iterator[tuple[ast.expr, str, list[ast.expr]]]:
     if isinstance(product, ast.Call) and called(product) == "einsum" and len(product.args) == 3:
         text, one, other = product.args
-        found = (
-            re.fullmatch(r"(\w)(\w),(\w)\2->\1\3", text.value.replace(" ", ""))
-            if isinstance(text, ast.Constant) and isinstance(text.value, str)
-            else None
-        )
+        found = re.fullmatch(r"(\w)(\w),(\w)\2->\1\3", text.value.replace(" ", "")) if isinstance(text, ast.Constant) and isinstance(text.value, str) else None
         if found is not None and found[1] != found[3]:
             yield text, f'"{found[1]}{found[2]},{found[1]}{found[3]}->{found[2]}{found[3]}"', [one, other]
         return

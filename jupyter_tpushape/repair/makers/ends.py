@@ -56,9 +56,7 @@ def head_of(evidence: Evidence, node: Node) -> Node | None:
 def of_classes(evidence: Evidence, head: Node) -> bool:
     """Whether a head has as many units as there are classes in the observed labels, more than two."""
     stats = evidence.label_stats.values()
-    return any(
-        one and one.maximum is not None and one.maximum > 1 and one.maximum == head.config.get(width_of(head), 0) - 1 for one in stats
-    )
+    return any(one and one.maximum is not None and one.maximum > 1 and one.maximum == head.config.get(width_of(head), 0) - 1 for one in stats)
 
 
 def highest_of(finding: Finding) -> int | None:

@@ -35,9 +35,7 @@ def declaration(evidence: Evidence, door: KeyPath, shape: Shape, dtype: str = ""
 def declare_rows(evidence: Evidence, finding: Finding) -> Made:
     """Declare what one row of the data is."""
     for door, _, want, got in misfits(evidence):
-        row = tuple(
-            None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:])
-        )
+        row = tuple(None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:]))
         # An empty axis is a fault of the data, and no layer works on it.
         if 0 in row:
             continue
@@ -59,8 +57,7 @@ def shared_constant(evidence: Evidence, finding: Finding) -> Made:
             # Where no layer is made, it may be a size of the data, which stays.
             places = [item for item in line.source.tree.body if any(item.lineno <= one.line <= (item.end_lineno or 0) for one in made)]
             read, inside = (
-                Counter(one.id for item in where for one in nodes(item, ast.Name) if isinstance(one.ctx, ast.Load))
-                for where in (line.source.tree.body, places)
+                Counter(one.id for item in where for one in nodes(item, ast.Name) if isinstance(one.ctx, ast.Load)) for where in (line.source.tree.body, places)
             )
             found = [(name, node) for name, node in constants(line.source.tree) if node.value == old and 1 < read[name] == inside[name]]
             if len(found) == 1:
@@ -153,11 +150,7 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
         grow = transform(path, "expand_dims", axis=0)
-        if (
-            len(want.shape) == 4 == len(got.shape) + 1
-            and None not in want.shape[1:]
-            and not fits(want.shape[1:3], _whole(evidence, path)[:2])
-        ):
+        if len(want.shape) == 4 == len(got.shape) + 1 and None not in want.shape[1:] and not fits(want.shape[1:3], _whole(evidence, path)[:2]):
             resize = transform(path, "resize_images", size=list(want.shape[1:3]))
             yield (
                 f"Add a batch axis to the image and resize it to {want.shape[1]} × {want.shape[2]}",
@@ -171,9 +164,7 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _whole(evidence: Evidence, path: KeyPath) -> Shape:
-    return (
-        next((leaf.shape for at, leaf in evidence.sample.leaves() if at == path and leaf.shape), ()) if evidence.sample is not None else ()
-    )
+    return next((leaf.shape for at, leaf in evidence.sample.leaves() if at == path and leaf.shape), ()) if evidence.sample is not None else ()
 
 
 def cast_data(evidence: Evidence, finding: Finding) -> Made:

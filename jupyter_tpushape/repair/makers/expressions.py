@@ -210,9 +210,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
             for item in nodes(line.scope, ast.Assign):
                 if call in ast.walk(item.value) or loaded(item.value) & made:
                     made |= {ast.unparse(one) for one in item.targets}
-            later = [
-                one for one in nodes(line.scope, ast.Call) if called(one).startswith(REDUCTIONS) and one.args and loaded(one.args[0]) & made
-            ]
+            later = [one for one in nodes(line.scope, ast.Call) if called(one).startswith(REDUCTIONS) and one.args and loaded(one.args[0]) & made]
             moved = [over for one in later if (over := argument(one, "axis", ["x", "axis"])) is not None and whole_number(over) == 0]
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
@@ -259,9 +257,7 @@ def as_number(evidence: Evidence, finding: Finding, fact: LogicalOperand) -> Mad
     """True and false as 1 and 0, in the dtype of the other operand, or of the only floats of the function."""
     for line in lines_of(evidence)[:1]:
         named = [node for node in line.operands() if ast.unparse(node) == fact.operand]
-        its = [
-            spec.dtype for node in line.operands() if node not in named and (spec := line.spec(node)) is not None and spec.dtype != "bool"
-        ]
+        its = [spec.dtype for node in line.operands() if node not in named and (spec := line.spec(node)) is not None and spec.dtype != "bool"]
         floats = {spec.dtype for spec in line.specs.values() if _floats(spec)}
         dtype = its[0] if its else floats.pop() if len(floats) == 1 else "float32"
         for node in named[:1]:

@@ -45,12 +45,7 @@ def like_other(evidence: Evidence, finding: Finding) -> Made:
                 "Every value of it is the same, so it can have the shape of what it is compared with.",
             )
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2) if call is not None else ():
-            if (
-                not _joined(line, node)
-                or not isinstance(other, (ast.Name, ast.Attribute))
-                or shape[:1] != its[:1]
-                or len(shape) >= len(its)
-            ):
+            if not _joined(line, node) or not isinstance(other, (ast.Name, ast.Attribute)) or shape[:1] != its[:1] or len(shape) >= len(its):
                 continue
             index = ", ".join([":", *["None"] * (len(its) - len(shape)), *[":"] * (len(shape) - 1)])
             yield (

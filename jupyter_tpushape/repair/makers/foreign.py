@@ -67,9 +67,7 @@ def _calls(line: Line) -> list[ast.Call]:
 
 
 def _first(line: Line) -> int:
-    made: list[int] = [
-        call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")
-    ]
+    made: list[int] = [call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")]
     return min([*made, line.raised.line])
 
 
@@ -253,9 +251,7 @@ def as_function(evidence: Evidence, finding: Finding, fact: NoMethod) -> Made:
 def _on_tensor(line: Line, value: ast.expr) -> bool:
     """Whether an expression is no module, class or object of the program."""
     first = next((item for item in nodes(value, ast.Name)), None)
-    known = {
-        name.asname or name.name.split(".")[0] for item in nodes(line.source.tree, (ast.Import, ast.ImportFrom)) for name in item.names
-    }
+    known = {name.asname or name.name.split(".")[0] for item in nodes(line.source.tree, (ast.Import, ast.ImportFrom)) for name in item.names}
     return first is not None and (isinstance(value, ast.Call) or first.id not in known | {"self"}) and first.id not in ("np", "numpy")
 
 

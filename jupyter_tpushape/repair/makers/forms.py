@@ -110,11 +110,7 @@ def returned(evidence: Evidence, finding: Finding, fact: NothingReturned) -> Mad
         if last is None:
             continue
         text = line.source.of(last)
-        new = (
-            f"return {text}"
-            if isinstance(last, ast.Expr) and ast.unparse(last) == fact.value
-            else f"{text}\n{' ' * last.col_offset}return {fact.value}"
-        )
+        new = f"return {text}" if isinstance(last, ast.Expr) and ast.unparse(last) == fact.value else f"{text}\n{' ' * last.col_offset}return {fact.value}"
         yield (
             f"Return {fact.value if len(fact.value) < 30 else 'it'} from {fact.function}",
             [line.edit(last, new)],

@@ -158,9 +158,7 @@ def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | Non
 
 
 def _output_of(evidence: Evidence, cause: Node, predictions: Edge) -> Shape | None:
-    return next(
-        (edge.spec.shape for edge in evidence.flow.out_of(cause.id) if edge.label not in ("labels", "weights")), predictions.spec.shape
-    )
+    return next((edge.spec.shape for edge in evidence.flow.out_of(cause.id) if edge.label not in ("labels", "weights")), predictions.spec.shape)
 
 
 def pool_steps(evidence: Evidence, finding: Finding) -> Made:
@@ -403,9 +401,7 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
         if len(y) not in (len(p), len(p) - 1) or len(p) < 2 or None in (*y, *p):
             return
         ratios = [int(a or 0) / int(b or 1) for a, b in zip(y, p[:-1], strict=False)]
-        windows = [
-            node for node in way_to(evidence, last) if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op)
-        ]
+        windows = [node for node in way_to(evidence, last) if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op)]
         for node in windows if max(ratios) > 1 else ():
             strides = node.config.get("strides", 1)
             why = "The labels have the same size as the input."

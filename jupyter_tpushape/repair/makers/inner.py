@@ -33,11 +33,7 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         flat = len(fact.wanted) == 2
         if fact.reshaped:
             layer = insert(fact.layer.name, "Flatten") if flat else insert(fact.layer.name, "Reshape", target_shape=list(fact.wanted[1:]))
-            title = (
-                f"Flatten the input of {fact.layer.name}"
-                if flat
-                else f"Reshape the input of {fact.layer.name} to {show_shape(fact.wanted[1:])}"
-            )
+            title = f"Flatten the input of {fact.layer.name}" if flat else f"Reshape the input of {fact.layer.name} to {show_shape(fact.wanted[1:])}"
             yield title, [layer], f"{fact.layer.name} declares this shape."
         return
     apart = [axis for axis, (a, b) in enumerate(zip(fact.wanted, fact.shape, strict=True)) if axis and a != b]
@@ -75,11 +71,7 @@ def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
             if isinstance(layers, ast.List) and layers.elts:
                 yield (
                     f"Start {fact.layer.name} with an Input of shape ({shape}{',' if len(fact.wanted) == 2 else ''})",
-                    [
-                        line.edit(
-                            layers.elts[0], f"{MODULE}.Input(({shape}{',' if len(fact.wanted) == 2 else ''})), {IT}", evidence.framework
-                        )
-                    ],
+                    [line.edit(layers.elts[0], f"{MODULE}.Input(({shape}{',' if len(fact.wanted) == 2 else ''})), {IT}", evidence.framework)],
                     "It then accepts every size that it is called on.",
                 )
 
@@ -112,9 +104,7 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     given = [argument(call, "shape", ["shape"]) for call in inputs]
     given += [word.value for call in calls for word in call.keywords if word.arg in ("input_shape", "batch_input_shape")]
     sizes = [shape.elts[axis] for shape in given if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= -axis]
-    sizes += [
-        word.value for call in calls for word in call.keywords if word.arg == "input_dim" and axis == -1 and called(call) != "Embedding"
-    ]
+    sizes += [word.value for call in calls for word in call.keywords if word.arg == "input_dim" and axis == -1 and called(call) != "Embedding"]
     fit = [one for one in sizes if _number(line, one) == old]
     if len(fit) == 1:
         new = _changed(line, fit[0], size - old)
@@ -166,13 +156,7 @@ def through_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> Ma
         held = {part.id for one in inside for part in nodes(one, ast.Name)}
         for base in nodes(line.scope, ast.Call):
             name = base.func.id if isinstance(base.func, ast.Name) else ""
-            if (
-                name not in held
-                or base.keywords
-                or len(base.args) != 1
-                or not isinstance(door, ast.Name)
-                or ast.unparse(base.args[0]) != door.id
-            ):
+            if name not in held or base.keywords or len(base.args) != 1 or not isinstance(door, ast.Name) or ast.unparse(base.args[0]) != door.id:
                 continue
             if sum(one.id == door.id and isinstance(one.ctx, ast.Load) for one in nodes(line.scope, ast.Name)) == 2:
                 yield (

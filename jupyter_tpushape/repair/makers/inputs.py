@@ -44,11 +44,7 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
         return
     wanted = [(evidence.doors[path].word, spec) for path, spec in declared]
     given = [(path[1], spec) for path, spec in x]
-    orders = [
-        order
-        for order in itertools.permutations(range(len(x)))
-        if all(_suits(want, x[i][1]) for (_, want), i in zip(declared, order, strict=True))
-    ]
+    orders = [order for order in itertools.permutations(range(len(x))) if all(_suits(want, x[i][1]) for (_, want), i in zip(declared, order, strict=True))]
     if not orders:
         return
     best = max(orders, key=lambda order: _alike(wanted, given, order))
@@ -166,9 +162,7 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     if getattr(sample, "kind", "") not in ("dataset", "generator", "pydataset") or not declared:
         return
     function = sample.stages[0].function or "" if sample.kind != "dataset" and sample.stages else ""
-    parts = (
-        list(sample.element) if sample.element is not None else [part for part in (sample.x, sample.y, sample.weight) if part is not None]
-    )
+    parts = list(sample.element) if sample.element is not None else [part for part in (sample.x, sample.y, sample.weight) if part is not None]
     leaves = [(path[1:], Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(tuple(parts), "element")]
     ends = sum(node.kind == "output" for node in evidence.flow.nodes)
     ways = [

@@ -36,9 +36,7 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             shape = shape if last else whole
             for made, axes in _insertions(line, node, shape) if len(shape) == len(other) else ():
                 fit = [
-                    (places, moved)
-                    for places, moved in _moved(shape, axes)
-                    if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
+                    (places, moved) for places, moved in _moved(shape, axes) if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
                 ]
                 # Where several places fit, the sizes do not tell which is meant; what hides keys has them along the last axis.
                 sure = len(fit) == 1 or any(hides(line, assigned_to(line, one)) for one in (node, *nodes(made, ast.Name)))
@@ -215,14 +213,7 @@ def pooled_in_place(evidence: Evidence, finding: Finding, fact: WrongRank) -> Ma
     """A pooling over all positions that keeps their axes."""
     node, shape = failing(evidence)
     giver = next((one for one in way_to(evidence, node)[1:] if one.weights or "Pooling" in one.op), None)
-    if (
-        giver is None
-        or not giver.op.startswith("Global")
-        or node.op.startswith("Global")
-        or not shape
-        or len(shape) != 2
-        or len(axes_of(node.op)) < 3
-    ):
+    if giver is None or not giver.op.startswith("Global") or node.op.startswith("Global") or not shape or len(shape) != 2 or len(axes_of(node.op)) < 3:
         return
     if len(given(evidence, giver) or ()) == len(axes_of(node.op)):
         if axes_of(node.op)[1] == "time":

@@ -106,9 +106,7 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
             shown = made.value if isinstance(made, ast.Expr) else None
             if isinstance(shown, ast.Call) and called(shown) == "print":
                 edits += [line.edit(shown.func, f"{MODULE}.print", "tensorflow")] * (evidence.backend == "tensorflow")
-            elif (shown is not None and called(shown) != "assign") or any(
-                isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())
-            ):
+            elif (shown is not None and called(shown) != "assign") or any(isinstance(one, ast.Attribute) for one in getattr(made, "targets", ())):
                 edits.clear()  # what a list or an attribute keeps of a compiled step has no value there either
                 break
         if edits:
@@ -136,9 +134,7 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
         for name, made in [*held, *((short(one), one) for one in _handed(line.node))]:
             shape = made.args[0] if isinstance(made, ast.Call) and called(made) in ("zeros", "ones", "full") and made.args else None
             starts = name in [*map(ast.unparse, _handed(line.node)), short(made)]
-            rows = next(
-                (name for name, spec in line.specs.items() if name.isidentifier() and spec.shape and spec.shape[0] == fact.after[0]), ""
-            )
+            rows = next((name for name, spec in line.specs.items() if name.isidentifier() and spec.shape and spec.shape[0] == fact.after[0]), "")
             sizes = (listed(shape) or [shape]) if starts and shape is not None else []
             off = [i for i, (a, b) in enumerate(zip(fact.before, fact.after, strict=False)) if a != b]
             if len(sizes) == len(fact.before) == len(fact.after) and len(off) == 1:
@@ -193,12 +189,7 @@ def _computed(line: Line, name: str) -> bool:
         states = [one.arg for one in body.args.args]
         for item in nodes(body, ast.Assign):
             target = item.targets[0]
-            if (
-                ast.unparse(item.value) in states[:2]
-                and isinstance(target, ast.Tuple)
-                and place.isdigit()
-                and int(place) < len(target.elts)
-            ):
+            if ast.unparse(item.value) in states[:2] and isinstance(target, ast.Tuple) and place.isdigit() and int(place) < len(target.elts):
                 states = [ast.unparse(target.elts[int(place)])]
         used = [side for one in nodes(body, ast.BinOp) for side in (one.left, one.right)]
         if any(isinstance(one, ast.Name) and one.id in states for one in used):
@@ -214,11 +205,7 @@ def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Mad
     for line in lines_of(evidence):
         for node in line.operands():
             spec = line.spec(node)
-            if (
-                fact.was.startswith(_WHOLE)
-                and not fact.becomes.startswith(_WHOLE)
-                and not (_by_default(line, node) or _computed(line, fact.name))
-            ):
+            if fact.was.startswith(_WHOLE) and not fact.becomes.startswith(_WHOLE) and not (_by_default(line, node) or _computed(line, fact.name)):
                 continue  # whole numbers that the program means, such as ids
             known = spec.dtype == fact.was if spec is not None and spec.dtype else isinstance(node, ast.Call)
             if known and not isinstance(node, (ast.Constant, ast.Lambda)):
@@ -327,9 +314,7 @@ def _other_axes(evidence: Evidence, fact: MappedApart) -> Made:
             new = fit[0] if len(fit) == 1 else None
             if new is not None or len(names) > 2:
                 yield (
-                    f"Map over axis {new} of {name} at line {axes[place].lineno}"
-                    if fit
-                    else f"Pass {name} as a whole each time at line {axes[place].lineno}",
+                    f"Map over axis {new} of {name} at line {axes[place].lineno}" if fit else f"Pass {name} as a whole each time at line {axes[place].lineno}",
                     [line.edit(axes[place], str(new))],
                     "It has the size of the other mapped axes." if fit else "The other arguments are mapped over their axes.",
                 )
@@ -481,9 +466,7 @@ def _paired(line: Line) -> Made:
     names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
     functions = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
     given = [one.value for function in functions for one in nodes(function, ast.Return)]
-    taken = [
-        one.targets[0].elts[0] for one in nodes(line.scope, ast.Assign) if one.value is line.node and isinstance(one.targets[0], ast.Tuple)
-    ]
+    taken = [one.targets[0].elts[0] for one in nodes(line.scope, ast.Assign) if one.value is line.node and isinstance(one.targets[0], ast.Tuple)]
     # The call may take a pair already.
     wrong = [
         *given,

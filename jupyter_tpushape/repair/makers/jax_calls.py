@@ -189,11 +189,7 @@ def pair_of_each_axis(evidence: Evidence, finding: Finding, fact: OperationRaise
         texts = [line.source.of(pair) for pair in pairs]
         none = [all(ast.unparse(one) == "0" for one in listed(pair)) for pair in pairs]
         lacks = len(shape) - len(pairs)
-        if (
-            not pairs
-            or not all(map(listed, pairs))
-            or not ((lacks == 1 and none[0] != none[-1]) or (lacks == 2 and not (none[0] or none[-1])))
-        ):
+        if not pairs or not all(map(listed, pairs)) or not ((lacks == 1 and none[0] != none[-1]) or (lacks == 2 and not (none[0] or none[-1]))):
             continue
         new = [*["(0, 0)"] * (not none[0]), *texts, *["(0, 0)"] * (not none[-1])]
         yield (
@@ -291,9 +287,7 @@ def _other_kind(line: Line, made: ast.expr) -> str:
     if isinstance(made.args[0], ast.GeneratorExp) and other == "list":
         # The brackets of the call may be those of the generator, too.
         return f"[{text[1:-1] if text.startswith('(') and text.endswith(')') and _closed(text[1:-1]) else text}]"
-    return (
-        f"{other}({text})" if not isinstance(made.args[0], ast.GeneratorExp) else f"{other}{text if text.startswith('(') else f'({text})'}"
-    )
+    return f"{other}({text})" if not isinstance(made.args[0], ast.GeneratorExp) else f"{other}{text if text.startswith('(') else f'({text})'}"
 
 
 def _closed(text: str) -> bool:

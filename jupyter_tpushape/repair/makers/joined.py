@@ -89,11 +89,7 @@ def gated(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
         giver = evidence.flow.node(whole.source).name
         why = f"{head.name} then has one weight for each channel."
         for line in lines_at(evidence, head.called)[:1]:
-            sizes = [
-                item
-                for item in nodes(line.scope, ast.BinOp)
-                if item.lineno == line.raised.line and isinstance(item.op, (ast.FloorDiv, ast.Div))
-            ]
+            sizes = [item for item in nodes(line.scope, ast.BinOp) if item.lineno == line.raised.line and isinstance(item.op, (ast.FloorDiv, ast.Div))]
             if len(sizes) == 1 and isinstance(sizes[0].left, (ast.Name, ast.Attribute)):
                 size = ast.unparse(sizes[0].left)
                 yield f"Use {size} as the units of {head.name}, the channels of {giver}", [line.edit(sizes[0], size)], why
@@ -158,10 +154,7 @@ def merged_heads(evidence: Evidence, finding: Finding) -> Made:
         rest = {str(head.config.get("activation")) for name, head in heads.items() if name not in odd}
         # A softmax of one value is always 1.
         alike = {"activation": rest.pop()} if y[-1] == 1 and len(rest) == 1 else {}
-        edits = [
-            configure(name, **{width_of(head): y[-1]}, **(alike if head.config.get("activation") == "softmax" else {}))
-            for name, head in odd.items()
-        ]
+        edits = [configure(name, **{width_of(head): y[-1]}, **(alike if head.config.get("activation") == "softmax" else {})) for name, head in odd.items()]
         yield (
             f"Set {width_of(next(iter(odd.values())))}={y[-1]} on {names}, one for each value of a label",
             edits,
@@ -208,12 +201,7 @@ def called_on_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> 
         if not isinstance(made, ast.Attribute) or made.attr != "output" or not isinstance(made.value, ast.Name):
             continue
         top = made.value.id
-        assigned = {
-            name.id
-            for item in nodes(line.scope, ast.Assign)
-            if isinstance(item.value, ast.Call)
-            for name in nodes(item.targets[0], ast.Name)
-        }
+        assigned = {name.id for item in nodes(line.scope, ast.Assign) if isinstance(item.value, ast.Call) for name in nodes(item.targets[0], ast.Name)}
         read = [item.value for item in nodes(line.scope, ast.Attribute) if item.attr in ("output", "output_shape", "input")]
         for base in dict.fromkeys(item.id for item in read if isinstance(item, ast.Name) and item.id in assigned - {top}):
             yield (
@@ -245,9 +233,7 @@ def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
     if len(edges) != 2 or node is None or len(edges[0].spec.shape or ()) not in (3, 4, 5):
         return
     for line in lines_at(evidence, node.called or node.location):
-        here = (
-            next((item for item in nodes(line.node, (ast.List, ast.Tuple)) if len(item.elts) == 2), None) if line.node is not None else None
-        )
+        here = next((item for item in nodes(line.node, (ast.List, ast.Tuple)) if len(item.elts) == 2), None) if line.node is not None else None
         if here is None or not isinstance(line.node, ast.Call) or not all(isinstance(item, ast.Name) for item in here.elts):
             continue
         merges = [
@@ -318,13 +304,7 @@ def alike_branches(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -
     edges = evidence.operands()
     makers = [evidence.flow.node(edge.source) for edge in edges]
     shapes = [edge.spec.shape or () for edge in edges]
-    if (
-        fact.axis is not None
-        or len(edges) != 2
-        or len({shape[:-1] for shape in shapes}) != 1
-        or not all(shapes)
-        or makers[0].op != makers[1].op
-    ):
+    if fact.axis is not None or len(edges) != 2 or len({shape[:-1] for shape in shapes}) != 1 or not all(shapes) or makers[0].op != makers[1].op:
         return
     read = [evidence.flow.into(maker.id)[:1] for maker in makers]
     widths = [maker.config.get(width_of(maker)) for maker in makers]
@@ -333,9 +313,7 @@ def alike_branches(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -
     came = (read[0][0].spec.shape or (None,))[-1]
     wanted = came if came in widths else max(widths)
     other = makers[0] if widths[0] != wanted else makers[1]
-    yield setting(
-        other, width_of(other), wanted, f", the size of {makers[0 if other is makers[1] else 1].name}", "Both read the same tensor."
-    )
+    yield setting(other, width_of(other), wanted, f", the size of {makers[0 if other is makers[1] else 1].name}", "Both read the same tensor.")
 
 
 def _behind_flatten(evidence: Evidence, node: Node) -> Node:

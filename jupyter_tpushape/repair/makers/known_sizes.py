@@ -191,9 +191,7 @@ def segments(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             yield (
                 f"Set num_segments={size} at line {(count or call).lineno}{'' if table else ', which is enough for ids that count from 0'}",
                 [line.edit(count, size) if count is not None else line.more(call, f"num_segments={size}")],
-                f"The ids then count the rows of {table}."
-                if table
-                else "Each segment has at least one row, and segments without rows are empty.",
+                f"The ids then count the rows of {table}." if table else "Each segment has at least one row, and segments without rows are empty.",
             )
 
 
@@ -286,16 +284,12 @@ def classes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
             if root in ("jnp", "jax"):
                 edit = line.edit(call, f"{ast.unparse(call)[:-1]}, length={size})", choice="size")
             else:
-                edit = line.edit(
-                    call, f"{MODULE}.sum({MODULE}.one_hot({line.source.of(call.args[0])}, {size}), axis=0)", "keras.ops", "size"
-                )
+                edit = line.edit(call, f"{MODULE}.sum({MODULE}.one_hot({line.source.of(call.args[0])}, {size}), axis=0)", "keras.ops", "size")
             yield f"Count {size} classes at {line.at}", [edit], "The result then has a known size: one count for each class."
 
 
 # What works on the last axis alone gives each step the same as it gives to all of them.
-_BY_STEP = frozenset(
-    {"Dense", "EinsumDense", "Activation", "ReLU", "LeakyReLU", "ELU", "Dropout", "LayerNormalization", "RMSNormalization"}
-)
+_BY_STEP = frozenset({"Dense", "EinsumDense", "Activation", "ReLU", "LeakyReLU", "ELU", "Dropout", "LayerNormalization", "RMSNormalization"})
 
 
 def not_unrolled(evidence: Evidence, finding: Finding) -> Made:

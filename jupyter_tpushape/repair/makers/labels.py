@@ -336,9 +336,7 @@ def more_rows(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(finding.nodes[0])
     if highest is not None:
         words = isinstance(finding.fact, WordOutOfRange)
-        why = (
-            "One row for each entry of the vocabulary." if words else "As many as the sampled ids need; the whole vocabulary may be larger."
-        )
+        why = "One row for each entry of the vocabulary." if words else "As many as the sampled ids need; the whole vocabulary may be larger."
         encodes = isinstance(finding.fact, IdOutOfRange) and finding.fact.encodes
         yield setting(node, "num_tokens" if encodes else "input_dim", highest + 1, f", for ids 0 to {highest}", why)
 
@@ -361,11 +359,7 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
 
 def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
     """Labels (B,) and predictions (B, 1) that meet in the user's own code."""
-    flat = [
-        (path, spec)
-        for path, spec in evidence.y
-        if spec.shape and len(spec.shape) == 1 and not spec.dtype.startswith(("int", "uint", "bool", "string"))
-    ]
+    flat = [(path, spec) for path, spec in evidence.y if spec.shape and len(spec.shape) == 1 and not spec.dtype.startswith(("int", "uint", "bool", "string"))]
     columns = [(path, spec) for path, spec in evidence.y if spec.shape and len(spec.shape) == 2 and spec.shape[1] == 1]
     for found, op, title in (
         (flat, "expand_dims", "Add a last axis to the labels: (batch, 1)"),

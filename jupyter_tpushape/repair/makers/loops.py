@@ -28,9 +28,7 @@ def column(evidence: Evidence, finding: Finding) -> Made:
             size = line.source.of((listed(shape) or [shape])[0])
             read = [one for one in nodes(line.source.tree, ast.Assign) if size in map(ast.unparse, listed(one.targets[0]) or one.targets)]
             rows = "shape" in " ".join([size, *(ast.unparse(one.value) for one in read)])
-            of = [
-                arg.arg for outer in line.around(ast.FunctionDef) if outer is not line.scope for arg in outer.args.args if arg.arg != "self"
-            ]
+            of = [arg.arg for outer in line.around(ast.FunctionDef) if outer is not line.scope for arg in outer.args.args if arg.arg != "self"]
             text = f"({size}, 1)" if rows else f"({of[0]}.shape[0], {size})" if of else size
             yield (
                 f"Create the first state with shape {text} at line {shape.lineno}",

@@ -38,12 +38,7 @@ def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
     for stage in evidence.stages if getattr(evidence.sample, "error", None) is not None else ():
         for line in lines_at(evidence, stage.location)[:1] if stage.op == "map" and stage.function else ():
             for call in nodes(line.source.tree, ast.Call):
-                if (
-                    called(call) == "map"
-                    and isinstance(call.func, ast.Attribute)
-                    and call.args
-                    and ast.unparse(call.args[0]) == stage.function
-                ):
+                if called(call) == "map" and isinstance(call.func, ast.Attribute) and call.args and ast.unparse(call.args[0]) == stage.function:
                     yield line, call
 
 
@@ -96,9 +91,7 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
                     "It is then called on a batch, and not on each sample.",
                 )
                 break
-        if not any(called(one) in ("batch", "padded_batch") for one in nodes(line.scope, ast.Call)) and isinstance(
-            call.func, ast.Attribute
-        ):
+        if not any(called(one) in ("batch", "padded_batch") for one in nodes(line.scope, ast.Call)) and isinstance(call.func, ast.Attribute):
             end = source.of(call.func.value)
             yield (
                 f"Add batch(32) before map(): {name} takes a batch",
@@ -279,9 +272,7 @@ def whole_windows(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     """Each window in one batch, where a function makes smaller batches of it, and a rest."""
     for stage in evidence.stages:
         for line in lines_at(evidence, stage.location)[:1] if stage.op == "flat_map" else ():
-            sizes = {
-                ast.unparse(call.args[0]): call for call in nodes(line.source.tree, ast.Call) if called(call) == "window" and call.args
-            }
+            sizes = {ast.unparse(call.args[0]): call for call in nodes(line.source.tree, ast.Call) if called(call) == "window" and call.args}
             for made in [item.body for item in nodes(line.source.tree, ast.Lambda) if len(sizes) == 1]:
                 (size,) = sizes
                 if isinstance(made, ast.Call) and called(made) == "batch" and made.args and ast.unparse(made.args[0]) != size:
@@ -429,11 +420,7 @@ def drawn_once(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
     for line in lines_at(evidence, finding.location)[:1]:
         calls = [item for item in nodes(line.scope, ast.Call) if isinstance(item.func, ast.Attribute) and item.args and not item.keywords]
         calls.sort(key=lambda item: (item.lineno, item.col_offset))
-        random = [
-            item
-            for item in calls
-            if ast.unparse(item.func).startswith(("tf.random.shuffle", "tf.image.random_flip", "tf.image.random_crop"))
-        ]
+        random = [item for item in calls if ast.unparse(item.func).startswith(("tf.random.shuffle", "tf.image.random_flip", "tf.image.random_crop"))]
         flips = [item for item in calls if called(item) in ("flip_left_right", "flip_up_down")]
         if len(random) == 2 and called(random[0]) == called(random[1]) and isinstance(line.scope, ast.FunctionDef):
             drawn, new = (

@@ -187,9 +187,7 @@ def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
                 edits = [line.edit(number, line.source.of(other)), line.edit(other, written)]
             else:
                 turns = abs(fact.kept) > abs(fact.hidden)
-                inner = (
-                    other.right if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub) and _decimal(other.left) == 1 else None
-                )
+                inner = other.right if isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub) and _decimal(other.left) == 1 else None
                 edits = [line.edit(other, _closed(line, inner) if inner else f"(1.0 - {_closed(line, other)})")] if turns else []
                 if fact.kind == "lost" or not turns:
                     new = written.lstrip("- ") if below else f"-{written}"

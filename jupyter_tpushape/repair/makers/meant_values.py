@@ -89,11 +89,7 @@ def taken_along(evidence: Evidence, finding: Finding) -> Made:
             old = whole_number(given) if given is not None else None
             inner = any(call in list(ast.walk(one)) for one in line.around(ast.Lambda))
             # Outside a mapped function, axis 0 is the batch.
-            axes = [
-                axis
-                for axis in range(0 if inner else 1, len(shape))
-                if (shape[axis] or 0) >= shortest and old not in (axis, axis - len(shape))
-            ]
+            axes = [axis for axis in range(0 if inner else 1, len(shape)) if (shape[axis] or 0) >= shortest and old not in (axis, axis - len(shape))]
             for axis in axes if given is not None and old is not None else ():
                 assert given is not None
                 edit = line.edit(given, str(axis), choice="axis")

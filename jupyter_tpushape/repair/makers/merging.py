@@ -69,9 +69,7 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         made = evidence.flow.node(edges[index].source).op
         # What was just enlarged is not made small again: another branch is at fault.
         enlarged = "Transpose" in made or made.startswith("UpSampling")
-        attended = any(
-            one.family == "attention" for one in (evidence.flow.node(edges[index].source), *ancestors(evidence, edges[index].source, 3))
-        )
+        attended = any(one.family == "attention" for one in (evidence.flow.node(edges[index].source), *ancestors(evidence, edges[index].source, 3)))
         yield from _align(node, index, name, shape, small, node.op == "Concatenate", pools=not enlarged, attended=attended)
         other = evidence.flow.node(edges[base].source).name
         concat = node.op == "Concatenate"
@@ -100,12 +98,7 @@ def back_to_width(evidence: Evidence, finding: Finding, fact: UnlikeBranches) ->
         again = any(one.id != node.id and one.op == node.op and one.called == node.called for one in evidence.flow.nodes)
         if again and any(one.location == maker.location and one.config.get(width_of(maker), size) != size for one in evidence.flow.nodes):
             yield from _shortcut_first(evidence, node, edges)
-        if (
-            inside == [maker]
-            and maker.op == "Dense"
-            and maker.config.get("activation") not in (None, "linear")
-            and size > width > size % width == 0
-        ):
+        if inside == [maker] and maker.op == "Dense" and maker.config.get("activation") not in (None, "linear") and size > width > size % width == 0:
             yield (
                 f"Project {way[0].name} back to {width}: Dense({width})",
                 [at(node, 1 - i, "Dense", units=width)],
@@ -160,9 +153,7 @@ def own_size(evidence: Evidence, finding: Finding) -> Made:
         for key, value in owner.config.items():
             # A size that is returned as it is has makers of its own.
             if type(value) is int and value > 1 and 0 < value + more != apart[0][1]:
-                yield created(
-                    owner, key, value + more, "", f"It then returns {apart[0][1]} values, like {evidence.flow.node(other.source).name}."
-                )
+                yield created(owner, key, value + more, "", f"It then returns {apart[0][1]} values, like {evidence.flow.node(other.source).name}.")
 
 
 def repeated_step(evidence: Evidence, finding: Finding) -> Made:

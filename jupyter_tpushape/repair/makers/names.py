@@ -55,18 +55,12 @@ def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss
 @of(NamelessOutputs)
 def keyed_results(evidence: Evidence, finding: Finding, fact: NamelessOutputs) -> Made:
     """The results of ``call`` in a dict, by the names of the losses."""
-    makers = [
-        evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)
-    ]
+    makers = [evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)]
     for line in lines_at(evidence, makers[0].called)[:1] if makers else ():
         given = [item.value for item in nodes(line.scope, ast.Return) if isinstance(item.value, ast.Tuple)]
         parts = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple) else []
         keys = [[name for name in fact.names if name in _read(line, part)] for part in parts]
-        if (
-            len(parts) == len(fact.names) == fact.count
-            and all(len(found) == 1 for found in keys)
-            and len({found[0] for found in keys}) == len(keys)
-        ):
+        if len(parts) == len(fact.names) == fact.count and all(len(found) == 1 for found in keys) and len({found[0] for found in keys}) == len(keys):
             pairs = ", ".join(f'"{found[0]}": {line.source.of(part)}' for found, part in zip(keys, parts, strict=True))
             yield (
                 f"Return the outputs in a dict at line {given[0].lineno}",
@@ -288,9 +282,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
         return
     keys = [given[found[0]][0][1] for found in at]
     new = {key: given[i][0][1] for key, i in zip(keys, orders[0], strict=True)}
-    changed = [
-        evidence.flow.node(out.source).name for key, (_, (_, out)) in zip(keys, pairs, strict=True) if out is not None and new[key] != key
-    ]
+    changed = [evidence.flow.node(out.source).name for key, (_, (_, out)) in zip(keys, pairs, strict=True) if out is not None and new[key] != key]
     order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
     yield (
         f"Swap the labels of {' and '.join(changed)}",
@@ -300,11 +292,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _sigmoid_elsewhere(evidence: Evidence) -> bool:
-    found = [
-        (kind_of(node), evidence.flow.node(out.source).config.get("activation"))
-        for node in evidence.losses()
-        if (out := ends(evidence, node)[1])
-    ]
+    found = [(kind_of(node), evidence.flow.node(out.source).config.get("activation")) for node in evidence.losses() if (out := ends(evidence, node)[1])]
     return ("binary", "sigmoid") not in found and {"binary", "sigmoid"} <= {item for pair in found for item in pair}
 
 
@@ -318,11 +306,7 @@ def exchanged_losses(evidence: Evidence, finding: Finding) -> Made:
     given = [(out, y.spec, stats.get(evidence.carried(y))) for _, y, out in found if y is not None and out is not None]
     if len(given) != len(found) or len(kinds) < 2 or (isinstance(finding.fact, LabelScale) and not _sigmoid_elsewhere(evidence)):
         return
-    orders = [
-        order
-        for order in itertools.permutations(range(len(found)))
-        if all(_readable(found[new][0], *given[at]) for at, new in enumerate(order))
-    ]
+    orders = [order for order in itertools.permutations(range(len(found))) if all(_readable(found[new][0], *given[at]) for at, new in enumerate(order))]
     outputs = [evidence.flow.node(out.source).name for out, _, _ in given]
     if told.loss.names:  # the values of a dict stay at their keys, in the order of the dict
         if sorted(told.loss.names) != sorted(outputs) or len(orders) != 1:

@@ -129,9 +129,7 @@ def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     if owner is None:
         return
     for line in lines_of(evidence)[:1]:
-        products = [
-            ast.unparse(one) for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult) for one in (item.left, item.right)
-        ]
+        products = [ast.unparse(one) for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult) for one in (item.left, item.right)]
         set_to = defaults(line) | owner.config
         held = {key: value for key, value in set_to.items() if type(value) is int and value > 0 and {key, f"self.{key}"} & set(products)}
         for (key, value), (one, other) in itertools.product(held.items(), pairs):
@@ -219,14 +217,7 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
             node = maker_of(evidence, edge, axis)
             before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
             after = gives(evidence, node)
-            if (
-                node.op.lower() != "reshape"
-                or not before
-                or not after
-                or before[-1] == after[-1]
-                or len(before) <= len(after)
-                or takes_block(before, after)
-            ):
+            if node.op.lower() != "reshape" or not before or not after or before[-1] == after[-1] or len(before) <= len(after) or takes_block(before, after):
                 continue
             for line, call in calls_at(evidence, node.called, "reshape"):
                 given, target = reshaped(line)

@@ -57,10 +57,7 @@ def for_each_step(evidence: Evidence, finding: Finding, fact: OperationRaised) -
     for line, call in calls_of(evidence, "concat", "concatenate"):
         axis = whole_number(argument(call, "axis", ["values", "axis"]))
         holder = next((one for one in reversed(line.around(ast.stmt, line.scope)) if one is not line.scope), None)
-        names = [
-            next((one for one, shape in line.shaped() if shape == wanted and isinstance(one, ast.Name)), None)
-            for wanted in (reason.short, reason.long)
-        ]
+        names = [next((one for one, shape in line.shaped() if shape == wanted and isinstance(one, ast.Name)), None) for wanted in (reason.short, reason.long)]
         if axis in (-1, len(reason.long) - 1) and holder is not None and None not in names:
             few, many = map(ast.unparse, filter(None, names))
             text = f"{few} = {MODULE}.repeat({few}[:, None], {MODULE}.shape({many})[1], axis=1)"
@@ -104,13 +101,7 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
 def _multiplies_labels(line: Line, node: ast.expr, shape: Shape) -> bool:
     """Whether a loss multiplies its labels, several for each sample, with something: one of them was to be the factor of one value."""
     product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
-    if (
-        line.evidence.where != "loss"
-        or not product
-        or len(shape) < 2
-        or shape[-1] in (None, 1)
-        or not isinstance(line.scope, ast.FunctionDef)
-    ):
+    if line.evidence.where != "loss" or not product or len(shape) < 2 or shape[-1] in (None, 1) or not isinstance(line.scope, ast.FunctionDef):
         return False
     names = [one.arg for one in line.scope.args.args if one.arg not in ("self", "cls")]
     labels = names[0] if len(names) > 1 else ""
@@ -159,11 +150,7 @@ def _axes(line: Line, turn: bool) -> Made:
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1) if _meets(shape, axis, operands)}
             told = _put_in(line, shape) & set(places.values())
             for axis in sorted(told if len(told) == 1 else places.values(), reverse=True):
-                if (
-                    axis == len(shape)
-                    and _multiplies_labels(line, node, shape)
-                    and all(other[-1] != 1 for _, other in operands if len(other) == most)
-                ):
+                if axis == len(shape) and _multiplies_labels(line, node, shape) and all(other[-1] != 1 for _, other in operands if len(other) == most):
                     continue
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
@@ -172,13 +159,7 @@ def _axes(line: Line, turn: bool) -> Made:
                 )
     for node, shape in operands:
         row = next((other for _, other in operands if len(other) == most and other is not shape), ())
-        if (
-            len(shape) == most > 1
-            and shape[0] not in (None, 1)
-            and shape[:1] != row[:1]
-            and all(n == 1 for n in shape[1:])
-            and row[-1:] == shape[:1]
-        ):
+        if len(shape) == most > 1 and shape[0] not in (None, 1) and shape[:1] != row[:1] and all(n == 1 for n in shape[1:]) and row[-1:] == shape[:1]:
             yield (
                 f"Squeeze the axes of size 1 of {short(node)} at {line.at}: ({shape[0]},)",
                 [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())],
@@ -187,12 +168,7 @@ def _axes(line: Line, turn: bool) -> Made:
     for node, shape in operands:
         # What is the same for every sample begins with the first of the inner axes.
         inner = [other[-len(shape) + 1 :] for _, other in operands if len(other) == len(shape) and other is not shape]
-        if (
-            len(shape) > 2
-            and shape[-1] == 1
-            and shape[:-1] in inner
-            and not any(other[0] == shape[0] for _, other in operands if other is not shape)
-        ):
+        if len(shape) > 2 and shape[-1] == 1 and shape[:-1] in inner and not any(other[0] == shape[0] for _, other in operands if other is not shape):
             yield (
                 f"Drop the last axis (size 1) of {short(node)} at {line.at}: {_sizes(shape[:-1])}",
                 [line.edit(node, f"{IT}[..., 0]")],

@@ -371,9 +371,7 @@ def _is_read(line: Line, node: ast.expr) -> bool:
         # Some functions of keras.ops hand it on as it is: the one that raised is one of them.
         if (root in ("jnp", "jax", "lax", "nn", "np") or call is line.node) and any(node is item for item in given):
             return True
-    owners = [
-        item.value for item in nodes(line.scope, ast.Attribute) if item.attr in ("T", "at", "reshape", "astype", "sum", "mean", "transpose")
-    ]
+    owners = [item.value for item in nodes(line.scope, ast.Attribute) if item.attr in ("T", "at", "reshape", "astype", "sum", "mean", "transpose")]
     return any(node is owner for owner in owners)
 
 

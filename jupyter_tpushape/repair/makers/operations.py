@@ -78,9 +78,7 @@ def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
             inside.add(node.parent)
     for door in [node for node in evidence.flow.nodes if node.kind == "input"]:
         chain = list(_augmenting(evidence, door))
-        last = max(
-            (i for i, top in enumerate(chain) if any(name == top.id or _below(evidence, name, top.id) for name in inside)), default=-1
-        )
+        last = max((i for i, top in enumerate(chain) if any(name == top.id or _below(evidence, name, top.id) for name in inside)), default=-1)
         if last >= 0:
             moved = chain[: last + 1]
             yield (

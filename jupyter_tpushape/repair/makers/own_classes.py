@@ -97,10 +97,7 @@ def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> M
 def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
     for method in nodes(owner, ast.FunctionDef):
         held = {
-            target.id: made.value
-            for made in nodes(method, ast.Assign)
-            for target in made.targets
-            if method.name == "call" and isinstance(target, ast.Name)
+            target.id: made.value for made in nodes(method, ast.Assign) for target in made.targets if method.name == "call" and isinstance(target, ast.Name)
         }
         for back in nodes(method, ast.Return) if method.name == "call" else ():
             result = held.get(back.value.id) if isinstance(back.value, ast.Name) else back.value
@@ -152,11 +149,7 @@ def _applications(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, 
     for line in lines_at(evidence, finding.location)[:1]:
         for call in nodes(line.source.tree, ast.Call):
             maker = getattr(package, called(call), None)
-            if (
-                inspect.isfunction(maker)
-                and "include_top" in inspect.signature(maker).parameters
-                and all(word.arg for word in call.keywords)
-            ):
+            if inspect.isfunction(maker) and "include_top" in inspect.signature(maker).parameters and all(word.arg for word in call.keywords):
                 yield line, call, inspect.signature(maker)
 
 

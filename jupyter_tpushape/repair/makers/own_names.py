@@ -47,9 +47,7 @@ def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> M
     """The shapes that ``build`` or ``compute_output_shape`` takes, named after what ``call`` takes."""
     said, node = words_said(evidence), evidence.failed
     for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
-        call, *methods = (
-            method_of(class_of(line.source.tree, fact.layer.op), name) for name in ("call", "build", "compute_output_shape") if name in said
-        )
+        call, *methods = (method_of(class_of(line.source.tree, fact.layer.op), name) for name in ("call", "build", "compute_output_shape") if name in said)
         for method in methods:
             if call is not None and method is not None:
                 names = {one.arg: f"{to.arg}_shape" for one, to in zip(method.args.args[1:], call.args.args[1:], strict=False)}

@@ -71,13 +71,7 @@ def summed_alike(evidence: Evidence, finding: Finding) -> Made:
         for (whole, edge), (_, other) in itertools.permutations(pair):
             shape, few = edge.spec.shape or (), other.spec.shape or ()
             more = len(shape) - len(few)
-            if (
-                more < 1
-                or not few
-                or shape[: len(few)] != few
-                or not _is_sum(evidence, other.source)
-                or not unrelated(evidence, edge, other)
-            ):
+            if more < 1 or not few or shape[: len(few)] != few or not _is_sum(evidence, other.source) or not unrelated(evidence, edge, other):
                 continue
             axes = "-1" if more == 1 else str(tuple(range(len(few), len(shape))))
             yield (
@@ -198,12 +192,8 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
         tensors = {arg.arg for item in line.around((ast.FunctionDef, ast.Lambda)) for arg in item.args.args}
         tensors |= {target.id for item in nodes(line.scope, ast.Assign) for target in item.targets if isinstance(target, ast.Name)}
         whole = isinstance(finding.fact, SamplesPicked)
-        picks = [
-            item for item in nodes(line.scope if whole else line.source.tree, ast.Subscript) if whole or item.lineno == line.raised.line
-        ]
-        picks = [
-            item for item in picks if isinstance(item.value, ast.Name) and item.value.id in tensors and whole_number(item.slice) is not None
-        ]
+        picks = [item for item in nodes(line.scope if whole else line.source.tree, ast.Subscript) if whole or item.lineno == line.raised.line]
+        picks = [item for item in picks if isinstance(item.value, ast.Name) and item.value.id in tensors and whole_number(item.slice) is not None]
         if picks:
             shown = ", ".join([ast.unparse(item) for item in picks[:2]] + ["..."] * (len(picks) > 2))
             yield (

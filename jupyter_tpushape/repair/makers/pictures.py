@@ -84,9 +84,7 @@ def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
     for line, call in _resizes(evidence):
         written = call.args[1] if len(call.args) > 1 else line.keyword("size")
         if isinstance(written, (ast.Tuple, ast.List)) and len(written.elts) == 2:
-            pairs: list[tuple[ast.expr, object]] = [
-                (item, new) for item, old, new in zip(written.elts, got[1:3], size, strict=True) if old != new
-            ]
+            pairs: list[tuple[ast.expr, object]] = [(item, new) for item, old, new in zip(written.elts, got[1:3], size, strict=True) if old != new]
         else:
             pairs = [(written, size)] if written is not None else []
         if pairs:

@@ -59,9 +59,7 @@ def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Ma
     flow = evidence.flow
     for line, call in calls_at(evidence, finding.location, "dot_product_attention") if fact.product.op == FUSED else ():
         parts = [f"{MODULE}.swapaxes({ast.unparse(one)}, 1, 2)" for one in call.args[:3]]
-        new = (
-            f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join([*parts, *map(ast.unparse, [*call.args[3:], *call.keywords])])}), 1, 2)"
-        )
+        new = f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join([*parts, *map(ast.unparse, [*call.args[3:], *call.keywords])])}), 1, 2)"
         if len(parts) == 3:
             yield (
                 f"Swap steps and heads around {called(call)} at {line.at}",
@@ -102,9 +100,7 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
         used = [node for node in nodes(line.scope, ast.Attribute) if ast.unparse(node) in made] if product else []
         for mine in (node for node in used if node in line.operands()):
             for other in used:
-                if ast.unparse(other) != ast.unparse(mine) and all(
-                    [ast.unparse(node) for node in used].count(ast.unparse(one)) == 1 for one in (mine, other)
-                ):
+                if ast.unparse(other) != ast.unparse(mine) and all([ast.unparse(node) for node in used].count(ast.unparse(one)) == 1 for one in (mine, other)):
                     one, two = ast.unparse(mine), ast.unparse(other)
                     apart = _sizes_apart(made[one], made[two])
                     if len(apart) == 1 and _meets(finding, made[one], apart[0][0], line.operands().index(mine)):
@@ -432,9 +428,7 @@ def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.expr, new: 
         plain, test = " and ".join(map(ast.unparse, test.values[:-1])), test.values[-1]
     block = next((body for body in (getattr(above[branch], name, []) for name in ("body", "orelse")) if branch in body), [])
     after = block[block.index(branch) + 1 :]
-    ends: list[ast.stmt] = (
-        [one for one in after if isinstance(one, ast.Return)] if len(after) == 1 and isinstance(branch.body[-1], ast.Return) else []
-    )
+    ends: list[ast.stmt] = [one for one in after if isinstance(one, ast.Return)] if len(after) == 1 and isinstance(branch.body[-1], ast.Return) else []
     whole = ast.If(branch.test, branch.body, branch.orelse or [*ends])
     text = branches(whole, ast.unparse(test).replace(ast.unparse(call), new))
     if text is not None:

@@ -60,11 +60,7 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             if not read:  # the shape of another input was read
                 shapes = dict(zip(taken, [line.specs[name].shape for name in _apart(line) if name in line.specs], strict=False))
                 wide = [name for name, its in shapes.items() if its and its[-1] == new]
-                read = [
-                    node
-                    for node in nodes(build, ast.Subscript)
-                    if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)
-                ]
+                read = [node for node in nodes(build, ast.Subscript) if (its := shapes.get(ast.unparse(node.value))) and index_of(node) in _places(its, old)]
             alike = [
                 size
                 for item in nodes(build, ast.Assign)

@@ -138,9 +138,7 @@ def argument_as_spelled(evidence: Evidence, finding: Finding, fact: UnknownArgum
             continue
         given = {word.arg for word in call.keywords}
         for word in call.keywords:
-            near = (
-                difflib.get_close_matches(word.arg or "", sorted(_taken(kind) - given - {"self"}), 1, 0.8) if word.arg in fact.names else []
-            )
+            near = difflib.get_close_matches(word.arg or "", sorted(_taken(kind) - given - {"self"}), 1, 0.8) if word.arg in fact.names else []
             if near and word.arg not in _TODAY:
                 written = [*map(line.source.of, call.args)]
                 written += [f"{near[0] if one is word else one.arg}={line.source.of(one.value)}" for one in call.keywords]
@@ -297,10 +295,7 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
             "        self.add_loss(loss)\n        return outputs\n\n"
         )
         written = class_of(line.source.tree, name)
-        if (
-            written is not None
-            and ast.unparse(written).partition(":")[2] != ast.unparse(syntax.parse(layer.replace(MODULE, "keras"))).partition(":")[2]
-        ):
+        if written is not None and ast.unparse(written).partition(":")[2] != ast.unparse(syntax.parse(layer.replace(MODULE, "keras"))).partition(":")[2]:
             continue  # another class has the name
         edits: list[Edit] = [line.edit(whole, f"{model} = {made}", evidence.framework)]
         if written is None:

@@ -79,9 +79,7 @@ def one_row_each(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     for edge in evidence.flow.into(node.id)[:1] if node is not None else ():
         giver = evidence.flow.node(edge.source)
         if giver.config.get("units") == before[-1]:
-            yield setting(
-                giver, "units", elements(after[1:]), "", f"The reshape after it needs {elements(after[1:])} values of each sample."
-            )
+            yield setting(giver, "units", elements(after[1:]), "", f"The reshape after it needs {elements(after[1:])} values of each sample.")
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -131,13 +129,7 @@ def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
         found = []
         for call in nodes(line.scope, ast.Call):
             target = next((one for one in words_of(call) if isinstance(one, (ast.Tuple, ast.List))), None)
-            if (
-                called(call) == "reshape"
-                and target is not None
-                and len(target.elts) == 2
-                and ast.unparse(target.elts[0]) == "-1"
-                and call.args
-            ):
+            if called(call) == "reshape" and target is not None and len(target.elts) == 2 and ast.unparse(target.elts[0]) == "-1" and call.args:
                 parts = factors(target.elts[1])
                 if math.prod(line.number(one) or 0 for one in parts) == elements(fact.after[1:]):
                     found.append((call, target, parts))
@@ -147,10 +139,7 @@ def rows_apart(evidence: Evidence, finding: Finding, fact: RowsJoined) -> Made:
         yield from _smaller_sides(line, found[0][2], values)
         yield (
             f"Give each sample its own row: reshape {' and '.join(dict.fromkeys(short(call.args[0]) for call, _, _ in found))} to (rows, -1)",
-            [
-                line.edit(target, f"({ast.unparse(call.func).removesuffix('.reshape')}.shape({ast.unparse(call.args[0])})[0], -1)")
-                for call, target, _ in found
-            ],
+            [line.edit(target, f"({ast.unparse(call.func).removesuffix('.reshape')}.shape({ast.unparse(call.args[0])})[0], -1)") for call, target, _ in found],
             f"A sample has {values:,} values.",
         )
 
@@ -281,9 +270,7 @@ def channels_of_target(evidence: Evidence, finding: Finding, fact: WrongCount) -
         return
     positions, wanted = elements(shape[1:-1]) or 1, math.prod(target)
     if giver.config.get("filters") == shape[-1] and wanted % positions == 0:
-        yield setting(
-            giver, "filters", wanted // positions, "", f"The labels have {wanted // positions} values at each of {positions} positions."
-        )
+        yield setting(giver, "filters", wanted // positions, "", f"The labels have {wanted // positions} values at each of {positions} positions.")
 
 
 @of(WrongCount)
@@ -331,9 +318,7 @@ def created_for_size(evidence: Evidence, finding: Finding, fact: OperationRaised
         _, sizes = reshaped(line)
         read = {ast.unparse(item) for size in sizes for item in nodes(size, (ast.Name, ast.Attribute))}
         written = {line.numbers[name] for name in read if name in line.numbers}
-        found = [
-            (key, value) for key, value in owner.config.items() if type(value) is int and value in written and have * value % want == 0
-        ]
+        found = [(key, value) for key, value in owner.config.items() if type(value) is int and value in written and have * value % want == 0]
         made = [(key, size) for key, value in found if have != want and (size := have * value // want) > 1]
         # First a size that arrives.
         for key, size in sorted(made, key=lambda pair: pair[1] not in shape):
@@ -346,11 +331,7 @@ def width_of_part(evidence: Evidence, finding: Finding) -> Made:
     shape = reason.shape if isinstance(reason, Uneven) else fact.given if isinstance(fact, WrongCount) else ()
     width = (shape[-1] if shape else 0) or 0
     for line in lines_of(evidence)[:1]:
-        parts = {
-            ast.unparse(size): number
-            for size in reshaped(line)[1]
-            if (number := line.number(size)) and ast.unparse(size).startswith("self.")
-        }
+        parts = {ast.unparse(size): number for size in reshaped(line)[1] if (number := line.number(size)) and ast.unparse(size).startswith("self.")}
         kept = {ast.unparse(item.targets[0]): item.value for item in nodes(line.owner(), ast.Assign)}
         for (whole, _), (several, count_) in itertools.permutations(parts.items(), 2):
             value, by = kept.get(whole), kept.get(several)
@@ -380,11 +361,7 @@ def merged_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     for line in lines_of(evidence)[:1]:
         for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
             call = assigned_to(line, node)
-            target = (
-                next((one for one in words_of(call) if isinstance(one, (ast.Tuple, ast.List))), None)
-                if isinstance(call, ast.Call)
-                else None
-            )
+            target = next((one for one in words_of(call) if isinstance(one, (ast.Tuple, ast.List))), None) if isinstance(call, ast.Call) else None
             if target is None or called(call) != "reshape" or len(target.elts) != len(shape) or len(shape) < 3 or len(its) >= len(shape):
                 continue
             if its[-1] and elements(shape[-2:]) == its[-1] and len(target.elts) > 2:

@@ -53,9 +53,7 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
 def one_row_each(evidence: Evidence, finding: Finding) -> Made:
     """The axis of the samples in front of a shape that has room for one of them, in all reshapes of a function to that shape."""
     fact = finding.fact
-    for line, call, shape, target in (
-        _reshapes_of_lost(evidence, fact) if isinstance(fact, WrongRank) else _reshape_that_raised(evidence, fact)
-    ):
+    for line, call, shape, target in _reshapes_of_lost(evidence, fact) if isinstance(fact, WrongRank) else _reshape_that_raised(evidence, fact):
         if not _is_one_sample(shape, target):
             continue
         alike = [ast.unparse(size) for size in reshaped(line, call)[1]]

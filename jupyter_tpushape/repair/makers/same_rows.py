@@ -83,11 +83,7 @@ def _selected(array: Array) -> bool:
 def without_index(evidence: Evidence, finding: Finding) -> Made:
     """All rows of the only array that is cut, where several others have as many rows as one another."""
     for _, step, rest in _shorter(evidence, ("cut",)):
-        if (
-            len(rest) == len(_arrays(evidence)) - 1 > 1
-            and len({other.rows for other in rest}) == 1
-            and isinstance(step.node, ast.Subscript)
-        ):
+        if len(rest) == len(_arrays(evidence)) - 1 > 1 and len({other.rows for other in rest}) == 1 and isinstance(step.node, ast.Subscript):
             for line in line_in(evidence, step.file, step.node):
                 if not isinstance(step.node.slice, ast.Tuple):
                     yield (

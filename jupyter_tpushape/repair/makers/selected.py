@@ -182,9 +182,7 @@ class _Selection:
         # What is set once, before it is used, is the same wherever the mask is written.
         once = {one.id for one in stores if one.lineno < first and sum(other.id == one.id for other in stores) == 1}
         stored = {one.id for one in stores} - once
-        steady = self.mask.isidentifier() or not stored & {
-            one.id for one in ast.walk(syntax.parse(self.mask or "0")) if isinstance(one, ast.Name)
-        }
+        steady = self.mask.isidentifier() or not stored & {one.id for one in ast.walk(syntax.parse(self.mask or "0")) if isinstance(one, ast.Name)}
         if not self._selects or not self._means or not steady or not isinstance(line.scope, ast.FunctionDef):
             return False
         for item in nodes(line.scope, (ast.Return, ast.Expr, ast.If, ast.For, ast.While, ast.AugAssign)):
@@ -310,13 +308,7 @@ def _listed(line: Line, loop: ast.ListComp) -> list[Edit]:
 def _looped(line: Line, loop: ast.For) -> list[Edit]:
     source, last = line.source, loop.body[-1]
     kept = last.value if isinstance(last, ast.Expr) else None
-    if (
-        not isinstance(kept, ast.Call)
-        or called(kept) != "append"
-        or not isinstance(kept.func, ast.Attribute)
-        or len(kept.args) != 1
-        or loop.orelse
-    ):
+    if not isinstance(kept, ast.Call) or called(kept) != "append" or not isinstance(kept.func, ast.Attribute) or len(kept.args) != 1 or loop.orelse:
         return []
     out, rows = ast.unparse(kept.func.value), _rows(line, loop, [*loop.body])
     plain = all(isinstance(one, ast.Assign) for one in loop.body[:-1])

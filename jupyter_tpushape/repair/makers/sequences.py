@@ -61,14 +61,7 @@ def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
 def _other_steps(evidence: Evidence, finding: Finding) -> tuple[Node | None, list[Node], tuple[int, int]]:
     fact = finding.fact
     _, predictions = ends_of(evidence, finding)
-    if (
-        not isinstance(fact, GridApart)
-        or fact.made
-        or predictions is None
-        or len(fact.labels) != 3
-        or fact.axis != 1
-        or None in fact.labels[1:]
-    ):
+    if not isinstance(fact, GridApart) or fact.made or predictions is None or len(fact.labels) != 3 or fact.axis != 1 or None in fact.labels[1:]:
         return None, [], (0, 0)
     head = evidence.flow.node(predictions.source)
     return head, [node for node in way_to(evidence, head) if _all_steps(node)], (fact.labels[1] or 0, fact.labels[2] or 0)
@@ -101,13 +94,7 @@ def horizon(evidence: Evidence, finding: Finding) -> Made:
     """All steps of the labels at once from the last output of the only recurrent layer."""
     head, recurrent, (steps, values) = _other_steps(evidence, finding)
     below = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(head.id)), None) if head is not None else None
-    if (
-        head is not None
-        and len(recurrent) == 1
-        and below is not None
-        and below.name == recurrent[0].name
-        and head.config.get("units") == values
-    ):
+    if head is not None and len(recurrent) == 1 and below is not None and below.name == recurrent[0].name and head.config.get("units") == values:
         reader = recurrent[0]
         yield (
             f"Predict the {steps} steps at once from the last output of {reader.name}: return_sequences=False, {steps * values} units and a Reshape",
@@ -168,13 +155,7 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
 def each_sequence(evidence: Evidence, finding: Finding) -> Made:
     """What reads one sequence, over the sequences of a sample."""
     node, shape = failing(evidence)
-    if (
-        not recurs(node)
-        or not shape
-        or len(shape) != 4
-        or _all_steps(node)
-        or any(len(axes_of(above.op)) > 3 for above in upstream(evidence, node))
-    ):
+    if not recurs(node) or not shape or len(shape) != 4 or _all_steps(node) or any(len(axes_of(above.op)) > 3 for above in upstream(evidence, node)):
         return
     yield (
         f"Apply {node.name} to each sequence: TimeDistributed({node.name})",
@@ -320,9 +301,7 @@ def past_alone(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
         elif node.op == "Bidirectional":
             edits[node.name] = UnwrapLayer(node.name)
         else:
-            edits[node.called] = next(
-                (edit for line in lines_at(evidence, node.called) if (edit := _to_past(line, node)) is not None), None
-            )
+            edits[node.called] = next((edit for line in lines_at(evidence, node.called) if (edit := _to_past(line, node)) is not None), None)
     made = [edit for edit in edits.values() if edit is not None]
     if len(made) == len(edits):
         yield "Use only this step and those before it", made, "The predictions then do not depend on the labels."

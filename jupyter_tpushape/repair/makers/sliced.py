@@ -94,19 +94,11 @@ def table_as_long(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             more = len(its) - len(shape)
             apart = [i for i, size in enumerate(shape) if more + i >= 0 and size not in (1, its[more + i])]
             axis = apart[0] if len(apart) == 1 and apart[0] < len(shape) - 1 else -1  # features are no steps
-            if (
-                shape not in fixed
-                or axis < 0
-                or more + axis < 1
-                or not isinstance(node, ast.Name)
-                or (shape[axis] or 0) <= (its[more + axis] or 2**31)
-            ):
+            if shape not in fixed or axis < 0 or more + axis < 1 or not isinstance(node, ast.Name) or (shape[axis] or 0) <= (its[more + axis] or 2**31):
                 continue
             steps = f":{MODULE}.shape({node.id})[{more + axis}]"
             parts = table.slice.elts if isinstance(table, ast.Subscript) and isinstance(table.slice, ast.Tuple) else []
-            part = (
-                parts[axis] if len(parts) == len(shape) and all(isinstance(one, ast.Slice) or is_new_axis(one) for one in parts) else None
-            )
+            part = parts[axis] if len(parts) == len(shape) and all(isinstance(one, ast.Slice) or is_new_axis(one) for one in parts) else None
             if not isinstance(part, ast.Slice) or part.upper is not None or part.lower is not None:
                 continue
             yield (

@@ -230,11 +230,7 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
             if shape != single[0] or not names:
                 continue
             rows = f"{MODULE}.shape({ast.unparse(names[0])})[0]"
-            inner = (
-                f"*{IT}.shape{'[1:]' * (not axes)}"
-                if isinstance(item, (ast.Name, ast.Attribute))
-                else ", ".join(map(str, shape[not axes :]))
-            )
+            inner = f"*{IT}.shape{'[1:]' * (not axes)}" if isinstance(item, (ast.Name, ast.Attribute)) else ", ".join(map(str, shape[not axes :]))
             yield (
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module())],
@@ -295,12 +291,7 @@ def repeated_alike(evidence: Evidence, finding: Finding, fact: OperationRaised) 
             for node, shape in line.shaped():
                 axis = _more_of(shape, made)
                 # What is repeated is the first argument, and no part of the other tensor.
-                if (
-                    axis
-                    and isinstance(call.args[0], ast.Name)
-                    and isinstance(node, ast.Name)
-                    and node.id not in (target.id, call.args[0].id)
-                ):
+                if axis and isinstance(call.args[0], ast.Name) and isinstance(node, ast.Name) and node.id not in (target.id, call.args[0].id):
                     again = copy.deepcopy(call)
                     again.args[0] = node
                     yield (

@@ -31,9 +31,7 @@ def measured(evidence: Evidence, finding: Finding, fact: NoneAsSize) -> Made:
         yield (
             f"Compute {shape} at run time",
             edits,
-            "It is the size of the batch that arrives, also of a smaller last one."
-            if fact.axis == 0
-            else "It is known when the model runs.",
+            "It is the size of the batch that arrives, also of a smaller last one." if fact.axis == 0 else "It is known when the model runs.",
         )
     if fact.axis == 0:
         yield from _counted(evidence, fact)

@@ -149,14 +149,7 @@ def out_of_gradient(evidence: Evidence, finding: Finding, fact: StateDropped) ->
             back = [one.value for one in nodes(inner, ast.Return) if one.value is not None] if inner is not None else []
             calls = [one for one in nodes(inner, ast.Assign) if called(one.value) == "stateless_call"] if inner is not None else []
             thrown = calls[0].targets[0].elts[-1] if len(calls) == 1 and isinstance(calls[0].targets[0], ast.Tuple) else None
-            if (
-                aux
-                or inner is None
-                or target is None
-                or len(back) != 1
-                or isinstance(back[0], ast.Tuple)
-                or not isinstance(thrown, ast.Name)
-            ):
+            if aux or inner is None or target is None or len(back) != 1 or isinstance(back[0], ast.Tuple) or not isinstance(thrown, ast.Name):
                 continue
             # The function reads the old values by their name, which therefore stays theirs there.
             new = thrown.id if thrown.id not in ("_", held) else free_name(inner, f"new_{held}")
@@ -185,11 +178,7 @@ def beside_loss(evidence: Evidence, finding: Finding, fact: StateDropped) -> Mad
             assert step is not None
             inner = functions.get(of_(taken.args[0]))
             names = [of_(one) for item in nodes(tree, ast.Assign) if item.value is taken for one in item.targets]
-            ran = [
-                item
-                for item in nodes(step, ast.Assign)
-                if isinstance(item.value, ast.Call) and (item.value.func is taken or of_(item.value.func) in names)
-            ]
+            ran = [item for item in nodes(step, ast.Assign) if isinstance(item.value, ast.Call) and (item.value.func is taken or of_(item.value.func) in names)]
             calls = [one for one in nodes(inner, ast.Assign) if called(one.value) == "stateless_call"] if inner is not None else []
             back = [one.value for one in nodes(inner, ast.Return)] if inner is not None else []
             if inner is None or len(ran) != 1 or len(calls) != 1 or len(back) != 1 or back[0] is None:
@@ -229,9 +218,7 @@ def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
         if item.value is taken:
             named = [ast.unparse(target) for target in item.targets]
             results: list[ast.expr] = [
-                one.targets[0]
-                for one in nodes(step, ast.Assign)
-                if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
+                one.targets[0] for one in nodes(step, ast.Assign) if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
             ]
             return results[0] if len(results) == 1 else None
         if isinstance(item.value, ast.Call) and item.value.func is taken:

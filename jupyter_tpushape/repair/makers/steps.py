@@ -24,9 +24,7 @@ _UNPACK = "unpack_x_y_sample_weight"
 _HANDED = "x, y, y_pred, sample_weight"
 
 
-def _steps(
-    evidence: Evidence, finding: Finding, kind: type | tuple[type, ...], parameters: int = 3
-) -> Iterator[tuple[Line, ast.FunctionDef]]:
+def _steps(evidence: Evidence, finding: Finding, kind: type | tuple[type, ...], parameters: int = 3) -> Iterator[tuple[Line, ast.FunctionDef]]:
     for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, kind) else []:
         if isinstance(line.scope, ast.FunctionDef) and len(line.scope.args.args) == parameters:
             yield line, line.scope
@@ -119,9 +117,7 @@ def updated_metrics(evidence: Evidence, finding: Finding) -> Made:
     """The metrics of compile updated with what a loss of the step compares, before the step returns."""
     for line, step in _steps(evidence, finding, NeverUpdated, 2):
         data = step.args.args[1].arg
-        held = [
-            names for value, names in _unpacked(step) if ast.unparse(value) == data or ast.unparse(value).endswith(f"{_UNPACK}({data})")
-        ]
+        held = [names for value, names in _unpacked(step) if ast.unparse(value) == data or ast.unparse(value).endswith(f"{_UNPACK}({data})")]
         ends = [item for item in _own(step) if isinstance(item, ast.Return)]
         if len(ends) != 1 or not held or len(held[0]) not in (2, 3):
             continue
@@ -220,9 +216,7 @@ def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
     for line, step in _steps(evidence, finding, ReadOutside):
         names, source = groups(step), line.source
         used = [
-            i
-            for i, item in enumerate(step.body)
-            if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)
+            i for i, item in enumerate(step.body) if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)
         ]
         if not used or not names or not all(map(source.first_in_line, step.body)):
             continue
@@ -307,11 +301,7 @@ def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
             return ""  # what else the step does has no place in a loss
     pad = f"\n{source.indent(step)}    "
     body = pad.join(text for text in lines if text.partition(" = ")[0] != text.partition(" = ")[2])
-    return (
-        f"def compute_loss(self, {_HANDED.replace(',', '=None,')}=None, training=True):{pad}{body}{pad}return {loss}"
-        if taped and names
-        else ""
-    )
+    return f"def compute_loss(self, {_HANDED.replace(',', '=None,')}=None, training=True):{pad}{body}{pad}return {loss}" if taped and names else ""
 
 
 def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[str]) -> str:
@@ -327,9 +317,7 @@ def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[
 def whole_signature(evidence: Evidence, finding: Finding) -> Made:
     """The parameters that ``compute_loss`` lacks."""
     weights = getattr(evidence.sample, "weight", None)
-    for line in (
-        lines_at(evidence, evidence.facts.get("own_loss"))[:1] if "compute_loss() " in str(evidence.failure) and weights is None else []
-    ):
+    for line in lines_at(evidence, evidence.facts.get("own_loss"))[:1] if "compute_loss() " in str(evidence.failure) and weights is None else []:
         method, every = line.scope, [*_HANDED.split(", "), "training"]
         given = method.args.args[1:] if isinstance(method, ast.FunctionDef) else []
         if isinstance(method, ast.FunctionDef) and len(given) > 2 and [item.arg for item in given] == every[: len(given)]:

@@ -124,11 +124,7 @@ def _turned(shape: Shape, axis: int, parts: int, wanted: Shape) -> int | None:
         return None
     one = [size or 0 for size in shape]
     one[axis] //= parts
-    fits = [
-        k
-        for k in range(len(one))
-        if k != axis % len(one) and tuple(size * parts if i == k else size for i, size in enumerate(one)) == wanted
-    ]
+    fits = [k for k in range(len(one)) if k != axis % len(one) and tuple(size * parts if i == k else size for i, size in enumerate(one)) == wanted]
     return fits[0] if fits else None
 
 
@@ -165,9 +161,7 @@ def axes_of_weight(evidence: Evidence, finding: Finding, fact: WeightApart) -> M
 def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
     for line in lines_of(evidence)[:1]:
         names = [_assigned(call) for call in nodes(line.scope, ast.Call)]
-        made = [
-            item for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) in names and called(item.value) == "add_weight"
-        ]
+        made = [item for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) in names and called(item.value) == "add_weight"]
         plain = [item for item in made if isinstance(item.value, ast.Call) and argument(item.value, "shape", []) is None]
         held = {value: key for key, value in line.numbers.items() if key.startswith("self.")}
         shape = ", ".join(held.get(size or 0, str(size)) for size in fact.given or ())

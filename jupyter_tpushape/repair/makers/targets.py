@@ -78,12 +78,7 @@ def grid_of_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
     for line in lines_at(evidence, node.location)[:1]:
         targets, places = written_in(line, node, "target_shape"), {}
         for part, size, had in zip(listed(targets[0]) if len(targets) == 1 else (), wanted, target, strict=False):
-            held = [
-                value
-                for item in nodes(line.source.tree, ast.Assign)
-                for name, value in assigned(item)
-                if ast.unparse(name) == ast.unparse(part)
-            ]
+            held = [value for item in nodes(line.source.tree, ast.Assign) for name, value in assigned(item) if ast.unparse(name) == ast.unparse(part)]
             for place in [part] if isinstance(part, ast.Constant) else held if size != had else ():
                 if isinstance(place, ast.Constant) and place.value == had != size:
                     places[place.lineno, place.col_offset] = place, size
@@ -169,11 +164,7 @@ def divided(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
         strides = [found[0] for key in _STRIDES if len(found := written_in(other, maker, key)) == 1][:1]
         targets = written_in(line, node, "target_shape")
         stride, target = "".join(map(ast.unparse, strides)), targets[0] if len(targets) == 1 else None
-        sizes = [
-            part.id
-            for part, want, have in zip(listed(target), fact.target, fact.given, strict=False)
-            if isinstance(part, ast.Name) and want != have
-        ]
+        sizes = [part.id for part, want, have in zip(listed(target), fact.target, fact.given, strict=False) if isinstance(part, ast.Name) and want != have]
         if not stride or not sizes:
             continue
         shapes = [argument(call, "target_shape", ["target_shape"]) for call in nodes(line.scope, ast.Call) if called(call) == node.op]

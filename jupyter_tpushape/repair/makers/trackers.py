@@ -48,9 +48,7 @@ def own_metrics(evidence: Evidence, finding: Finding, fact: MetricState) -> Made
     """The metrics that a step updates as those of the model."""
     for line in lines_of(evidence)[:1]:
         owner, step = line.owner(), line.scope
-        calls = [
-            call for call in nodes(step, ast.Call) if called(call) == "stateless_update_state" and isinstance(call.func, ast.Attribute)
-        ]
+        calls = [call for call in nodes(step, ast.Call) if called(call) == "stateless_update_state" and isinstance(call.func, ast.Attribute)]
         names = list(dict.fromkeys(ast.unparse(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)))
         inside = isinstance(owner, ast.ClassDef) and isinstance(step, ast.FunctionDef) and step in owner.body
         if names != [fact.metric] or method_of(owner, "metrics") is not None or not inside:

@@ -80,9 +80,7 @@ def _square(row: Shape) -> bool:
 
 def _in_order(evidence: Evidence) -> bool:
     """Whether what reads an input goes through steps: it would take the features of the other order for them."""
-    readers = [
-        evidence.flow.node(edge.target) for node in evidence.flow.nodes if node.kind == "input" for edge in evidence.flow.out_of(node.id)
-    ]
+    readers = [evidence.flow.node(edge.target) for node in evidence.flow.nodes if node.kind == "input" for edge in evidence.flow.out_of(node.id)]
     return bool(readers) and all(node.op in (*RECURRENT, "Conv1D", "SeparableConv1D") for node in readers)
 
 
@@ -228,13 +226,7 @@ def turned_back(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
 
 def _exchanged(shape: Shape, other: Shape) -> list[int]:
     apart = [axis for axis, pair in enumerate(zip(shape, other, strict=False)) if pair[0] != pair[1]]
-    if (
-        len(shape) != len(other)
-        or len(apart) != 2
-        or 0 in apart
-        or shape[apart[0]] != other[apart[1]]
-        or shape[apart[1]] != other[apart[0]]
-    ):
+    if len(shape) != len(other) or len(apart) != 2 or 0 in apart or shape[apart[0]] != other[apart[1]] or shape[apart[1]] != other[apart[0]]:
         return []
     one, two = apart
     return [two if axis == one else one if axis == two else axis for axis in range(len(shape))]

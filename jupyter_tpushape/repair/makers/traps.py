@@ -33,11 +33,7 @@ def finite_argument(evidence: Evidence, finding: Finding, fact: SlopeHidden) -> 
             value = assigned_to(line, branch)
             for argument in _steep(value, fact.function):
                 it = line.source.of(argument)
-                new = (
-                    f"{line.source.of(call.func)}({condition}, {it}, 1.0)"
-                    if place == 0
-                    else f"{line.source.of(call.func)}({condition}, 1.0, {it})"
-                )
+                new = f"{line.source.of(call.func)}({condition}, {it}, 1.0)" if place == 0 else f"{line.source.of(call.func)}({condition}, 1.0, {it})"
                 yield (
                     f"Replace the argument of {fact.function} by 1 where it is hidden at line {argument.lineno}",
                     [line.edit(argument, new)],
@@ -60,21 +56,11 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
     """The difference inside of what stops the gradient."""
     for line in lines_at(evidence, finding.location):
         node = line.node
-        if (
-            not isinstance(node, ast.BinOp)
-            or not isinstance(node.op, ast.Sub)
-            or not isinstance(node.left, ast.BinOp)
-            or not isinstance(node.left.op, ast.Add)
-        ):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not isinstance(node.left, ast.BinOp) or not isinstance(node.left.op, ast.Add):
             continue
         subtracted = ast.unparse(node.right)
         for own, stopped in ((node.left.left, node.left.right), (node.left.right, node.left.left)):
-            if (
-                ast.unparse(own) == subtracted
-                and isinstance(stopped, ast.Call)
-                and called(stopped) == "stop_gradient"
-                and len(stopped.args) == 1
-            ):
+            if ast.unparse(own) == subtracted and isinstance(stopped, ast.Call) and called(stopped) == "stop_gradient" and len(stopped.args) == 1:
                 it, q = line.source.of(own), line.source.of(stopped.args[0])
                 new = f"{it} + {line.source.of(stopped.func)}({q if is_atom(stopped.args[0]) else f'({q})'} - {it})"
                 yield (
@@ -109,12 +95,7 @@ def key_for_each_step(evidence: Evidence, finding: Finding, fact: SameInLoop) ->
     """A key for each step: as what a scan goes through, or folded in with the number of the step."""
     for line in lines_at(evidence, finding.location):
         draw, body = line.node, line.scope
-        if (
-            not isinstance(draw, ast.Call)
-            or not isinstance(draw.func, ast.Attribute)
-            or ast.unparse(draw.func.value) not in _DRAWS
-            or not draw.args
-        ):
+        if not isinstance(draw, ast.Call) or not isinstance(draw.func, ast.Attribute) or ast.unparse(draw.func.value) not in _DRAWS or not draw.args:
             continue
         key, module = draw.args[0], line.source.of(draw.func.value)
         given = [item.arg for item in body.args.args] if isinstance(body, (ast.FunctionDef, ast.Lambda)) else []
@@ -219,9 +200,7 @@ def noise_for_each(evidence: Evidence, finding: Finding, fact: NoiseShared) -> M
         shape = _shape_of(draw) if draw is not None else None
         if draw is None or shape is None:
             continue
-        used = [
-            one for at in lines_at(evidence, fact.line)[:1] for part in at.around(ast.stmt, at.scope)[-1:] for one in nodes(part, ast.Name)
-        ]
+        used = [one for at in lines_at(evidence, fact.line)[:1] for part in at.around(ast.stmt, at.scope)[-1:] for one in nodes(part, ast.Name)]
         known = {item.arg for item in getattr(getattr(line.scope, "args", None), "args", [])}
         known |= {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store) and one.lineno < draw.lineno}
         for name in dict.fromkeys(one.id for one in used if isinstance(one.ctx, ast.Load) and one.id in known):

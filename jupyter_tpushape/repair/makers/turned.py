@@ -156,10 +156,7 @@ def lined_up(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
                 perm = [0, *(axis + 1 for axis in behind)] if (behind := order_to(few[1:], many)) else []
             # Transposed again, one of them would be the other itself.
             made = [(assigned_to(line, one), two) for one, two in ((node, other), (other, node))]
-            again = [
-                isinstance(one, ast.Call) and "transpose" in called(one) and ast.unparse(two) in map(ast.unparse, one.args)
-                for one, two in made
-            ]
+            again = [isinstance(one, ast.Call) and "transpose" in called(one) and ast.unparse(two) in map(ast.unparse, one.args) for one, two in made]
             if perm and not any(again) and not isinstance(node, ast.Constant):
                 turned = tuple(few[axis] for axis in perm)
                 yield (
@@ -176,19 +173,11 @@ def spaced(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
         for (operand, few), (other, many) in itertools.permutations(line.shaped(), 2):
             index, node = between(few, many), operand
             statement = statement_of(parents(line.source.tree), node)
-            if (
-                isinstance(node, ast.Call)
-                and len(node.args) == 1
-                and line.specs.get(ast.unparse(node.args[0]), Spec(None, "")).shape == few
-            ):
+            if isinstance(node, ast.Call) and len(node.args) == 1 and line.specs.get(ast.unparse(node.args[0]), Spec(None, "")).shape == few:
                 node = node.args[0]  # a function of each of its values
             if not index or not isinstance(node, (ast.Name, ast.Attribute)):
                 continue
-            same = [
-                item
-                for item in nodes(statement, type(node))
-                if (spec := line.specs.get(ast.unparse(item))) is not None and spec.shape == few
-            ]
+            same = [item for item in nodes(statement, type(node)) if (spec := line.specs.get(ast.unparse(item))) is not None and spec.shape == few]
             alike = same if len(few) > 1 and node in same else [node]
             names = list(dict.fromkeys(map(short, alike)))
             sizes = iter(few)
@@ -295,11 +284,7 @@ def between(few: Shape, many: Shape) -> list[str]:
         return []
     ways = [way for way in itertools.combinations(range(1, len(many)), len(few)) if tuple(many[axis] for axis in way) == few]
     way = ways[0] if len(ways) == 1 else ()
-    return (
-        [":" if axis in way else "None" for axis in range(way[0], len(many))]
-        if way and way != tuple(range(len(many) - len(few), len(many)))
-        else []
-    )
+    return [":" if axis in way else "None" for axis in range(way[0], len(many))] if way and way != tuple(range(len(many) - len(few), len(many))) else []
 
 
 def order_to(few: Shape, many: Shape) -> list[int]:

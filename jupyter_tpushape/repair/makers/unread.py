@@ -243,11 +243,7 @@ def _given(line: Line, call: ast.Call, name: str) -> list[str]:
         names = [one.id for given in call.args for one in _operands(given)]
         if name not in names:
             return list(dict.fromkeys(names))
-        before = [
-            item
-            for item in nodes(line.scope, ast.Assign)
-            if item.lineno < call.lineno and [ast.unparse(one) for one in item.targets] == [name]
-        ]
+        before = [item for item in nodes(line.scope, ast.Assign) if item.lineno < call.lineno and [ast.unparse(one) for one in item.targets] == [name]]
         if not before or not isinstance(before[-1].value, ast.Call):
             return []
         call = before[-1].value

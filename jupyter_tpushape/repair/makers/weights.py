@@ -150,8 +150,7 @@ def all_parts(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
                 (times, ast.unparse(size))
                 for item in products
                 for times, size in ((item.left, item.right), (item.right, item.left))
-                if (size_of(times) or parts) * whole == parts * small
-                and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
+                if (size_of(times) or parts) * whole == parts * small and (line.number(size) or set_to.get(ast.unparse(size).removeprefix("self."))) == whole
             ]
             if parts and small < whole and found and len({name for _, name in found}) == 1:
                 times, name = found[0]

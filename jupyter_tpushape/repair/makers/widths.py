@@ -110,10 +110,7 @@ def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     init = next((item for item in kinds[0].body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
     names = [item.arg for item in init.args.args[1:]] if init is not None else []
     made = [{**dict(zip(names, call.args, strict=False)), **{word.arg or "": word.value for word in call.keywords}} for call in calls]
-    given = [
-        {name: item.value for name, item in one.items() if name in names and isinstance(item, ast.Constant) and type(item.value) is int}
-        for one in made
-    ]
+    given = [{name: item.value for name, item in one.items() if name in names and isinstance(item, ast.Constant) and type(item.value) is int} for one in made]
     # Of several on one line, the one that says what the layer has.
     fits = [one for one in given if len(given) == 1 or one.items() <= owner.config.items()]
     yield from fits[0].items() if len(fits) == 1 else ()
@@ -304,11 +301,7 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
             new, text = pieces * wanted.pop(), ast.unparse(argument)
             names = [name for name, value in _handed(line, owner) if value == new]
             written = (
-                names[0]
-                if len(names) == 1
-                else f"{pieces} * {text}"
-                if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute))
-                else str(new)
+                names[0] if len(names) == 1 else f"{pieces} * {text}" if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute)) else str(new)
             )
             yield (
                 f"Set the output size of {giver.name} to {new}: {written} instead of {text} at line {argument.lineno}",
@@ -374,9 +367,7 @@ def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     """As many units as a table of the loss has values."""
     _, predictions = ends_of(evidence, finding)
     tables = [
-        shape[-1]
-        for one in evidence.given
-        if one.giver is None and (shape := one.spec.shape) and set(shape[:-1]) <= {1} and shape[-1] != 1 and not one.grows
+        shape[-1] for one in evidence.given if one.giver is None and (shape := one.spec.shape) and set(shape[:-1]) <= {1} and shape[-1] != 1 and not one.grows
     ]
     if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
         return

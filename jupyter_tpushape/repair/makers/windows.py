@@ -222,19 +222,13 @@ def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:
     sizes, wanted = evidence.origins.of(predictions)[1:-1], [n or 0 for n in fact.labels[1:-1]]
     names = list(dict.fromkeys(step.who for size in sizes for step in unpadded(size)))
     kept = [padded(size) or 0 for size in sizes]
-    if (
-        not names
-        or last.kind != "layer"
-        or len(kept) != len(wanted)
-        or any(not b <= a <= 1.5 * b for a, b in zip(kept, wanted, strict=True))
-    ):
+    if not names or last.kind != "layer" or len(kept) != len(wanted) or any(not b <= a <= 1.5 * b for a, b in zip(kept, wanted, strict=True)):
         return
     crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in zip(kept, wanted, strict=True)]
     rank = len(crop)
     cut = [append(last.name, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])] if kept != wanted else []
     yield (
-        f"Keep the spatial size in {listed(tuple(names))}: padding='same'"
-        + (f", and add Cropping{rank}D after {last.name}" if cut else ""),
+        f"Keep the spatial size in {listed(tuple(names))}: padding='same'" + (f", and add Cropping{rank}D after {last.name}" if cut else ""),
         [*(configure(name, padding="same") for name in names), *cut],
         "Windows without padding and odd sizes that are halved change the size of the output.",
     )

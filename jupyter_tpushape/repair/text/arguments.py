@@ -80,9 +80,7 @@ def without(source: Source, call: ast.Call, gone: list[ast.expr]) -> list[Change
     return changes
 
 
-def configured(
-    source: Source, names: Names, call: ast.Call, cls: Any, config: dict[str, Any], layer: Any, was: dict[str, Any] | None = None
-) -> list[Change]:
+def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: dict[str, Any], layer: Any, was: dict[str, Any] | None = None) -> list[Change]:
     """The changes that give a constructor other arguments; what it does not take itself goes to the layer that it holds.
 
     ``cls``: the class that the call makes; ``layer``: the framework's base class of layers; ``was``: the layer's own configuration.
@@ -98,9 +96,7 @@ def configured(
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
     changes = [
-        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order)
-        for key, value in config.items()
-        if key in takes
+        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order) for key, value in config.items() if key in takes
     ]
     if len(changes) > 1 and not call.args and not call.keywords:
         changes = [(*changes[0][:2], ", ".join(text for _, _, text in changes))]

@@ -10,9 +10,7 @@ from typing import Any
 from .source import Source, parsed
 
 _USED = "_tpushape_used"
-_TRAINING = frozenset(
-    {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
-)
+_TRAINING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"})
 
 
 def binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:
@@ -113,10 +111,7 @@ def trains(statement: ast.AST) -> bool:
         return False
     return any(
         isinstance(node, ast.Call)
-        and (
-            (isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING)
-            or (isinstance(node.func, ast.Name) and node.func.id == "print")
-        )
+        and ((isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING) or (isinstance(node.func, ast.Name) and node.func.id == "print"))
         for node in own(statement)
     )
 

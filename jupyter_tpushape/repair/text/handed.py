@@ -150,9 +150,7 @@ class Handed(Place):
             raise NoPlace
         self.replace(node, self._rebuilt(self.source.of(node), path[: len(path) - len(rest)], rest, expression, spec, tensor=False))
 
-    def _rebuilt(
-        self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool
-    ) -> str:
+    def _rebuilt(self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool) -> str:
         if not path:
             made = expression(name, spec, tensor=tensor)
             if not made:
@@ -283,9 +281,7 @@ class Handed(Place):
     def _stages(self, value: ast.expr, *names: str) -> list[ast.Call]:
         root = _root(value)
         where = [*([] if isinstance(value, ast.Name) else [value]), *(self.named(root) if root else [])]
-        return [
-            call for chain in where for call in nodes(chain, ast.Call) if called(call) in names and isinstance(call.func, ast.Attribute)
-        ]
+        return [call for chain in where for call in nodes(chain, ast.Call) if called(call) in names and isinstance(call.func, ast.Attribute)]
 
     def unsharded(self) -> None:
         """The one ``shard`` taken out of the chain."""

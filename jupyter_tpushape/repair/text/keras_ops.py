@@ -68,9 +68,7 @@ _MOST = {
 _NEEDS_AXIS = frozenset({"normalize"})
 _LOGITS = frozenset({"binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy"})
 # Methods that take a function which runs on the host.
-ON_HOST = frozenset(
-    {"map", "filter", "flat_map", "interleave", "scan", "reduce", "take_while", "from_generator", "py_function", "numpy_function", "apply"}
-)
+ON_HOST = frozenset({"map", "filter", "flat_map", "interleave", "scan", "reduce", "take_while", "from_generator", "py_function", "numpy_function", "apply"})
 
 
 def origin(names: Names, func: ast.AST) -> tuple[str, str]:

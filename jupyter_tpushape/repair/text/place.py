@@ -52,9 +52,7 @@ class Place:
                 return [scope.body], None
             above = parents(self.source.tree)
             return [node.value for node in nodes(scope, ast.Return) if enclosing(above, node) is scope and node.value is not None], None
-        if program.handed is None or (
-            callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape")
-        ):
+        if program.handed is None or (callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape")):
             raise NoPlace
         call = self._call(program.handed)
         self.scope = enclosing(parents(self.source.tree), call)
@@ -78,9 +76,7 @@ class Place:
     def _in_order(self, span: Span) -> ast.Call:
         before = Source(self.source.file, self.source.original)
         ran = before.call_at(span)
-        old, new = (
-            [call for call in nodes(tree, ast.Call) if called(call) in FITTING | TRACING] for tree in (before.tree, self.source.tree)
-        )
+        old, new = ([call for call in nodes(tree, ast.Call) if called(call) in FITTING | TRACING] for tree in (before.tree, self.source.tree))
         if ran not in old or len(old) != len(new):
             raise NoPlace
         found: ast.Call = new[old.index(ran)]

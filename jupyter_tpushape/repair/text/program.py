@@ -121,11 +121,7 @@ class Text:
     def _declared_by(self, door: Any, declaring: list[Any]) -> Any:
         if not isinstance(door, self.seen.adapter.InputLayer) or self._typed(door):
             return door
-        own = [
-            obj
-            for obj in declaring
-            if not isinstance(obj, self.seen.adapter.InputLayer) and (self.where(obj) or ())[:2] == (self.where(door) or ())[:2]
-        ]
+        own = [obj for obj in declaring if not isinstance(obj, self.seen.adapter.InputLayer) and (self.where(obj) or ())[:2] == (self.where(door) or ())[:2]]
         return own[0] if len(own) == 1 else door
 
     def _typed(self, door: Any) -> bool:
@@ -338,11 +334,7 @@ def parameter(source: Source, node: ast.AST) -> tuple[ast.AST, int, str] | None:
     if node.id not in everything:
         return None
     stored = [item for item in nodes(scope, ast.Name) if item.id == node.id and isinstance(item.ctx, ast.Store)]
-    before = [
-        item
-        for item in stored
-        if (item.lineno, item.col_offset) < (node.lineno, node.col_offset) and not _same_statement(above, item, node)
-    ]
+    before = [item for item in stored if (item.lineno, item.col_offset) < (node.lineno, node.col_offset) and not _same_statement(above, item, node)]
     if before:
         return None
     return scope, names.index(node.id) if node.id in names else -1, node.id

@@ -27,9 +27,7 @@ class DotAxes(Fact, frozen=True):
         return self.shapes[0][self.axes[0]], self.shapes[1][self.axes[1]]
 
     def message(self) -> str:
-        one, other = (
-            f"axis {axis} of {giver} {show_shape(shape)}" for axis, giver, shape in zip(self.axes, self.givers, self.shapes, strict=True)
-        )
+        one, other = (f"axis {axis} of {giver} {show_shape(shape)}" for axis, giver, shape in zip(self.axes, self.givers, self.shapes, strict=True))
         return f"{named(self.layer)} sums over {one} and {other}, but these axes have {self.sizes[0]} and {self.sizes[1]} values."
 
     def why(self) -> str:
@@ -100,9 +98,7 @@ class UnlikeBranches(Fact, frozen=True):
 
     def message(self) -> str:
         one, other = self.two
-        return (
-            f"{named(self.layer)} cannot merge {one.giver.name} {show_shape(one.shape)} with {other.giver.name} {show_shape(other.shape)}."
-        )
+        return f"{named(self.layer)} cannot merge {one.giver.name} {show_shape(one.shape)} with {other.giver.name} {show_shape(other.shape)}."
 
     def why(self) -> str:
         rule = "An element-wise merge requires equal shapes, or size 1 on an axis to broadcast."
@@ -121,7 +117,9 @@ class UnlikeBranches(Fact, frozen=True):
         longer = self.longer
         if self.gate:
             whole = longer[0]
-            return f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
+            return (
+                f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
+            )
         if longer and len(longer) < len(self.branches):
             names = listed(tuple(one.giver.name for one in longer))
             embeds = any(one.giver.op == "Embedding" for one in longer)

@@ -38,11 +38,7 @@ class MadeAnew(Fact, frozen=True):
 
     def why(self) -> str:
         where = {"call": "in __init__ (or build) of the layer", "loss": "once, outside the loss", "step": "in __init__ of the model"}
-        known = (
-            "Keras knows only layers that it finds on the model"
-            if self.silent
-            else "A compiled step can create variables only on its first run"
-        )
+        known = "Keras knows only layers that it finds on the model" if self.silent else "A compiled step can create variables only on its first run"
         return f"{known}. Create it {where[self.where]} and call it here."
 
     def sides(self) -> Sides:
@@ -196,9 +192,7 @@ class CodedIds(Fact, frozen=True):
     mode: str
 
     def message(self) -> str:
-        return (
-            f"{named(self.layer)} expects word ids, but {named(self.coder)} outputs a vector of 0s and 1s with output_mode='{self.mode}'."
-        )
+        return f"{named(self.layer)} expects word ids, but {named(self.coder)} outputs a vector of 0s and 1s with output_mode='{self.mode}'."
 
     def why(self) -> str:
         return (

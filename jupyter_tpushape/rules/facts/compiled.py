@@ -64,9 +64,7 @@ class NamelessOutputs(Fact, frozen=True):
     count: int
 
     def message(self) -> str:
-        return (
-            f"{_NAMED[self.what]} has the keys {listed(self.names)}, but the model returns {self.count} outputs in a tuple, without names."
-        )
+        return f"{_NAMED[self.what]} has the keys {listed(self.names)}, but the model returns {self.count} outputs in a tuple, without names."
 
     def why(self) -> str:
         first = self.names[0] if self.names else "a"
@@ -153,9 +151,7 @@ class LossWeightsApart(Fact, frozen=True):
         if self.kind == "all":
             return "One loss for all outputs takes one weight, whatever its key. Pass a loss and a weight for each output."
         beside = "a dict of weights beside a list of losses" if self.given else "a list of weights beside a dict of losses"
-        return (
-            f"For {beside}, Keras 3 sorts the keys and then matches by position. Pass both as lists, or both as dicts with the same keys."
-        )
+        return f"For {beside}, Keras 3 sorts the keys and then matches by position. Pass both as lists, or both as dicts with the same keys."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.outputs)), Side(", ".join(self.order or self.given) or str(self.weights))
@@ -236,9 +232,7 @@ class TextLabels(Fact, frozen=True):
     def why(self) -> str:
         if self.numbers:
             return f'Convert them before fit: y.astype("{self.numbers}") for an array, or tf.strings.to_number in ds.map.'
-        return (
-            "Convert the class names to indices before fit: StringLookup in ds.map, or np.unique(y, return_inverse=True)[1] for an array."
-        )
+        return "Convert the class names to indices before fit: StringLookup in ds.map, or np.unique(y, return_inverse=True)[1] for an array."
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("text")

@@ -95,9 +95,7 @@ class OutOfMemory(Fact, frozen=True):
     core: int
 
     def message(self) -> str:
-        said = (
-            f"The {called(self.program)} does not fit into the {size(self.has or self.core)} that a program can use on a {self.target} core"
-        )
+        said = f"The {called(self.program)} does not fit into the {size(self.has or self.core)} that a program can use on a {self.target} core"
         if not self.needs:
             return f"{said}."
         return f"{said}: {'its temporaries need' if self.temporaries else 'it needs'} {size(self.needs)}."

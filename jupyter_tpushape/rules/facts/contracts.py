@@ -109,10 +109,7 @@ class ShapesInBuild(Fact, frozen=True):
         return f"{named(self.layer)} is called on {len(self.shapes)} tensors, {listed(tuple(map(show_shape, self.shapes)))}, but its {self.method} raises an error: {self.said.rstrip('.')}."
 
     def why(self) -> str:
-        return (
-            f"For a list of tensors, {self.method} receives a list of shapes. shapes[0] is the first tensor's shape, and shapes[0][-1] "
-            "its last dimension."
-        )
+        return f"For a list of tensors, {self.method} receives a list of shapes. shapes[0] is the first tensor's shape, and shapes[0][-1] its last dimension."
 
     def sides(self) -> Sides:
         return Side(f"a list of {len(self.shapes)} shapes"), Side("one shape")

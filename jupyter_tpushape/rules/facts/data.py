@@ -191,9 +191,7 @@ class YieldedShape(Fact, frozen=True):
         return f"The generator yields an array of shape {show_shape(self.given)}, but its output_signature says {show_shape(self.wanted)}."
 
     def why(self) -> str:
-        return (
-            "from_generator checks every element against the signature. Change the element, or the signature and the model's input with it."
-        )
+        return "from_generator checks every element against the signature. Change the element, or the signature and the model's input with it."
 
     def sides(self) -> Sides:
         return Side(show_shape(self.wanted)), Side(show_shape(self.given))
@@ -273,9 +271,7 @@ class WidthsVary(Fact, frozen=True):
 
     def why(self) -> str:
         wanted = f"num_classes={self.classes}" if self.classes is not None else "num_classes"
-        return (
-            f"Functions such as to_categorical count the classes of what they are given, and not every batch has them all. Pass {wanted}."
-        )
+        return f"Functions such as to_categorical count the classes of what they are given, and not every batch has them all. Pass {wanted}."
 
     def sides(self) -> Sides:
         return Side(f"{self.classes} classes" if self.classes is not None else "one width"), Side(" or ".join(map(str, self.widths)))
@@ -334,10 +330,7 @@ class ClassesAsWeights(Fact, frozen=True):
         return f"There are {self.count} sample weights, one per class, but fit expects one for each of the {self.rows} samples."
 
     def why(self) -> str:
-        return (
-            f"Pass each sample's class weight: sample_weight={self.each}. "
-            "For one label per sample, class_weight={0: ..., 1: ...} in fit does the same."
-        )
+        return f"Pass each sample's class weight: sample_weight={self.each}. For one label per sample, class_weight={{0: ..., 1: ...}} in fit does the same."
 
     def sides(self) -> Sides:
         return Side(f"{self.rows} weights"), Side(f"{self.count} weights")

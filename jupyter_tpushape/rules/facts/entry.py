@@ -94,9 +94,7 @@ class Misfit(Fact, frozen=True):
                 return f"The order of the axes differs: {door} declares {declared}, but a sample is {row}."
             case "column":
                 count = self.shape[0]
-                return (
-                    f"The data is a column {shape}: {door} reads it as {count} samples of one value, not as one sample of {count} values."
-                )
+                return f"The data is a column {shape}: {door} reads it as {count} samples of one value, not as one sample of {count} values."
             case "size":
                 if not self._only_last():
                     return f"{door} declares {declared} per sample, but the data has {row}."
@@ -175,7 +173,9 @@ class InputReplaced(Fact, frozen=True):
         return f"The model starts at {self.name}, which no longer holds the Input from line {self.made}, but the result of a later layer."
 
     def why(self) -> str:
-        return f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a separate name."
+        return (
+            f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a separate name."
+        )
 
     def sides(self) -> Sides:
         return Side("the Input"), Side(self.value[:40])
@@ -246,7 +246,9 @@ class WrongInputs(Fact, frozen=True):
     def why(self) -> str:
         if self.as_labels:
             inner = ", ".join(f"x{i + 1}" for i in range(len(self.declared)))
-            return f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
+            return (
+                f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
+            )
         return "Each declared input needs its own array: in the declared order, or by name in a dict."
 
     def sides(self) -> Sides:
@@ -344,9 +346,7 @@ class SizeUnknown(Fact, frozen=True):
 
     def why(self) -> str:
         fixed = tuple(None if i == 0 else size for i, size in enumerate(self.batch))
-        set_it = (
-            f"Set the size in the pipeline, {show_shape(fixed)}" if self.same else "Pad all batches to one size, and set it in the pipeline"
-        )
+        set_it = f"Set the size in the pipeline, {show_shape(fixed)}" if self.same else "Pad all batches to one size, and set it in the pipeline"
         return f"fit traces the step with the declared shape, not with that of a batch, {show_shape(self.batch)}. {set_it}. The error: {self.said}"
 
     def sides(self) -> Sides:
@@ -386,10 +386,7 @@ class ZippedApart(Fact, frozen=True):
     shapes: tuple[Shape, ...]
 
     def message(self) -> str:
-        return (
-            f"zip() combines batches of {count(self.batch, 'row')} with single elements: {_parts(self.batched)} batched, "
-            f"but {_parts(self.single)} not."
-        )
+        return f"zip() combines batches of {count(self.batch, 'row')} with single elements: {_parts(self.batched)} batched, but {_parts(self.single)} not."
 
     def why(self) -> str:
         return f"zip() takes one element of each dataset: {', '.join(map(show_shape, self.shapes))}. Batch every part, or zip first and then batch."

@@ -65,11 +65,7 @@ class WrongRank(Fact, frozen=True):
         if self.shape == () and self.before:
             return f"{listed(self.givers)} reduces {show_shape(self.before)} to a single number for the whole batch. Give its sum or mean an axis=."
         if self.lost:
-            last = (
-                f" {self.ended} before it returns only its last step; return_sequences=True returns the whole sequence."
-                if self.ended
-                else ""
-            )
+            last = f" {self.ended} before it returns only its last step; return_sequences=True returns the whole sequence." if self.ended else ""
             return f"{self.lost} loses the batch axis: the first dimension of its output does not depend on the batch size.{last}"
         if self.attention:
             return f"{self.attention} receives a tensor without a time axis. Attention expects (batch, steps, features) and returns the steps of its query."
@@ -282,9 +278,7 @@ class UnknownAxis(Fact, frozen=True):
 
     def why(self) -> str:
         if self.own:
-            return (
-                "A weight needs a known shape. Declare that size in the shape of the input, or create a weight that does not depend on it."
-            )
+            return "A weight needs a known shape. Declare that size in the shape of the input, or create a weight that does not depend on it."
         if self.shared:
             return f"It has separate weights for each position. With shared_axes={list(self.shared)}, it has one for each channel."
         if self.axis != -1:
@@ -295,9 +289,7 @@ class UnknownAxis(Fact, frozen=True):
         return "The shape of its weights depends on that size. Declare the size, or pool over the unknown axes first."
 
     def sides(self) -> Sides:
-        return Side("a known size" if self.own or self.shared else "a known last dimension" if self.axis == -1 else "axis=-1"), side(
-            self.shape
-        )
+        return Side("a known size" if self.own or self.shared else "a known last dimension" if self.axis == -1 else "axis=-1"), side(self.shape)
 
 
 class WrongMask(Fact, frozen=True):
@@ -410,9 +402,7 @@ class OperationRaised(Fact, frozen=True):
         first, second = pair(self.shapes[0], self.shapes[1], names=False)
         if isinstance(self.reason, Lengths) and self.reason.summed:
             # What a product sums over need not stand at the same place in both.
-            first, second = (
-                msgspec.structs.replace(side, differs=(at,)) for side, at in zip((first, second), self.reason.summed, strict=True)
-            )
+            first, second = (msgspec.structs.replace(side, differs=(at,)) for side, at in zip((first, second), self.reason.summed, strict=True))
         return first, second
 
 

@@ -255,9 +255,7 @@ class MeshAxes(Fact, frozen=True):
 
     def message(self) -> str:
         what = "batch_dim_name is" if self.batch else "A layout names the mesh axis"
-        return (
-            f"{what} {self.got!r}, but the mesh has the {'axis' if len(self.axes) == 1 else 'axes'} {listed(tuple(map(repr, self.axes)))}."
-        )
+        return f"{what} {self.got!r}, but the mesh has the {'axis' if len(self.axes) == 1 else 'axes'} {listed(tuple(map(repr, self.axes)))}."
 
     def why(self) -> str:
         meant = f" Did you mean {self.near!r}?" if self.near else ""

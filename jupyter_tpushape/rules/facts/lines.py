@@ -201,11 +201,7 @@ class NoGradient(Fact, frozen=True):
 
     def message(self) -> str:
         none = f"{self.name}, the gradient of {self.target} with respect to {self.source}, is None"
-        return (
-            f"{none}: {self.target} is not computed from {self.source}."
-            if self.watched
-            else f"{none}: {self.tape} does not watch {self.source}."
-        )
+        return f"{none}: {self.target} is not computed from {self.source}." if self.watched else f"{none}: {self.tape} does not watch {self.source}."
 
     def why(self) -> str:
         if self.watched:

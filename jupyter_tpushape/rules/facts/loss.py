@@ -60,9 +60,7 @@ class SurplusAxes(Fact, frozen=True):
             return "It sums over an axis of size 1, so nothing is summed. Flatten both inputs to vectors first, or sum over the last axis."
         if self.frames:
             return "Keep one step (return_sequences=False in the recurrent layer before it), pool that axis, or pass a label for each step."
-        return (
-            "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
-        )
+        return "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.predictions, names=False)
@@ -250,9 +248,7 @@ class WrongUnits(Fact, frozen=True):
         if self.steps:
             return f"{named(self.head)} outputs {given} values at each of {self.predictions[1]} steps, but the labels {show_shape(self.labels[:-1])} have one for each step."
         if self.listed:
-            return (
-                f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
-            )
+            return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
         if self.giver is not None:
             return (
                 f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
@@ -271,9 +267,7 @@ class WrongUnits(Fact, frozen=True):
         if self.listed:
             return f"{self.loss} compares them one by one: a label needs a 0 or a 1 for each of the {self.predictions[-1]} classes."
         if self.other:
-            return (
-                f"These labels have the shape of {self.other}, and its labels have the shape of {self.head.name}: they seem to be swapped."
-            )
+            return f"These labels have the shape of {self.other}, and its labels have the shape of {self.head.name}: they seem to be swapped."
         return f"{self.loss} compares them one by one. The last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:
@@ -306,9 +300,7 @@ class LabelRank(Fact, frozen=True):
             return f"{named(self.folded)} folds the {self.labels[1]} steps into one vector, but there is one label per step."
         row = self.labels[1:]
         if self.twice:
-            return (
-                "The labels are one-hot encoded twice: the second encoding turned every 0 and 1 of the one-hot vectors into another vector."
-            )
+            return "The labels are one-hot encoded twice: the second encoding turned every 0 and 1 of the one-hot vectors into another vector."
         if self.copied:
             return (
                 f"The labels are the values of the input {self.copied}. An autoencoder must output {show_shape(row)} per sample; "

@@ -138,7 +138,9 @@ class PairsPredicted(Fact, frozen=True):
 
     def why(self) -> str:
         broadcast = " Broadcasting repeats each label for all pairs, so no error is raised." if self.silent else ""
-        return f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
+        return (
+            f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
+        )
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)
@@ -152,10 +154,7 @@ class RowsConvolvedAlone(Fact, frozen=True):
     shape: Shape
 
     def message(self) -> str:
-        return (
-            f"{named(self.layer)} slides over one axis, but the data {show_shape(self.shape)} has {len(self.shape) - 2}: "
-            "each row is convolved separately."
-        )
+        return f"{named(self.layer)} slides over one axis, but the data {show_shape(self.shape)} has {len(self.shape) - 2}: each row is convolved separately."
 
     def why(self) -> str:
         return "The layer treats an extra axis as a batch axis. For images, Conv2D convolves over both height and width."
@@ -200,7 +199,9 @@ class LossOrder(Fact, frozen=True):
         return f"{self.loss} is called with the predictions of {named(self.model)} first and {second} second; it takes (y_true, y_pred)."
 
     def why(self) -> str:
-        return "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+        return (
+            "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+        )
 
     def sides(self) -> Sides:
         return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")

@@ -85,15 +85,9 @@ class Recompiled(Fact, frozen=True):
 
     def why(self) -> str:
         if self.axis:
-            pad = (
-                "padded_batch with padded_shapes, or a few buckets of lengths" if self.dataset else "keras.utils.pad_sequences(maxlen=...)"
-            )
+            pad = "padded_batch with padded_shapes, or a few buckets of lengths" if self.dataset else "keras.utils.pad_sequences(maxlen=...)"
             return f"A compiled step has fixed shapes. Pad to one length: {pad}."
-        one = (
-            f"unbatch().batch({max(self.sizes)}, drop_remainder=True)"
-            if self.dataset
-            else f"return {max(self.sizes)} rows from every batch"
-        )
+        one = f"unbatch().batch({max(self.sizes)}, drop_remainder=True)" if self.dataset else f"return {max(self.sizes)} rows from every batch"
         return f"A compiled step has fixed shapes. Use one size: {one}. One smaller batch at the end costs only one more compilation."
 
     def sides(self) -> Sides:
@@ -130,8 +124,7 @@ class TextFed(Fact, frozen=True):
     def why(self) -> str:
         which = f"{self.layer} works" if self.layer else "TextVectorization and StringLookup work"
         return (
-            f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. "
-            "The model then receives ids."
+            f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. The model then receives ids."
         )
 
     def sides(self) -> Sides:
@@ -191,11 +184,7 @@ class StateLost(Fact, frozen=True):
                 "Create it in the model or in one of its layers, which a loss can be given, and use it in compute_loss."
             )
         if self.inner:
-            before = (
-                "Draw the random numbers before it, and use them inside."
-                if self.random
-                else "Return the new value, and assign it afterwards."
-            )
+            before = "Draw the random numbers before it, and use them inside." if self.random else "Return the new value, and assign it afterwards."
             return f"The new value is lost outside that function: fit raises UnexpectedTracerError, or trains with the old value. {before}"
         if self.leaked:
             return (
@@ -248,10 +237,7 @@ class Unseeded(Fact, frozen=True):
         return "This line draws random numbers without a seed: a compiled step would draw the same numbers every time."
 
     def why(self) -> str:
-        return (
-            "Keras raises an error on JAX. Create a keras.random.SeedGenerator in __init__ and pass it as seed: its state is a variable "
-            "of the layer."
-        )
+        return "Keras raises an error on JAX. Create a keras.random.SeedGenerator in __init__ and pass it as seed: its state is a variable of the layer."
 
     def sides(self) -> Sides:
         return Side("seed=self.seed_generator"), Side("no seed")

@@ -46,10 +46,7 @@ class EveryPair(Fact, frozen=True):
             return "jax.vmap passes an argument whole if in_axes is None for it. Map the batch of both."
         if len(self.left) == len(self.right):
             return "The two have the batch on different axes, and each has size 1 where the other has the batch. Keep the batch on the first axis of both."
-        return (
-            "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. "
-            "Give both the same rank."
-        )
+        return "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. Give both the same rank."
 
     def sides(self) -> Sides:
         short, long = self._sorted
@@ -138,11 +135,7 @@ class SamplesReturn(Fact, frozen=True):
         does = f"adds up the samples of {shape}" if op.endswith("sum") else f"multiplies the samples of {shape} by each other"
         does = f"takes the norm of {shape} over the samples" if op.startswith("norm") else does
         does = f"averages the samples of {shape}" if op.endswith("mean") else does
-        end = (
-            f"and {self.reader.op}{placed(self.reader)} combines every sample with the result"
-            if self.reader != self.total
-            else "for every sample"
-        )
+        end = f"and {self.reader.op}{placed(self.reader)} combines every sample with the result" if self.reader != self.total else "for every sample"
         return f"{self.total.op}{placed(self.total)} {does}, {end}."
 
     def why(self) -> str:
@@ -161,12 +154,12 @@ class SamplesPicked(Fact, frozen=True):
 
     def message(self) -> str:
         samples = "1 sample" if self.count == 1 else f"{self.count} samples"
-        return f"{self.loss.name} reads {samples} of each batch and ignores the others: an index selects rows of the predictions {show_shape(self.predictions)}."
+        return (
+            f"{self.loss.name} reads {samples} of each batch and ignores the others: an index selects rows of the predictions {show_shape(self.predictions)}."
+        )
 
     def why(self) -> str:
-        return (
-            "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 0]."
-        )
+        return "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 0]."
 
     def sides(self) -> Sides:
         return pair(self.predictions[:1], self.picked, names=False)
@@ -249,7 +242,9 @@ class RowsSplit(Fact, frozen=True):
     parts: int
 
     def message(self) -> str:
-        return f"{named(self.split)}{placed(self.split)} splits the batch into {self.parts} parts, so the rows of every batch must be a multiple of {self.parts}."
+        return (
+            f"{named(self.split)}{placed(self.split)} splits the batch into {self.parts} parts, so the rows of every batch must be a multiple of {self.parts}."
+        )
 
     def why(self) -> str:
         return f"{self.rows} rows are divisible by {self.parts}. A batch of a number of rows that is not raises an error."

@@ -56,8 +56,7 @@ class SharedByAll(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "The number grows with the batch, so a sample alone gives a different result. "
-            f"To normalize each sample, pass axis={self.axis} and keepdims=True."
+            f"The number grows with the batch, so a sample alone gives a different result. To normalize each sample, pass axis={self.axis} and keepdims=True."
         )
 
     def sides(self) -> Sides:
@@ -174,9 +173,7 @@ class RowsMetApart(Fact, frozen=True):
         return f"{named(self.operation)}{placed(self.operation)} combines the rows of {one} and {other}, which belong to different samples."
 
     def why(self) -> str:
-        told = (
-            f"{named(who)}{placed(who)} made them {order(*count)}" for who, *count in zip(self.made, self.outer, self.inner, strict=True)
-        )
+        told = (f"{named(who)}{placed(who)} made them {order(*count)}" for who, *count in zip(self.made, self.outer, self.inner, strict=True))
         return f"{', and '.join(told)}."
 
     def sides(self) -> Sides:

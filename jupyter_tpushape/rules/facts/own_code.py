@@ -34,9 +34,7 @@ class DataWhole(Fact, frozen=True):
         return f"train_step {use}, but {self.name} is the tuple ({', '.join(self.parts)}) that fit received."
 
     def why(self) -> str:
-        return (
-            f"With labels, fit passes inputs and labels to train_step together. Unpack them first: {', '.join(self.parts)} = {self.name}."
-        )
+        return f"With labels, fit passes inputs and labels to train_step together. Unpack them first: {', '.join(self.parts)} = {self.name}."
 
     def sides(self) -> Sides:
         return Side("x"), Side(", ".join(self.parts))

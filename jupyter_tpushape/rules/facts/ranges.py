@@ -97,9 +97,7 @@ class ColumnsExchanged(Fact, frozen=True):
     nan: bool = False
 
     def message(self) -> str:
-        return (
-            f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in column {self.column} of the data go up to {self.highest}."
-        )
+        return f"{named(self.layer)} has {count(self.size, 'row')}, but the ids in column {self.column} of the data go up to {self.highest}."
 
     def why(self) -> str:
         return (
@@ -127,9 +125,7 @@ class DecimalIds(Fact, frozen=True):
 
     def why(self) -> str:
         beyond = f" {_beyond(self.size, self.nan)}" if self.beyond else " No error is raised."
-        return (
-            f"An embedding is for ids of words or categories. It cuts off the decimals, so measurements lose most of their values.{beyond}"
-        )
+        return f"An embedding is for ids of words or categories. It cuts off the decimals, so measurements lose most of their values.{beyond}"
 
     def sides(self) -> Sides:
         return Side(f"ids 0 to {self.size - 1}"), Side(f"{self.lowest:.3g} to {self.highest:.3g}, with decimals")
@@ -180,9 +176,7 @@ class TakenBeyond(Fact, frozen=True):
         return f"{self.taken.op}{placed(self.taken)} takes from axis {self.axis} of {each}{show_shape(self.shape)}, which has size {size}, but the indices in the data {ids}."
 
     def why(self) -> str:
-        return (
-            "JAX raises no error: an index beyond the end returns NaN, and the loss becomes NaN. Take from the axis that the indices count."
-        )
+        return "JAX raises no error: an index beyond the end returns NaN, and the loss becomes NaN. Take from the axis that the indices count."
 
     def sides(self) -> Sides:
         return Side(f"0 to {(self.shape[self.axis + self.mapped] or 0) - 1}"), Side(f"{self.lowest} to {self.highest}")

@@ -144,11 +144,7 @@ class OneElsewhere(Reason, frozen=True):
     other: Shape
 
     def words(self) -> str:
-        at = (
-            f"axis of size 1 at axis {self.axes[0]}"
-            if len(self.axes) == 1
-            else f"axes of size 1 at axes {listed(tuple(map(str, self.axes)))}"
-        )
+        at = f"axis of size 1 at axis {self.axes[0]}" if len(self.axes) == 1 else f"axes of size 1 at axes {listed(tuple(map(str, self.axes)))}"
         return (
             f"{show_shape(self.shape)} has its {at}, so its values are aligned with the wrong axis of {show_shape(self.other)}. "
             f"With shape {show_shape(self.moved)} they are broadcast to it."
@@ -238,9 +234,7 @@ class InARow(Reason, frozen=True):
     other: Shape
 
     def words(self) -> str:
-        return (
-            f"{show_shape(self.row)} is flattened, and {show_shape(self.other)} is not. They have as many values: flatten both, or neither."
-        )
+        return f"{show_shape(self.row)} is flattened, and {show_shape(self.other)} is not. They have as many values: flatten both, or neither."
 
 
 class Column(Reason, frozen=True):
@@ -333,9 +327,7 @@ class Blocks(NamedTuple):
 
     def words(self) -> str:
         whole = self.parts * self.block
-        return (
-            f"{self.size} is not a multiple of {self.block}: {self.parts} × {self.block} = {whole}, which leaves {self.size - whole} over."
-        )
+        return f"{self.size} is not a multiple of {self.block}: {self.parts} × {self.block} = {whole}, which leaves {self.size - whole} over."
 
 
 def cut_blocks(shape: Shape, target: Shape) -> list[Blocks]:

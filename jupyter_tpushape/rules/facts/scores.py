@@ -28,11 +28,7 @@ class NoPath(Fact, frozen=True):
         return f"{'A term of ' * self.term}{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
 
     def why(self) -> str:
-        follows = (
-            "fit raises `No gradients provided for any variable`."
-            if self.alone
-            else "The weights are not trained by it, and no error is raised."
-        )
+        follows = "fit raises `No gradients provided for any variable`." if self.alone else "The weights are not trained by it, and no error is raised."
         return f"{follows} Compute the loss from the probabilities or scores themselves; indices and comparisons belong in a metric."
 
 

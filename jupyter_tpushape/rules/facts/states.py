@@ -122,9 +122,7 @@ class StatefulRows(Fact, frozen=True):
         )
 
     def sides(self) -> Sides:
-        return Side("a declared batch size" if self.rows is None else f"{self.rows} samples"), Side(
-            "any" if self.given is None else f"{self.given} samples"
-        )
+        return Side("a declared batch size" if self.rows is None else f"{self.rows} samples"), Side("any" if self.given is None else f"{self.given} samples")
 
 
 class CellState(Fact, frozen=True):

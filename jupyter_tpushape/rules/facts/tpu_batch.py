@@ -76,10 +76,7 @@ class DynamicBatch(Fact, frozen=True):
     def why(self) -> str:
         uneven = self.partial and len(set(self.last)) > 1 and self.weighs
         weights = " The rows of the last batch have unequal weight in its gradient." if uneven else ""
-        return (
-            "Training runs, but TPUStrategy pads each replica's batch and compiles a program for every padded size."
-            f"{weights} {self._cause()[1]}"
-        )
+        return f"Training runs, but TPUStrategy pads each replica's batch and compiles a program for every padded size.{weights} {self._cause()[1]}"
 
     def sides(self) -> Sides:
         return Side("a static batch axis"), Side(show_shape(self.shape))
@@ -187,9 +184,7 @@ class DynamicAxes(Fact, frozen=True):
 
     def why(self) -> str:
         programs = (
-            "The lengths are padded to powers of two, and a program is compiled for each."
-            if self.buckets
-            else "A program is compiled for every new length."
+            "The lengths are padded to powers of two, and a program is compiled for each." if self.buckets else "A program is compiled for every new length."
         )
         return f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length)."
 

@@ -69,10 +69,7 @@ class SizeFromData(Use, frozen=True):
         return f"{self.operation} receives a size, an axis or a count that {self.by} computes from the data."
 
     def why(self) -> str:
-        return (
-            "XLA must know sizes at compile time: `must be a compile-time constant`. Take the size from static shapes, or pad to a "
-            "fixed size and mask."
-        )
+        return "XLA must know sizes at compile time: `must be a compile-time constant`. Take the size from static shapes, or pad to a fixed size and mask."
 
     def sides(self) -> Sides:
         return Side("a constant"), Side("computed from data")
@@ -100,10 +97,7 @@ class MixedSizes(Use, frozen=True):
         return f"{self.operation} combines {self.shapes}: the size of one axis depends on the data, but the other is fixed."
 
     def why(self) -> str:
-        return (
-            "A CPU raises an error if they differ. A TPU pads to the bound and returns different values without an error. Make both sizes "
-            "equal first."
-        )
+        return "A CPU raises an error if they differ. A TPU pads to the bound and returns different values without an error. Make both sizes equal first."
 
     def sides(self) -> Sides:
         return Side("equal sizes"), Side(self.shapes)
@@ -146,8 +140,7 @@ class Unfed(Use, frozen=True):
 
     def why(self) -> str:
         return (
-            "It raises `You must feed a value for placeholder tensor` at run time, and TPUs do not support placeholders. "
-            "Use the layer's input, or a constant."
+            "It raises `You must feed a value for placeholder tensor` at run time, and TPUs do not support placeholders. Use the layer's input, or a constant."
         )
 
     def sides(self) -> Sides:

@@ -84,9 +84,7 @@ class VariablesOutside(_Outside, frozen=True):
 
     def message(self) -> str:
         does = "runs this step" if self.step else "trains them"
-        return (
-            f"{self.outside} of {self.every} variables ({self.first}, ...) were created outside the scope of {self.strategy}, which {does}."
-        )
+        return f"{self.outside} of {self.every} variables ({self.first}, ...) were created outside the scope of {self.strategy}, which {does}."
 
     def why(self) -> str:
         if self.step:

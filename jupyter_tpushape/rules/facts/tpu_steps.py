@@ -107,10 +107,7 @@ class NextInside(Fact, frozen=True):
         return "next(iterator) is called inside strategy.run, in the code of one replica."
 
     def why(self) -> str:
-        return (
-            "It raises `next(iterator) should be called from outside of replica_fn`. "
-            "Get the batch first: strategy.run(step, args=(next(iterator),))."
-        )
+        return "It raises `next(iterator) should be called from outside of replica_fn`. Get the batch first: strategy.run(step, args=(next(iterator),))."
 
     def sides(self) -> Sides:
         return Side("next outside strategy.run"), Side("next inside")

@@ -63,10 +63,7 @@ class UnsupportedDtype(Fact, frozen=True):
         return f"{named(self.giver)} outputs {self.dtype}, which TPUs do not support."
 
     def why(self) -> str:
-        return (
-            "TensorFlow registers TPU kernels for a fixed list of dtypes: `No registered ... OpKernel for XLA_TPU_JIT`. "
-            "complex64 is supported."
-        )
+        return "TensorFlow registers TPU kernels for a fixed list of dtypes: `No registered ... OpKernel for XLA_TPU_JIT`. complex64 is supported."
 
     def sides(self) -> Sides:
         return Side("complex64" if self.dtype.startswith("complex") else "float32"), Side(self.dtype)

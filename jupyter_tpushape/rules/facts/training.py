@@ -104,10 +104,7 @@ class UpdateRefused(Fact, frozen=True):
 
     def message(self) -> str:
         if self.how == "apart":
-            return (
-                f"{self.optimizer} receives a gradient of shape {show_shape(self.gradient)} for {self.variable}, "
-                f"which has shape {show_shape(self.weight)}."
-            )
+            return f"{self.optimizer} receives a gradient of shape {show_shape(self.gradient)} for {self.variable}, which has shape {show_shape(self.weight)}."
         if self.how == "unknown":
             return f"{self.optimizer} cannot update {self.variable}: it was built for {self.known} other{'s' if self.known != 1 else ''}."
         if self.how == "exchanged":
@@ -207,14 +204,8 @@ class FrozenWeights(Fact, frozen=True):
         return f"{self.cls}.{self.function} is a tf.function that keeps the first weights of {listed(self.layers)} as constants."
 
     def why(self) -> str:
-        follows = (
-            "fit raises `No gradients provided for any variable`."
-            if self.alone
-            else "These weights are never trained, and no error is raised."
-        )
-        return (
-            f"Keras 3 compiles it while it infers shapes, before the weights have values. {follows} fit compiles the whole step by itself."
-        )
+        follows = "fit raises `No gradients provided for any variable`." if self.alone else "These weights are never trained, and no error is raised."
+        return f"Keras 3 compiles it while it infers shapes, before the weights have values. {follows} fit compiles the whole step by itself."
 
     def sides(self) -> Sides:
         return Side("weights that the step reads"), Side("constants")
@@ -283,9 +274,7 @@ class MetricOfOneBatch(Fact, frozen=True):
     states: tuple[str, ...]
 
     def message(self) -> str:
-        return (
-            f"{self.cls} assigns {listed(self.states)} in each batch, so {self.metric} is the value of the last batch and not of the epoch."
-        )
+        return f"{self.cls} assigns {listed(self.states)} in each batch, so {self.metric} is the value of the last batch and not of the epoch."
 
     def why(self) -> str:
         return "fit calls update_state once per batch, and result after the epoch. Add sums and counts with assign_add, and divide them in result."
@@ -356,13 +345,9 @@ class ResultUnused(Fact, frozen=True):
 
     def why(self) -> str:
         names = [one.name for one in self.layers]
-        who = (
-            names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"These {len(names)} layers"
-        )
+        who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"These {len(names)} layers"
         if not self.inside:
-            return (
-                f"{who} {'is' if len(names) == 1 else 'are'} not part of the model: none of its outputs depends on what is computed there."
-            )
+            return f"{who} {'is' if len(names) == 1 else 'are'} not part of the model: none of its outputs depends on what is computed there."
         verb = "has" if len(names) == 1 else "have"
         untrained = ", and the weights are not trained" if self.trained else ""
         return f"{who} {verb} no effect on the predictions{untrained}. No error is raised."

@@ -244,11 +244,7 @@ class GradientOf(Fact, frozen=True):
 
     def message(self) -> str:
         what = (
-            "no pair of a loss and other values"
-            if self.paired
-            else "several values"
-            if self.several
-            else f"shape {show_shape(self.shape)} instead of a scalar"
+            "no pair of a loss and other values" if self.paired else "several values" if self.several else f"shape {show_shape(self.shape)} instead of a scalar"
         )
         return f"The function to differentiate{placed(self.operation)} returns {what}."
 
@@ -291,9 +287,7 @@ class FractionalIndex(Fact, frozen=True):
     dtype: str
 
     def message(self) -> str:
-        return (
-            f"{self.operation.op}{placed(self.operation)} receives indices of dtype {self.dtype or 'float'}, but indices must be integers."
-        )
+        return f"{self.operation.op}{placed(self.operation)} receives indices of dtype {self.dtype or 'float'}, but indices must be integers."
 
     def why(self) -> str:
         return 'Keras casts the data to the dtype of the Input, float32 by default. Declare Input(..., dtype="int32"), or cast the indices where they are used.'
@@ -341,7 +335,9 @@ class PartitionTooLong(Fact, frozen=True):
         return f"PartitionSpec({', '.join(self.entries)}) has {len(self.entries)} entries, but the tensor has {count(self.rank, 'axis', 'axes')}."
 
     def why(self) -> str:
-        return "A PartitionSpec has one entry for each axis, in order; axes without an entry at the end are not sharded. It may have fewer entries, but not more."
+        return (
+            "A PartitionSpec has one entry for each axis, in order; axes without an entry at the end are not sharded. It may have fewer entries, but not more."
+        )
 
     def sides(self) -> Sides:
         return Side(f"at most {count(self.rank, 'entry', 'entries')}"), Side(f"{len(self.entries)}")

@@ -107,9 +107,7 @@ class Wraps(Fact, frozen=True):
     step: Who
 
     def message(self) -> str:
-        return (
-            f"The {self.dtype} difference of {self.step.op}{placed(self.step)} cannot be negative: 3 - 5 is {2 ** int(self.dtype[4:]) - 2}."
-        )
+        return f"The {self.dtype} difference of {self.step.op}{placed(self.step)} cannot be negative: 3 - 5 is {2 ** int(self.dtype[4:]) - 2}."
 
     def why(self) -> str:
         return "Unsigned integers wrap around below 0, and no error is raised. Cast both tensors to float32 before the subtraction."
