@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import time
+
 import keras
 import numpy as np
 import pytest
 import tf_keras
-from broken import fit, load
+from broken import HEAD, fit, load
+from written_solved import SOLVED
 
 import jupyter_tpushape as tpushape
 
@@ -217,3 +221,18 @@ def data():
     finding = tpushape.trace(program.build, program.data, tpu=None).findings[0]
     assert finding.rule == "op-shapes" and finding.fixes[0].proof == "source"
     assert all(fix.edits for fix in finding.fixes)
+
+
+def test_the_fixes_of_a_slow_machine_are_those_of_a_fast_one(tmp_path, monkeypatch):
+    """A clock that jumps by minutes between any two looks changes nothing that is shown."""
+    path = tmp_path / "rows_for_loss.py"
+    path.write_text(HEAD.format(framework="keras") + next(own.source for _, own in SOLVED.values()).lstrip("\n"))
+    program = load(path)
+
+    def shown():
+        return [(finding.rule, [fix.title for fix in finding.fixes]) for finding in tpushape.trace(program.build, program.data, tpu=None).findings]
+
+    before, ticks = shown(), itertools.count(0, 600)
+    assert any(titles for _, titles in before)
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    assert shown() == before

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from types import CodeType
@@ -30,8 +29,8 @@ from .text.program import Text
 from .text.source import NoPlace, Source, nodes, parents
 from .trial import Trial
 
-# Numbers to ask, and the seconds for all of them: the program has no other fix, and a user waits.
-_MOST, _SECONDS = 8, 6.0
+# Numbers to ask, fewer in a large program: it has no other fix, and a user waits. A clock would show other fixes on a slow machine.
+_MOST, _NODES = 8, 600
 # A size is rarely written so far from what it should be.
 _FARTHEST = 16
 # Arguments that say which axis, or how, and not how many.
@@ -51,10 +50,7 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
     if _of_samples(seen, finding.fact):
         return []
     held: list[tuple[float, Candidate, Trial]] = []
-    start = time.perf_counter()
-    for number in list(_numbers(seen, finding))[: max(0, min(_MOST, most))]:
-        if time.perf_counter() - start > _SECONDS:
-            break
+    for number in list(_numbers(seen, finding))[: max(0, min(_MOST, most, max(1, _NODES // max(1, len(seen.evidence.flow.nodes)))))]:
         value = int(number[2].value)  # type: ignore[arg-type]
         made, trial = value + 1, attempt(_with(number, value + 1, finding.fact))
         if not trial.holds:
