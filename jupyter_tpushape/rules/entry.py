@@ -268,6 +268,11 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         if evidence.where == "call":
             yield Finding.of(STRUCTURE.id, "error", stacked_inputs(evidence) or _counts(evidence), tuple(inputs))
         return
+    fed = {leaf for _, leaf in evidence.feeds}
+    if len(evidence.declared) == 1 < len(evidence.x) and fed and any(path not in fed and isinstance(path[-1], int) for path, _ in evidence.x):
+        told = WrongInputs(_doors(evidence), _given(evidence), ignored=True)
+        yield Finding.of(STRUCTURE.id, "error" if evidence.where else "silent", told, tuple(inputs))
+        return
     embeddings = [node for node in evidence.flow.nodes if node.op == "Embedding"]
     coded = {found[0] for node in embeddings if (found := coded_rows(evidence, node)) is not None}
     for path, rule_id, fault in mismatches(evidence):
@@ -287,8 +292,8 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        told = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
-        yield Finding.of(rule_id, severity, told, tuple(dict.fromkeys(nodes)), edges)
+        misfit = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
+        yield Finding.of(rule_id, severity, misfit, tuple(dict.fromkeys(nodes)), edges)
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:

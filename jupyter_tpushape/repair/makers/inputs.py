@@ -217,6 +217,13 @@ def side_by_side(evidence: Evidence, finding: Finding) -> Made:
             [transform(("x",), "split_last", widths=widths)],
             "Each input is a separate array.",
         )
+    given = [(spec.shape or (None,))[1:] for _, spec in evidence.x]
+    if len(given) > 1 == len(declared) and [*map(len, given)] == [1] * len(given) and declared[0][1][1:] == (sum(n or 0 for (n,) in given),):
+        yield (
+            f"Join the {len(given)} arrays of x along the last axis",
+            [transform(("x",), "join_last")],
+            "Together they have the declared columns.",
+        )
 
 
 @of(InputsStacked)

@@ -54,10 +54,14 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
     if node.op == "Concatenate":
         yield from _concat_axis(node, [shape for shape in shapes if shape])
     else:
+        for place, (mine, its) in enumerate((shapes, shapes[::-1]) if len(shapes) == 2 else ()):
+            if mine and its and len(mine) == len(its) > 2 and 1 in mine[1:] and elements(mine[1:]) == elements(its[1:]):
+                edit = at(node, place, "Reshape", target_shape=list(its[1:]))
+                yield f"Reshape {evidence.flow.node(edges[place].source).name} to {show_shape(its[1:])}", [edit], "Keeps every value."
         wide = [_broadcast(shape or (), [other or () for other in shapes]) for shape in shapes]
         if len(shapes) == 2 and wide == shapes:
             yield from _shortcut_first(evidence, node, edges)
-        elif len(shapes) == 2:
+        elif len(shapes) == 2 and node.op != "Multiply":
             yield from _condition_first(evidence, node, edges)
         shapes = [*wide]
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)

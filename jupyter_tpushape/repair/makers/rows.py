@@ -11,7 +11,7 @@ from ...examine.row_steps import Array
 from ...flow import Finding, Shape, elements
 from ...flow.syntax import called
 from ...rules.entry import once_for_all
-from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
+from ...rules.facts.layers import ArraysApart, OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import WholeOnly, WrittenRows
 from ..edits.expression import IT, MODULE
 from ..text.source import class_of, method_of, nodes, words_of
@@ -28,6 +28,8 @@ _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_n
 def rows(evidence: Evidence, finding: Finding) -> Made:
     """The rows of a tensor that is there, in place of a written batch size."""
     probe = evidence.facts.get("probe")
+    if isinstance(finding.fact, ArraysApart):
+        return  # NumPy makes tables that have no samples
     for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
         line = next(iter(lines_of(evidence, raised)), None)
         if line is None:

@@ -231,12 +231,14 @@ class WrongInputs(Fact, frozen=True):
     """The data has a different number of arrays than the model has inputs.
 
     ``as_labels``: what fit reads as labels fits the next input. ``missing``: the inputs that a dict of data lacks, by name.
+    ``ignored``: the first array is read, and the others are not.
     """
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
     as_labels: bool = False
     missing: tuple[str, ...] = ()
+    ignored: bool = False
 
     def message(self) -> str:
         count = len(self.declared)
@@ -249,6 +251,8 @@ class WrongInputs(Fact, frozen=True):
             return (
                 f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
             )
+        if self.ignored:
+            return "A Sequential model reads the first array and ignores the others, without an error."
         return "Each declared input needs its own array: in the declared order, or by name in a dict."
 
     def sides(self) -> Sides:
