@@ -183,9 +183,7 @@ def test_an_exception_that_cannot_be_read_is_a_finding_all_the_same(lib: Any, er
         def call(self, x: Any) -> Any:
             return fail()
 
-    build = {"builder": fail, "layer": lambda: lib.Sequential([lib.Input((4,)), Raises()])}.get(
-        place, lambda: lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)])
-    )
+    build = {"builder": fail, "layer": lambda: lib.Sequential([lib.Input((4,)), Raises()])}.get(place, lambda: lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)]))
     try:
         report = tpushape.trace(build, fail if place == "data" else X, fixes=False)
     except BadData as said:

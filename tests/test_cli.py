@@ -135,8 +135,7 @@ def test_a_file_alone_and_an_option_that_does_not_exist_are_answered_with_what_w
 def test_a_script_whose_pipeline_raises_is_told_its_line_and_the_message_alone(tmp_path, capsys):
     file = tmp_path / "pipe.py"
     file.write_text(
-        "import tensorflow as tf\n\n\ndef decode(row):\n    return tf.reshape(row, (4, 4))\n\n\n"
-        "data = tf.data.Dataset.from_tensors(tf.zeros((15,))).map(decode)\n"
+        "import tensorflow as tf\n\n\ndef decode(row):\n    return tf.reshape(row, (4, 4))\n\n\ndata = tf.data.Dataset.from_tensors(tf.zeros((15,))).map(decode)\n"
     )
     assert main(["check", f"{file}:data"]) == 2
     said = capsys.readouterr().err

@@ -30,8 +30,7 @@ def notebook(tmp_path, monkeypatch):
 
     def write(cells):
         made = [
-            {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": cell.splitlines(True)}
-            for i, cell in enumerate(cells)
+            {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": cell.splitlines(True)} for i, cell in enumerate(cells)
         ]
         (tmp_path / "train.ipynb").write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
         return tmp_path

@@ -78,9 +78,7 @@ def test_the_largest_batch_is_given_twice_in_the_text_and_in_the_chart():
     made.verdicts[0].tried = (
         Tried(8, True, 8 * GIB, "quick", 9 * GIB), Tried(12, True, 15 * GIB, "quick", 17 * GIB), Tried(16, False, 20 * GIB, "full"),
     )  # fmt: skip
-    assert lines(made.verdicts[0])[-1] == (
-        "rows on one core: 8 (8.00 GiB), 12 (15.00 GiB) compile; 16 do not; up to 8 leave enough memory for a run (an estimate)"
-    )
+    assert lines(made.verdicts[0])[-1] == ("rows on one core: 8 (8.00 GiB), 12 (15.00 GiB) compile; 16 do not; up to 8 leave enough memory for a run (an estimate)")
     *_, figure = made.charts()
     run = next(line for line in figure.data if "estimate" in line.name)
     assert list(run.x) == [8, 12] and list(run.y) == [9 * 1024, 17 * 1024]

@@ -198,9 +198,7 @@ def test_flags_for_another_xla_do_not_end_the_compiler(monkeypatch):
 def test_a_look_up_on_the_sparse_cores_of_v6e_has_its_verdict():
     keras = importlib.import_module("keras")
     layers = keras.layers
-    model = keras.Sequential(
-        [layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, name="words"), layers.GlobalAveragePooling1D(), layers.Dense(2)]
-    )
+    model = keras.Sequential([layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, name="words"), layers.GlobalAveragePooling1D(), layers.Dense(2)])
     report = tpushape.trace(model, tf.TensorSpec((128, 100), tf.int32), tpu="v6e-8", compiler="tpu")
     (verdict,) = report.verdicts
     assert verdict.ok, verdict.message

@@ -470,9 +470,7 @@ def test_help_and_layers_are_offered(loaded):
 @pytest.mark.parametrize("line", ["%tpushape model (x, y)   # both", '%tpushape model x --tpu none # no target, "quoted"', "%tpushape model # declared inputs"])
 def test_a_comment_behind_a_magic_is_left_out(loaded, line):
     book = loaded("keras")
-    book.run(
-        "import numpy as np\nmodel = keras.Sequential([keras.Input((4,)), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx, y = np.zeros((8, 4)), np.zeros((8, 1))"
-    )
+    book.run("import numpy as np\nmodel = keras.Sequential([keras.Input((4,)), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx, y = np.zeros((8, 4)), np.zeros((8, 1))")
     assert book.run(line).success and "dense" in book.out, book.err
 
 
@@ -878,9 +876,7 @@ def test_a_fix_of_a_cell_fits_the_cell_as_the_user_sees_it(loaded, lib):
 @BOTH
 def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
     book = loaded(lib)
-    cell = (
-        "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\nmodel.compile('sgd', 'mse')"
-    )
+    cell = "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\nmodel.compile('sgd', 'mse')"
     book.run(cell)
     fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
     assert fix.patch.splitlines()[2] == "@@ -2,2 +2,2 @@"

@@ -326,9 +326,7 @@ def test_a_mask_that_divides_the_loss_is_followed(framework, loss, clean):
     ],
 )
 def test_gradients_are_compared_with_those_of_the_whole_batch(loss, times):
-    text = SHAPES.format(layers="L.Dense(1)", loss=loss) + (
-        "\nper_row, mean = keras.losses.MeanSquaredError(reduction='none'), keras.losses.MeanSquaredError()\n"
-    )
+    text = SHAPES.format(layers="L.Dense(1)", loss=loss) + ("\nper_row, mean = keras.losses.MeanSquaredError(reduction='none'), keras.losses.MeanSquaredError()\n")
     found = [one for one in tpushape.trace(example(text, "keras")["step"], batches(), tpu="v5e-8").findings if one.rule == "gradient-scale"]
     assert [one.fact.times for one in found] == ([times] if times else [])
 

@@ -48,8 +48,7 @@ def _bash(words: Words) -> str:
         )
         plain = " ".join([*(option for option in taken if option), *(taken.get("") or ())])
         cases.append(
-            f'    {name})\n      case "$before" in\n{values}        *) ;;\n      esac\n'
-            f'      COMPREPLY=($(compgen -W "{plain}" -- "$word") $(compgen -f -- "$word")) ;;'
+            f'    {name})\n      case "$before" in\n{values}        *) ;;\n      esac\n      COMPREPLY=($(compgen -W "{plain}" -- "$word") $(compgen -f -- "$word")) ;;'
         )
     body = "\n".join(cases)
     return f"""# tpushape: put `eval "$(tpushape completion bash)"` into ~/.bashrc

@@ -114,9 +114,7 @@ def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath,
 
 def returned(texts: Texts, at: At, scope: ast.AST) -> Iterator[tuple[At, ast.expr]]:
     """What a function returns or yields, where it does so at one place; of a function that it only calls, what that one returns."""
-    values = (
-        [scope.body] if isinstance(scope, ast.Lambda) else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
-    )
+    values = [scope.body] if isinstance(scope, ast.Lambda) else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
     if len(values) != 1:
         return
     value = values[0]

@@ -136,9 +136,7 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
         return ()
     data = seen.data
     parts = data if isinstance(data, tuple) else (data,)
-    rows = {
-        path: shape[0] for name, part in zip(("x", "y", "weight"), parts, strict=False) for path, value in flatten(part, name) if (shape := shape_of(value))
-    }
+    rows = {path: shape[0] for name, part in zip(("x", "y", "weight"), parts, strict=False) for path, value in flatten(part, name) if (shape := shape_of(value))}
     found = []
     written = not isinstance(seen.program.handed, Variables)
     for code, at, path, node in handed(seen):
@@ -174,9 +172,7 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
     found = []
     for one in arrays:
         rest = [other for other in arrays if other.rows != one.rows]
-        found += [
-            (one, step) for step in one.steps if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)
-        ]
+        found += [(one, step) for step in one.steps if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)]
     return sorted(found, key=lambda pair: (pair[1].file != pair[0].at.file, pair[1].node.lineno))
 
 

@@ -159,9 +159,7 @@ class TpuShapeMagics(Magics):
         if not names:
             return self._last(chosen)
         if len(names) > 2:
-            raise UsageError(
-                f"Expected a model and its data, but got {len(names)} names: put arrays in parentheses, %tpushape {names[0]} ({','.join(names[1:])})."
-            )
+            raise UsageError(f"Expected a model and its data, but got {len(names)} names: put arrays in parentheses, %tpushape {names[0]} ({','.join(names[1:])}).")
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
         with in_variables(self.shell, names[1] if len(names) > 1 else "", data):

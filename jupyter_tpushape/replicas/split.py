@@ -237,8 +237,7 @@ def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any =
     else:
         each = target.replicas // max(1, target.hosts)
         devices = tuple(
-            f"{HOST}TPU:{index}" if target.hosts == 1 else f"/job:worker/replica:0/task:{index // each}/device:TPU:{index % each}"
-            for index in range(target.replicas)
+            f"{HOST}TPU:{index}" if target.hosts == 1 else f"/job:worker/replica:0/task:{index // each}/device:TPU:{index % each}" for index in range(target.replicas)
         )
     asked: dict[int, tuple[int, ...]] = {}
     if strategy is not None and not is_planned(strategy) and sample.batch and target.replicas > 1:

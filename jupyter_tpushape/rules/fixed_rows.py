@@ -47,12 +47,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    meeting = (
-        _met_by_chance(evidence, node, batch)
-        or _reduced_by_chance(evidence, node, batch)
-        or _behind_by_chance(evidence, node)
-        or _joined(evidence, node, batch)
-    )
+    meeting = _met_by_chance(evidence, node, batch) or _reduced_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
     if meeting is not None:
         if others and (meeting.rule == SUMMED.id or batch == 1):
             meeting.severity = "error"  # the batch of another size raises

@@ -350,9 +350,7 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         return None
     size = node.config.get("pool_size") or node.config.get("kernel_size") or ()
     window = tuple(size) if isinstance(size, (list, tuple)) else (size,)
-    narrow = (
-        shape is not None and len(shape) > 2 and shape[1] == 1 < (shape[-1] or 0) and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
-    )
+    narrow = shape is not None and len(shape) > 2 and shape[1] == 1 < (shape[-1] or 0) and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
     picture = () if narrow else channels_in_front(evidence, node)
     filters = node.config.get("filters")
     # Windows are a few positions wide, and filters many.

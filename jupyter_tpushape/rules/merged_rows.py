@@ -127,11 +127,7 @@ def rows_of(evidence: Evidence, edge: Edge, left: int = _FOLLOWED) -> Merged | N
             return (more[0], more[1], times // more[1]) if more is not None and times % more[1] == 0 else None
         outer = math.prod(n or 0 for n in given[:axis])
         return node, outer, times // outer
-    if (
-        node.kind not in ("op", "layer")
-        or node.family == "own"
-        or any(carried(evidence, one) != grown or (one.spec.shape or ())[:1] != shape[:1] for one in came)
-    ):
+    if node.kind not in ("op", "layer") or node.family == "own" or any(carried(evidence, one) != grown or (one.spec.shape or ())[:1] != shape[:1] for one in came):
         return None
     found = [rows_of(evidence, one, left - 1) for one in came]
     return found[0] if len({one and one[1:] for one in found}) == 1 else None

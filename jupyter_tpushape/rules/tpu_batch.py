@@ -286,9 +286,7 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     if evidence.split is None:
         return
     batch = evidence.split.dynamic or evidence.sample.dynamic
-    inner = any(
-        leaf.shape is not None and None in leaf.shape[1:-1] for _, leaf in evidence.sample.leaves("x") if leaf.kind == "dense" and len(leaf.shape or ()) > 3
-    )
+    inner = any(leaf.shape is not None and None in leaf.shape[1:-1] for _, leaf in evidence.sample.leaves("x") if leaf.kind == "dense" and len(leaf.shape or ()) > 3)
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":
             continue

@@ -323,9 +323,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         }  # fmt: skip
 
 
-def _as_it_lies(
-    trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None
-) -> tuple[Any, ...]:
+def _as_it_lies(trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None) -> tuple[Any, ...]:
     return tuple(group or [] for group in (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables))
 
 

@@ -111,9 +111,7 @@ def _binding(function: Any, element: Any) -> tuple[list[Any], int]:
         BadStep: where a first parameter has no value, or there are fewer parameters than parts.
     """
     parameters = [
-        one
-        for one in inspect.signature(function).parameters.values()
-        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+        one for one in inspect.signature(function).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
     ]
     names = [one.name for one in parameters]
     module = getattr(plain(function), "__globals__", {})

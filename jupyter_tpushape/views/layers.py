@@ -115,6 +115,4 @@ def to_dataframe(report: Report) -> Any:
         import pandas as pd
     except ModuleNotFoundError:
         raise ModuleNotFoundError("report.to_dataframe() needs pandas: run pip install pandas") from None
-    return pd.DataFrame(rows(report), columns=list(COLUMNS)).astype(
-        {"parameters": "Int64", "weight_bytes": "Int64", "output_bytes": "Int64", "compiled_bytes": "Int64"}
-    )
+    return pd.DataFrame(rows(report), columns=list(COLUMNS)).astype({"parameters": "Int64", "weight_bytes": "Int64", "output_bytes": "Int64", "compiled_bytes": "Int64"})

@@ -254,9 +254,7 @@ def in_a_loop(layers, s):
     if not parts[-1].startswith("Dense(") or len(parts) != 2 or not parts[0].startswith("Dense("):
         return None
     given = parts[-1][len("Dense(") : -1].split(", ")
-    return f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n" + _compile(
-        loss
-    )
+    return f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n" + _compile(loss)
 
 
 def comprehension(layers, s):
@@ -264,8 +262,7 @@ def comprehension(layers, s):
     if not parts[0].startswith("Dense("):
         return None
     return (
-        "\n\ndef build():\n    model = keras.Sequential(["
-        f"{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], " + ", ".join(parts[1:]) + "])\n" + _compile(loss)
+        f"\n\ndef build():\n    model = keras.Sequential([{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], " + ", ".join(parts[1:]) + "])\n" + _compile(loss)
     )
 
 
@@ -304,10 +301,7 @@ def two_builders(layers, s):
 def local_import(layers, s):
     *parts, loss = layers
     return (
-        "\n\ndef build():\n    from keras import Sequential as S\n    model = S([".replace("keras import", "{module} import")
-        + ", ".join(parts)
-        + "])\n"
-        + _compile(loss)
+        "\n\ndef build():\n    from keras import Sequential as S\n    model = S([".replace("keras import", "{module} import") + ", ".join(parts) + "])\n" + _compile(loss)
     )
 
 

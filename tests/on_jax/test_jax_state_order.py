@@ -49,8 +49,6 @@ def test_states_as_they_were_returned_are_right(tmp_path, kind, unpack, states):
 
 
 def test_data_for_several_arguments_of_a_layer_is_no_state(tmp_path):
-    text = PAIR.format(kind="LSTM", unpack="h, c = rest", states="[h, c]").replace(
-        "self.decoder(x, initial", "self.decoder(x + 0 * self.take(x, x, x), initial"
-    )
+    text = PAIR.format(kind="LSTM", unpack="h, c = rest", states="[h, c]").replace("self.decoder(x, initial", "self.decoder(x + 0 * self.take(x, x, x), initial")
     text = text.replace("self.head = ", "self.take = layers.MultiHeadAttention(1, 2)\n        self.head = ")
     assert not serious(traced(tmp_path, text))

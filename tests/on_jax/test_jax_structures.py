@@ -70,9 +70,7 @@ def test_a_table_that_a_tensor_is_the_index_of_becomes_a_tensor(tmp_path, table,
 
 def test_layers_that_a_tensor_is_the_index_of_are_no_table(tmp_path):
     code = NOISE.format(table="[layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2)]", more="")
-    assert not any(
-        "convert_to_tensor" in fix.patch for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows=""))) for fix in finding.fixes
-    )
+    assert not any("convert_to_tensor" in fix.patch for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows=""))) for fix in finding.fixes)
 
 
 DECODER = """

@@ -18,10 +18,7 @@ class Own(layers.Layer):
 def own(made, *lines, shape=(6,)):
     """A layer that makes weights, each by its initializer, and the lines of its call."""
     weights = {"scale": "(width,)", "cut": "()"}
-    texts = [
-        f'        self.{name} = self.add_weight(shape={weights.get(name, "(width, width)")}, initializer="{start}", name="{name}")'
-        for name, start in made.items()
-    ]
+    texts = [f'        self.{name} = self.add_weight(shape={weights.get(name, "(width, width)")}, initializer="{start}", name="{name}")' for name, start in made.items()]
     body = "\n".join(f"        {line}" for line in lines)
     return OWN.format(made="\n".join(texts), lines=body) + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "")
 

@@ -59,9 +59,7 @@ class CountRows(DataCode):
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         wanted = [str(n) for n in self.shape]
         return [
-            source.change(parts[0], "-1")
-            for _, parts in _reshapes(scope)
-            if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
+            source.change(parts[0], "-1") for _, parts in _reshapes(scope) if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
         ]
 
     def shown(self, dataset: bool) -> Iterator[str]:

@@ -236,11 +236,7 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
     if found is None:
         return
     shape = (found.steps, found.features)
-    declared = [
-        declaration(evidence, door, shape)
-        for (door, want), (path, _) in matched(evidence)
-        if path == found.array.path and (want.shape or ())[1:] == shape[::-1]
-    ]
+    declared = [declaration(evidence, door, shape) for (door, want), (path, _) in matched(evidence) if path == found.array.path and (want.shape or ())[1:] == shape[::-1]]
     for line in line_in(evidence, found.at.file, found.call):
         if found.beside:
             edit = line.edit(found.call, f"{MODULE}.swapaxes({line.source.of(found.inner)}, 1, 2)", "numpy")

@@ -169,9 +169,7 @@ def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate)
             continue
         condition = line.source.of(test)
         if more:
-            condition = (
-                f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
-            )
+            condition = f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
         yield (
             f"Choose for each sample with where at {line.at}",
             [line.edit(call, f"{MODULE}.where({condition}, {texts[0]}, {texts[1]})", "keras.ops")],

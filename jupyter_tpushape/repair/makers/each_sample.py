@@ -191,10 +191,7 @@ def kept_dims(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
         whole = ast.unparse(node.left)
         inside = [one for item in nodes(node.right, ast.Name) for one in given_to(line.scope, item, line.raised.line)[-1:]]
         found = [
-            call
-            for one in (node.right, *inside)
-            for call in nodes(one, ast.Call)
-            if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
+            call for one in (node.right, *inside) for call in nodes(one, ast.Call) if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
         ]
         words = {word.arg for call in found for word in call.keywords}
         if len(found) == 1 and "axis" in words and "keepdims" not in words:

@@ -148,9 +148,7 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tu
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
         return "", False
     fits = [
-        "".join(order)
-        for order in itertools.permutations(term)
-        if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
+        "".join(order) for order in itertools.permutations(term) if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
     # Letters of one size could change places: most of them stay where they are.
     stay = [sum(new == old for new, old in zip(one, term, strict=True)) for one in fits]

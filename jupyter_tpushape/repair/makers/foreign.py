@@ -152,9 +152,7 @@ _RENAMED = {
     "reduce_logsumexp": "logsumexp",
     "gather": "take",
     "pow": "power",
-    "mod": "mod",
     "l2_normalize": "normalize",
-    "cast": "cast",
 }
 
 
@@ -291,11 +289,7 @@ def _reads(call: ast.Call, names: set[str]) -> bool:
 
 
 def _from_start(line: Line) -> int:
-    made = [
-        call.lineno
-        for call in nodes(line.scope, ast.Call)
-        if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line
-    ]
+    made = [call.lineno for call in nodes(line.scope, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line]
     return min(made, default=math.inf)  # type: ignore[return-value]
 
 

@@ -84,11 +84,7 @@ def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Mad
             lacks = len(fact.given) - len(names)
             if not fact.given or not names or abs(lacks) > 1:
                 continue
-            losses = [
-                call
-                for call in nodes(line.scope, ast.Call)
-                if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)
-            ]
+            losses = [call for call in nodes(line.scope, ast.Call) if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)]
             edits = [line.more(call, "sample_weight=sample_weight") for call in losses] if lacks == 1 else []
             given = [*names, *fact.given[len(names) :]]
             new = f"{', '.join(given)} = {fact.data}" if lacks >= 0 else f"{', '.join(names)} = *{fact.data}, None"

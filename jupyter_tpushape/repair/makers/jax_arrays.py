@@ -273,9 +273,7 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     rest = [None if mine is not None else axis for mine, (_, axis, _) in zip(axes, fact.axes, strict=True)]
     for line in lines_of(evidence):
         for call in _calls(line, {"vmap"}):
-            for what, mapped, over in (
-                (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ()
-            ):
+            for what, mapped, over in (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ():
                 yield (
                     f"Map over {what}: in_axes={_tuple(mapped)} at line {call.lineno}",
                     [line.edit(call.args[0], f"{IT}, in_axes={_tuple(mapped)}")],

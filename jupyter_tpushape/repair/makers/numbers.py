@@ -169,9 +169,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
 
 def _read_off(line: Line, node: ast.expr) -> bool:
     made = [
-        item
-        for item in nodes(line.scope, ast.Assign)
-        if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
+        item for item in nodes(line.scope, ast.Assign) if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
     ]
     return any(shape_read(item) is not None for one in made for item in nodes(one.value, (ast.Call, ast.Attribute)))
 

@@ -260,9 +260,7 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
     if isinstance(node, ast.Call):
         return node
     found = [
-        item.value
-        for item in nodes(line.scope, ast.Assign)
-        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
+        item.value for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
     ]
     return found[-1] if found and isinstance(found[-1], ast.Call) else None
 

@@ -96,9 +96,7 @@ def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> M
 
 def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
     for method in nodes(owner, ast.FunctionDef):
-        held = {
-            target.id: made.value for made in nodes(method, ast.Assign) for target in made.targets if method.name == "call" and isinstance(target, ast.Name)
-        }
+        held = {target.id: made.value for made in nodes(method, ast.Assign) for target in made.targets if method.name == "call" and isinstance(target, ast.Name)}
         for back in nodes(method, ast.Return) if method.name == "call" else ():
             result = held.get(back.value.id) if isinstance(back.value, ast.Name) else back.value
             if not isinstance(result, ast.BinOp) or not isinstance(result.op, ast.Mult):

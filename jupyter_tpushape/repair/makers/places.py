@@ -89,9 +89,7 @@ def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Ma
 def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
     """Two weights of a layer in each other's place, where a product does not fit one of them."""
     for line in lines_of(evidence):
-        product = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)) or (
-            isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS
-        )
+        product = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)) or (isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS)
         made = {
             ast.unparse(item.targets[0]): item.value
             for item in nodes(line.owner(), ast.Assign)
@@ -308,12 +306,7 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             if reads & {one.id for target in item.targets for one in nodes(target, ast.Name)}:
                 made_of.append(item.value)
                 reads |= loaded(item.value)
-        keys = [
-            one
-            for item in filter(None, made_of)
-            for one in nodes(item, ast.Call)
-            if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)
-        ]
+        keys = [one for item in filter(None, made_of) for one in nodes(item, ast.Call) if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)]
         made = _generators(line, seed)
         if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant) or made) and "jax." not in ast.unparse(call.func):
             text = line.source.of(call)

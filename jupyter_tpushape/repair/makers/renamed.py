@@ -291,8 +291,7 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
         model, name = line.source.of(call.func.value), "AddedLoss"
         made = f"{MODULE}.Model({model}.input, {name}()([{model}.output, {line.source.of(call.args[0])}]), name={model}.name)"
         layer = (
-            f"class {name}({MODULE}.layers.Layer):\n    def call(self, inputs):\n        outputs, loss = inputs\n"
-            "        self.add_loss(loss)\n        return outputs\n\n"
+            f"class {name}({MODULE}.layers.Layer):\n    def call(self, inputs):\n        outputs, loss = inputs\n        self.add_loss(loss)\n        return outputs\n\n"
         )
         written = class_of(line.source.tree, name)
         if written is not None and ast.unparse(written).partition(":")[2] != ast.unparse(syntax.parse(layer.replace(MODULE, "keras"))).partition(":")[2]:

@@ -107,9 +107,7 @@ def as_many_entries(evidence: Evidence, finding: Finding, fact: PartitionTooLong
     for line in lines_of(evidence)[:1]:
         # JAX says one name where a tuple holds it alone.
         written = [
-            one
-            for one in nodes(line.source.tree, ast.Call)
-            if tuple(ast.unparse(arg.elts[0] if len(listed(arg)) == 1 else arg) for arg in one.args) == fact.entries
+            one for one in nodes(line.source.tree, ast.Call) if tuple(ast.unparse(arg.elts[0] if len(listed(arg)) == 1 else arg) for arg in one.args) == fact.entries
         ]
         here = [one for one in written if one.lineno <= line.raised.line <= (one.end_lineno or 0)] or written
         open_ones = [i for i, entry in enumerate(fact.entries) if entry == "None"]

@@ -197,9 +197,7 @@ class _Selection:
         if isinstance(node, ast.Call) and called(node) not in _EACH | _ROWS:
             return False
         children = [one for one in ast.iter_child_nodes(node) if isinstance(one, (ast.expr, ast.keyword))]
-        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Name)) and all(
-            self._each(one.value if isinstance(one, ast.keyword) else one) for one in children
-        )
+        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Name)) and all(self._each(one.value if isinstance(one, ast.keyword) else one) for one in children)
 
     def edits(self) -> list[tuple[ast.expr, str]]:
         """The expressions and their new texts; a selection inside of a mean is part of the mean's."""

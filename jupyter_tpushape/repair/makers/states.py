@@ -37,11 +37,7 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
         if not units or states is None or not (each or (isinstance(states, ast.Name) and len(fact.given) == 2 * half)):
             continue
         # All of them may have one name, as after ``output, *states = ...``.
-        parts = (
-            [ast.unparse(item) for item in states.elts]
-            if isinstance(states, (ast.List, ast.Tuple))
-            else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
-        )
+        parts = [ast.unparse(item) for item in states.elts] if isinstance(states, (ast.List, ast.Tuple)) else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
         if len(parts) == half:  # those of the forward layer: the others are unpacked beside them
             unpacked = [[ast.unparse(name) for name in listed(item.targets[0])] for item in nodes(line.scope, ast.Assign)]
             parts = next((names[1:] for names in unpacked if len(names) == 2 * half + 1 and names[1 : half + 1] == parts), [])

@@ -84,10 +84,7 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
         builds = [
             one
             for one in nodes(tree, ast.Call)
-            if called(one) == "build"
-            and isinstance(one.func, ast.Attribute)
-            and isinstance(one.func.value, ast.Attribute)
-            and one.func.value.attr == fact.attribute
+            if called(one) == "build" and isinstance(one.func, ast.Attribute) and isinstance(one.func.value, ast.Attribute) and one.func.value.attr == fact.attribute
         ]
         call = applied[-1].value if applied else None
         target = applied[-1].targets[0] if applied else None
@@ -217,9 +214,7 @@ def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
     for item in nodes(step, ast.Assign):
         if item.value is taken:
             named = [ast.unparse(target) for target in item.targets]
-            results: list[ast.expr] = [
-                one.targets[0] for one in nodes(step, ast.Assign) if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
-            ]
+            results: list[ast.expr] = [one.targets[0] for one in nodes(step, ast.Assign) if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named]
             return results[0] if len(results) == 1 else None
         if isinstance(item.value, ast.Call) and item.value.func is taken:
             target: ast.expr = item.targets[0]

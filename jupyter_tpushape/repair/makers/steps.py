@@ -50,8 +50,7 @@ def stateless(statement: str, indent: str, state: str) -> str:
     """A statement that reads the variables of a state, and writes them."""
     inner, every = statement.replace("\n", "\n    "), "self.non_trainable_variables"
     return (
-        f"with {MODULE}.StatelessScope(list(zip({every}, {state}))) as scope:\n{indent}    {inner}"
-        f"\n{indent}{state} = [scope.get_current_value(one) for one in {every}]"
+        f"with {MODULE}.StatelessScope(list(zip({every}, {state}))) as scope:\n{indent}    {inner}\n{indent}{state} = [scope.get_current_value(one) for one in {every}]"
     )
 
 
@@ -215,9 +214,7 @@ def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Metrics that a step updates, in a scope that holds their state."""
     for line, step in _steps(evidence, finding, ReadOutside):
         names, source = groups(step), line.source
-        used = [
-            i for i, item in enumerate(step.body) if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)
-        ]
+        used = [i for i, item in enumerate(step.body) if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)]
         if not used or not names or not all(map(source.first_in_line, step.body)):
             continue
         inside = step.body[used[0] : used[-1] + 1]

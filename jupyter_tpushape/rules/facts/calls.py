@@ -196,8 +196,7 @@ class CodedIds(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "This encoding has one position per word of the vocabulary and no word order. Use output_mode='int' for an Embedding, "
-            "or pass the encoding to a Dense layer."
+            "This encoding has one position per word of the vocabulary and no word order. Use output_mode='int' for an Embedding, or pass the encoding to a Dense layer."
         )
 
     def sides(self) -> Sides:
@@ -212,10 +211,7 @@ class CodedRows(Fact, frozen=True):
     shape: Shape
 
     def message(self) -> str:
-        return (
-            f"{named(self.layer)} expects ids, but {show(self.path)} {show_shape(self.shape)} is one-hot: "
-            f"each 0 and 1 of the {self.shape[-1]} values is looked up."
-        )
+        return f"{named(self.layer)} expects ids, but {show(self.path)} {show_shape(self.shape)} is one-hot: each 0 and 1 of the {self.shape[-1]} values is looked up."
 
     def why(self) -> str:
         return (

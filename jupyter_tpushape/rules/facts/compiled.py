@@ -47,10 +47,7 @@ class OutputsWithoutLoss(Fact, frozen=True):
         return f"The loss dict in compile has no entry for {listed(missing)}, but the model returns {count(len(self.outputs), 'output')} in a list."
 
     def why(self) -> str:
-        return (
-            "For outputs in a list, Keras 3 needs a loss for each. Outputs in a dict, {name: output}, may go without: those are not trained, "
-            "and need no labels."
-        )
+        return "For outputs in a list, Keras 3 needs a loss for each. Outputs in a dict, {name: output}, may go without: those are not trained, and need no labels."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.outputs)), Side(", ".join(self.given))
@@ -188,13 +185,7 @@ class MetricReads(Fact, frozen=True):
     silent: bool = False
 
     def message(self) -> str:
-        reads = (
-            "expects class indices on both sides"
-            if self.classes
-            else "expects one-hot labels"
-            if self.silent
-            else "compares labels and predictions value by value"
-        )
+        reads = "expects class indices on both sides" if self.classes else "expects one-hot labels" if self.silent else "compares labels and predictions value by value"
         return (
             f"The metric {self.metric} {reads}, but receives class indices {show_shape(self.labels)} and vectors of "
             f"{self.predictions[-1]} values {show_shape(self.predictions)}."
@@ -253,10 +244,7 @@ class ColourMasks(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return (
-            f"{self.loss} expects a class for each position. Map each color to its class index first, "
-            "then use sparse_categorical_crossentropy or one-hot labels."
-        )
+        return f"{self.loss} expects a class for each position. Map each color to its class index first, then use sparse_categorical_crossentropy or one-hot labels."
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)

@@ -29,8 +29,7 @@ class LineRaised(Fact, frozen=True):
 OF_ARRAYS = frozenset(
     re.findall(
         r"\w+",
-        "T all any argmax argmin astype clip copy cumprod cumsum dot flatten max mean min prod ravel repeat reshape round squeeze std sum swapaxes "
-        "transpose var",
+        "T all any argmax argmin astype clip copy cumprod cumsum dot flatten max mean min prod ravel repeat reshape round squeeze std sum swapaxes transpose var",
     )
 )
 OF_TORCH = frozenset(
@@ -206,8 +205,7 @@ class NoGradient(Fact, frozen=True):
     def why(self) -> str:
         if self.watched:
             return (
-                f"{self.tape} watches {self.source}, but {self.target} is computed from other tensors. "
-                f"Compute {self.target} from {self.source}, or watch one of those."
+                f"{self.tape} watches {self.source}, but {self.target} is computed from other tensors. Compute {self.target} from {self.source}, or watch one of those."
             )
         return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 

@@ -19,8 +19,7 @@ class RowsLost(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: "
-            f"{named(self.maker)}{placed(self.maker)} changes the batch size."
+            f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: {named(self.maker)}{placed(self.maker)} changes the batch size."
         )
 
     def why(self) -> str:
@@ -138,9 +137,7 @@ class PairsPredicted(Fact, frozen=True):
 
     def why(self) -> str:
         broadcast = " Broadcasting repeats each label for all pairs, so no error is raised." if self.silent else ""
-        return (
-            f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
-        )
+        return f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)
@@ -199,9 +196,7 @@ class LossOrder(Fact, frozen=True):
         return f"{self.loss} is called with the predictions of {named(self.model)} first and {second} second; it takes (y_true, y_pred)."
 
     def why(self) -> str:
-        return (
-            "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
-        )
+        return "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
 
     def sides(self) -> Sides:
         return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")

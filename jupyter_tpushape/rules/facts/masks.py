@@ -28,10 +28,7 @@ class MaskApart(Fact, frozen=True):
     def why(self) -> str:
         source = f" The mask comes from {' and '.join(self.makers)}." if self.makers else ""
         if self.passes is not None:
-            return (
-                f"{named(self.passes)} changes the steps, but passes the mask of its input on. Its compute_mask must return a mask for its "
-                f"output, or None.{source}"
-            )
+            return f"{named(self.passes)} changes the steps, but passes the mask of its input on. Its compute_mask must return a mask for its output, or None.{source}"
         return f"Keras passes a mask from layer to layer, together with the tensor. The mask says which steps count.{source}"
 
     def sides(self) -> Sides:
@@ -82,7 +79,9 @@ class MaskInverted(Fact, frozen=True):
         if self.added:
             return f"The large negative number belongs to {'the padding' if self.mask else 'later steps'}: add (1 - mask) * -1e9 for a mask of the steps that count, or use where(mask, scores, -1e9)."
         if self.mask is None:
-            return f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
+            return (
+                f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
+            )
         return f"{rule} This one compares the ids with one number and is true where they are equal. It should be true where they differ."
 
     def sides(self) -> Sides:

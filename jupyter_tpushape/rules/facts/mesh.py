@@ -123,9 +123,7 @@ class TextFed(Fact, frozen=True):
 
     def why(self) -> str:
         which = f"{self.layer} works" if self.layer else "TextVectorization and StringLookup work"
-        return (
-            f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. The model then receives ids."
-        )
+        return f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. The model then receives ids."
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("text")
@@ -187,10 +185,7 @@ class StateLost(Fact, frozen=True):
             before = "Draw the random numbers before it, and use them inside." if self.random else "Return the new value, and assign it afterwards."
             return f"The new value is lost outside that function: fit raises UnexpectedTracerError, or trains with the old value. {before}"
         if self.leaked:
-            return (
-                f"Keras infers shapes before the first step, and self.{self.attribute} keeps a tensor of that trace. "
-                f"fit raises UnexpectedTracerError. {instead}"
-            )
+            return f"Keras infers shapes before the first step, and self.{self.attribute} keeps a tensor of that trace. fit raises UnexpectedTracerError. {instead}"
         return (
             f"The program is compiled once with the initial self.{self.attribute}, so {each}. "
             f"A batch of a different shape compiles it again, and JAX raises UnexpectedTracerError. {instead}"
@@ -279,9 +274,7 @@ class GradientsSwapped(Fact, frozen=True):
         return f"Both lists have the same shapes, so no error is raised, but the model does not learn. {order}"
 
     def sides(self) -> Sides:
-        return Side("(optimizer_variables, grads, trainable_variables)"), Side(
-            f"({', '.join(self.order or ('optimizer_variables', 'trainable_variables', '...'))})"
-        )
+        return Side("(optimizer_variables, grads, trainable_variables)"), Side(f"({', '.join(self.order or ('optimizer_variables', 'trainable_variables', '...'))})")
 
 
 class StepWithoutState(Fact, frozen=True):
@@ -315,10 +308,7 @@ class HostsRefused(Fact, frozen=True):
     def why(self) -> str:
         if self.rows:
             return "Keras rebatches the dataset for each host (auto_shard_dataset) and raises ValueError."
-        return (
-            "fit raises ValueError. Pass a tf.data.Dataset, or give each host its own rows (jax.process_index()) and set "
-            "auto_shard_dataset=False on the distribution."
-        )
+        return "fit raises ValueError. Pass a tf.data.Dataset, or give each host its own rows (jax.process_index()) and set auto_shard_dataset=False on the distribution."
 
 
 class HostsShare(Fact, frozen=True):

@@ -54,10 +54,7 @@ class States(Fact, frozen=True):
             )
         if not self.counted:
             has = {1: "a GRU or SimpleRNN has one", 2: "an LSTM has two, h and c"}.get(len(self.keeps), "this layer has one set per cell")
-            return (
-                f"The layer receives {count(len(self.given), 'state')}, but {has}. "
-                "A layer with return_state=True returns its output first; that is not a state."
-            )
+            return f"The layer receives {count(len(self.given), 'state')}, but {has}. A layer with return_state=True returns its output first; that is not a state."
         if self.cell:
             return "A state has one value per unit, so the cell needs as many units as its state has values."
         return "A state has one value per unit, so encoder and decoder need the same number of units, or a Dense layer in between."

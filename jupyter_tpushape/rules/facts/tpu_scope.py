@@ -126,10 +126,7 @@ class MetricsOutside(_Outside, frozen=True):
         )
 
     def why(self) -> str:
-        return (
-            "Keras 3 accepts it silently, but its variables have no copy on each replica. Not verified on a TPU. Pass "
-            "the metric's name, or create it in the scope."
-        )
+        return "Keras 3 accepts it silently, but its variables have no copy on each replica. Not verified on a TPU. Pass the metric's name, or create it in the scope."
 
 
 class BareOutside(_Outside, frozen=True):

@@ -42,8 +42,7 @@ class GradientScale(Fact, frozen=True):
             )
         shown = " Then reduce the reported loss with SUM." if self.averaged else ""
         return (
-            f"Each replica averages over its own rows, {adds}. Divide by the global batch size: "
-            f"tf.nn.compute_average_loss(per_row_loss, global_batch_size=...).{shown}"
+            f"Each replica averages over its own rows, {adds}. Divide by the global batch size: tf.nn.compute_average_loss(per_row_loss, global_batch_size=...).{shown}"
         )
 
     def sides(self) -> Sides:
