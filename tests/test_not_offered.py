@@ -444,3 +444,22 @@ def build():
     report = tpushape.trace(load(path).build, data, tpu=None)
     assert not report.limits
     assert report.findings[0].rule == "op-shapes"
+
+
+def test_a_table_of_numpy_has_no_samples_to_count():
+    """An odd width has a sine more than cosines; neither the step of 2 nor the length is a number of rows."""
+
+    def positions(length, width):
+        table, at = np.zeros((length, width), "float32"), np.arange(length)[:, None]
+        angles = at * np.exp(np.arange(0, width, 2) * -0.5)
+        table[:, 0::2] = np.sin(angles)
+        table[:, 1::2] = np.cos(angles)
+        return table
+
+    def build():
+        i = keras.Input((6, 5))
+        return keras.Model(i, L.Dense(1)(i + positions(6, 5)))
+
+    finding = tpushape.trace(build, (np.zeros((8, 6, 5), "float32"), None), tpu=None).findings[0]
+    assert finding.rule == "code-raises"
+    assert finding.fixes == []

@@ -71,3 +71,17 @@ def test_a_masked_mean_on_replicas_of_one_row():
 
     data = [np.zeros((16, 5, 3), "float32"), np.ones((16, 5), "float32")], np.zeros((16, 1), "float32")
     assert tpushape.trace(build, data, tpu="v5e-8", batch_size=8).ok
+
+
+def test_an_array_that_a_sequential_model_ignores():
+    """Keras reads the first array of the list and says nothing of the second."""
+
+    def build():
+        model = keras.Sequential([keras.Input((12,)), L.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    rows = np.zeros((16, 12), "float32")
+    finding = first(build, ([rows, rows[:, :4]], rows[:, :1]))
+    assert (finding.rule, finding.severity, finding.fact.ignored) == ("input-structure", "silent", True)
+    assert tpushape.trace(build, ([rows], rows[:, :1]), tpu=None).ok

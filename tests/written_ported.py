@@ -143,6 +143,16 @@ i = keras.Input((8, 5, 1))
 model = keras.Model(i, L.Conv2D(1, 3, padding="same")(L.Conv2D(4, 3, padding="same")(i)))
 """, "X, X", head='X = np.random.default_rng(0).random((16, 40)).astype("float32")'), (
         ("    return X, X", "    return np.reshape(X, (-1, 8, 5, 1)), np.reshape(X, (-1, 8, 5, 1))"),))),
+    "weights of all steps in one row": ("merge-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+w = L.Concatenate()([L.Dense(4, activation="softmax")(i[:, t]) for t in range(5)])
+w = L.RepeatVector(1)(w)
+model = keras.Model(i, L.Dense(1)(L.LSTM(6)(L.Multiply()([w, i]))))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}"), (
+        ("    model = keras.Model(i, L.Dense(1)(L.LSTM(6)(L.Multiply()([w, i]))))",
+         "    model = keras.Model(i, L.Dense(1)(L.LSTM(6)(L.Multiply()([L.Reshape((5, 4))(w), i]))))"),))),
+    "two arrays for the columns of one input": ("input-structure", Own(model_of(
+        "model = keras.Sequential([keras.Input((12,)), L.Dense(1)])", f"[{rows(8, 8)}, {rows(8, 4)}], {rows(8, 1)}"), ())),
     "several sizes by place": ("layer-raises", Own(model_of("model = Net()", f"{rows(8, 8, 8, 3)}, {rows(8, 4)}", head="""
 class Merge(L.Layer):
     def __init__(self):
