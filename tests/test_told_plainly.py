@@ -85,3 +85,27 @@ def test_an_array_that_a_sequential_model_ignores():
     finding = first(build, ([rows, rows[:, :4]], rows[:, :1]))
     assert (finding.rule, finding.severity, finding.fact.ignored) == ("input-structure", "silent", True)
     assert tpushape.trace(build, ([rows], rows[:, :1]), tpu=None).ok
+
+
+def test_a_table_with_as_many_rows_as_the_batch_has_no_samples():
+    """Its first rows are taken on purpose; the widths are what differs."""
+
+    class Positions(L.Layer):
+        def __init__(self):
+            super().__init__()
+            self.table = self.add_weight(shape=(8, 6), name="table")
+
+        def call(self, x):
+            return x + self.table[0:4]
+
+    finding = first(lambda: keras.Sequential([keras.Input((4, 5)), Positions()]), (np.zeros((8, 4, 5), "float32"), None), batch_size=8)
+    assert "samples" not in finding.why
+
+
+def test_words_that_a_function_returns_are_no_keys_of_a_dict():
+    def build():
+        name, extension = tuple(["model", "keras"])
+        i = keras.Input((6,))
+        return keras.Model(i, L.Reshape((4, 2), name=f"{name}_{extension}")(i))
+
+    assert first(build, (np.zeros((8, 6), "float32"), None)).rule == "reshape-size"

@@ -168,7 +168,9 @@ def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
         if not isinstance(target, (ast.Tuple, ast.List)):
             continue
         keys = tuple((ast.unparse(item), values.of(item)) for item in target.elts)
-        if isinstance(statement.value, ast.Call) and len({key for _, key in keys if isinstance(key, str)}) == len(keys) > 1:
+        call = statement.value if isinstance(statement.value, ast.Call) else None
+        named = call is not None and len({key for _, key in keys if isinstance(key, str)}) == len(keys) > 1
+        if call is not None and named and any(adapter.is_tensor(values.of(item)) for item in call.args):
             return KeysTaken(ast.unparse(statement.value), keys)  # the dict is gone, and its keys are there
         if not isinstance(given, dict) or not all(map(adapter.is_tensor, given.values())):
             continue

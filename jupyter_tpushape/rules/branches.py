@@ -85,7 +85,8 @@ def _lost(evidence: Evidence, edges: list[Edge]) -> tuple[Node, Edge] | None:
         return None
     maker = evidence.flow.node(odd_ones[0].source)
     while maker.kind != "input" and (above := [edge for edge in evidence.flow.into(maker.id) if edge.spec.shape]):
-        if any((edge.spec.shape or (1,))[0] is None for edge in above):
+        made = {edge.spec.shape for edge in evidence.flow.out_of(maker.id)}
+        if any(edge.spec.shape and edge.spec.shape[0] is None and edge.spec.shape[1:] in made for edge in above):
             return maker, odd_ones[0]
         maker = evidence.flow.node(above[0].source)
     return None

@@ -77,6 +77,10 @@ def empty_slice(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(EMPTY.id, "silent", EmptySlice(found), (node.id,), location=node.called)
 
 
+# Where samples come from.
+_DATA = {"input", "stage", "split"}
+
+
 def samples_sliced(evidence: Evidence) -> SamplesSliced | None:
     """A slice with written ends along the batch that an operand of the failed operation comes from, where the last axis has that many columns."""
     batches = {(spec.shape or (None,))[0] for _, spec in (*evidence.x, *evidence.y)}
@@ -85,7 +89,8 @@ def samples_sliced(evidence: Evidence) -> SamplesSliced | None:
         for node in [one.giver, *ancestors(evidence, one.giver.id)] if one.giver is not None else ():
             edges = [edge for edge in evidence.flow.into(node.id) if edge.spec.shape] if node.kind == "op" and node.called is not None else []
             shape = edges[0].spec.shape or () if edges else ()
-            if node.called is None or node.op.lower() not in SLICES or len(shape) < 2 or shape[0] not in batches:
+            above = {evidence.flow.node(edge.source).kind for edge in edges} | {item.kind for item in ancestors(evidence, node.id)}
+            if node.called is None or node.op.lower() not in SLICES or len(shape) < 2 or shape[0] not in batches or not above & _DATA:
                 continue
             for part in slices_at(node.called, 0, len(shape), numbers):
                 on_line = part.node.lineno <= node.called.line <= (part.node.end_lineno or 0)

@@ -431,7 +431,8 @@ def state_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
     """A state of zeros for every sample, where there is one for all."""
     for line in lines_at(evidence, fact.layer.called)[:1] if {(size,) for size in fact.keeps} == {*fact.given} else ():
         call = line.call()
-        made = [one for one in nodes(line.scope, ast.Call) if called(one) == "zeros" and one.args and len(listed(one.args[0])) == 1]
+        zeros = [(one, listed(one.args[0])) for one in nodes(line.scope, ast.Call) if called(one) == "zeros" and one.args]
+        made = [one for one, sizes in zeros if len(sizes) == 1 and line.number(sizes[0]) in (None, *fact.keeps)]
         if call is not None and call.args and made:
             rows = f"{MODULE}.shape({ast.unparse(call.args[0])})[0]"
             edits = [line.edit(one.args[0], f"({rows}, {ast.unparse(listed(one.args[0])[0])})", line.module()) for one in made]

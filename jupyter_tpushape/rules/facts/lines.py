@@ -46,8 +46,7 @@ class NoMethod(Fact, frozen=True):
     name: str
 
     def message(self) -> str:
-        whose = "NumPy arrays" if self.name in OF_ARRAYS else "PyTorch tensors"
-        return f"The program uses `.{self.name}` on a tensor, but only {whose} have it."
+        return f"The program uses `.{self.name}` on a tensor, but only NumPy arrays or PyTorch tensors have it."
 
     def why(self) -> str:
         return "While a model is built or trained, its values are symbolic tensors. They are passed to functions, such as keras.ops.reshape(x, shape)."
