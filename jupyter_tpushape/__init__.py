@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .flow import CannotRebuild
     from .port import port
     from .repair.patch import apply
-    from .replicas.strategy import tpu_strategy
+    from .replicas import tpu_strategy
     from .report import Report
     from .rules import rules
     from .suggest import suggest_layout

@@ -264,3 +264,6 @@ def _title(seen: Examined) -> str:
     if seen.model is not None:
         return f"{type(seen.model).__name__} {getattr(seen.model, 'name', '')}".strip()
     return str(getattr(plain(seen.program.model), "__name__", "") or "model")
+
+
+__all__ = ["BadProgram", "trace"]

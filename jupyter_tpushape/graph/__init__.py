@@ -21,3 +21,9 @@ from .sizes import (
     written,
 )
 from .steps import step
+
+__all__ = [
+    "Axis", "Cause", "Given", "Opaque", "Origins", "Part", "Size", "Slid", "Spread", "axes", "below", "cause", "chain",
+    "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
+    "without_padding", "written",
+]  # fmt: skip

@@ -186,3 +186,6 @@ def _grown(before: Shape | None, after: Shape | None, more: int) -> dict[int, fl
     if before is None or after is None or len(before) != len(after):
         return {}
     return {i: (b - a) / more for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
+
+
+__all__ = ["Call", "Probe", "Rerun", "broken", "probe"]

@@ -80,3 +80,6 @@ def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> 
     elif proof:
         seen = prove(file, after, python if python is not None else python_with_jax())
     return Ported(after, patch, replace(written, text=after).data, tuple(dict.fromkeys(rewriter.left)), seen)
+
+
+__all__ = ["Left", "Ported", "Proof", "port"]

@@ -2,3 +2,5 @@
 
 from .layouts import mend
 from .search import propose
+
+__all__ = ["mend", "propose"]

@@ -18,10 +18,10 @@ from ..rules.layouts import divided, ends, judged
 from .composed_keys import composed
 from .patch import patch_of
 from .registered import entries_kept
-from .rerun import Rerun, forget
+from .rerun import Rerun
 from .text.arguments import appended, argument
 from .text.source import NoPlace, Source, nodes, parents
-from .trial import changed_text
+from .trial import changed_text, forget
 
 # What to do, the current entry (one without a key for none), and the new one.
 Change = tuple[str, Entry, Entry]

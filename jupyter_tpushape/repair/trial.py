@@ -21,7 +21,7 @@ from ..trace.recorder import Recorder
 from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
 from .live import builder_of, carry_weights
 from .registered import entries_kept
-from .rerun import Rerun, origin
+from .rerun import Rerun, forget, origin
 from .text.program import Text
 from .text.source import NoPlace, Source
 
@@ -311,3 +311,6 @@ def _fresh(seen: Examined, model: Any) -> Any:
 def _fresh_data(seen: Examined) -> Any:
     source = seen.program.data
     return source() if is_builder(source) else _source(seen)
+
+
+__all__ = ["Proof", "Trial", "attempt", "first", "forget", "rebuild"]

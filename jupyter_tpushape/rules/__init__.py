@@ -1,7 +1,7 @@
 """Flow -> findings. One file per family of rules; a rule sees flows, never a framework."""
 
 from ..examine.evidence import Evidence
-from . import (
+from . import (  # noqa: F401 - each registers its rules
     calls,
     compilers,
     contracted,
@@ -51,3 +51,6 @@ from .registry import RULES, Rule, rule, run_rules
 def rules() -> list[Rule]:
     """All rules, by id."""
     return [RULES[name] for name in sorted(RULES)]
+
+
+__all__ = ["RULES", "Evidence", "Rule", "rule", "rules", "run_rules"]

@@ -6,3 +6,5 @@ from .make import Broken, builder
 from .open import is_saved, read
 from .reader import Unreadable
 from .walk import Impossible, Refused
+
+__all__ = ["Broken", "Impossible", "Refused", "Unreadable", "builder", "is_saved", "read"]

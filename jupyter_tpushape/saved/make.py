@@ -17,7 +17,7 @@ from ..trace.assemble import clean_message
 from ..trace.patience import limited, timed_out
 from .open import Held
 from .signature import serving
-from .walk import Impossible, check
+from .walk import Impossible, Refused, check
 
 # Bytes by which the process may grow while a model is made: its variables take none.
 MEMORY = 1 << 30
@@ -195,3 +195,6 @@ def _first(error: BaseException) -> str:
     said = next((line.strip() for line in clean_message(error).splitlines() if line.strip()), meaning(error))
     said = f"{said} is missing" if isinstance(error, KeyError) else said
     return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
+
+
+__all__ = ["Broken", "Impossible", "Refused", "builder"]

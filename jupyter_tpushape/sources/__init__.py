@@ -16,6 +16,8 @@ from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
 from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, Stage, Stats
 
+__all__ = ["BadData", "DataRaises", "LeafSpec", "NeverCame", "Problem", "Sample", "Stage", "Stats", "sample"]
+
 TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a PyTorch or Grain loader, or specs such as tf.TensorSpec((32, 10))"
 
 

@@ -156,3 +156,6 @@ def _compiled(program: Program, asked: Limits, progress: Progress) -> Verdict:
 
 def _short(message: str) -> str:
     return next((line.strip() for line in message.splitlines() if line.strip()), "no verdict")[:300]
+
+
+__all__ = ["Candidate", "Suggestion", "Suggestions", "suggest_layout"]

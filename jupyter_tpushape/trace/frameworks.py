@@ -104,6 +104,9 @@ def backend_of(framework: str) -> str:
     return f"{framework} on {config.backend()}"
 
 
+__all__ = ["MissingBackend", "adapter", "adapter_for", "backend_of", "loaded", "uninstall"]
+
+
 def registered() -> list[dict[Any, Any]]:
     """The tables of the loaded frameworks in which programs have registered classes and functions by name."""
     modules = [sys.modules.get(f"{one.package}.src.saving.object_registration") for one in loaded()]

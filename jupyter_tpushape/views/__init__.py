@@ -31,3 +31,6 @@ def render(report: Report, suffix: str) -> str:
             return to_markdown(report)
         case _:
             raise ValueError(f"Cannot save a report as {suffix or 'a file without a suffix'!r}: use .html, .json, .svg or .md.")
+
+
+__all__ = ["render"]

@@ -254,3 +254,6 @@ def _area(place: tuple[float, float], characters: int) -> Area:
 
 def _meet(one: Area, other: Area) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+__all__ = ["STILL", "WHOLE", "clean", "short_dtype", "side_words", "to_svg"]

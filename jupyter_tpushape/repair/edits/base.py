@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
 from ...flow import Edit as Value
-from ..text.names import constructor
+from ..text.names import constructor, literal
 from ..text.source import N, Source
 
 if TYPE_CHECKING:
@@ -200,3 +200,6 @@ def written(package: Any, prefix: str, name: str, config: dict[str, Any]) -> str
     if name == "TimeDistributed":
         return f"{prefix}TimeDistributed({prefix}{config['layer']}())"
     return constructor(f"{prefix}{name}", getattr(package.layers, name), config)
+
+
+__all__ = ["Arguments", "Edit", "LayerEdit", "NotThere", "SpanEdit", "TextEdit", "Value", "arguments", "kind", "literal", "made", "written"]
