@@ -12,7 +12,7 @@ def _start() -> int:
     program's folder may contain a json.py."""
     here: list[str] = []
     with contextlib.suppress(OSError):  # the folder may be gone
-        if sys.path and os.path.abspath(sys.path[0]) == os.getcwd():
+        if sys.path and os.path.abspath(sys.path[0]) == os.getcwd():  # noqa: PTH100, PTH109
             here = [sys.path.pop(0)]
     try:
         from .cli import main

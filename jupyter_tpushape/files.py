@@ -107,7 +107,7 @@ def write_text(path: Path, written: Written | str, *, instead_of: Written | None
 
 def descriptor(path: str) -> int | None:
     """Which open file of this process a path names, as ``/dev/stdout`` does; ``None`` where it names a file of its own."""
-    found = _OPEN.fullmatch(os.path.abspath(path))
+    found = _OPEN.fullmatch(os.path.abspath(path))  # noqa: PTH100
     if found is None or (path.startswith("/proc/") and path.split("/")[2] not in ("self", "thread-self", str(os.getpid()))):
         return None
     return int(found[1]) if found[1] else ("in", "out", "err").index(found[2])
@@ -124,7 +124,7 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
     # A link stays a link: what it leads to is written.
     target = Path(os.path.realpath(path))
     try:
-        known = path.stat()
+        known: os.stat_result | None = path.stat()
     except FileNotFoundError:
         known = None
     if known is not None and stat.S_ISDIR(known.st_mode):
@@ -152,26 +152,26 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            if not os.path.exists(name):
+            if not os.path.exists(name):  # noqa: PTH110
                 # Only a folder's number makes it look where the link leads.
                 os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=handle)
         if known is None:
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)
+            os.chmod(name, 0o666 & ~mask)  # noqa: PTH101
         else:
             _likeness(name, target, known)
         if instead_of is not None and target.read_bytes() != instead_of:
             raise Changed(errno.EBUSY, "it has changed since it was read", str(path))
         if known is not None and known.st_nlink > 1:
             _over(target, data)
-            os.unlink(name)
+            os.unlink(name)  # noqa: PTH108
         else:
-            os.replace(name, target)
+            os.replace(name, target)  # noqa: PTH105
             _settled(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(name)  # noqa: PTH108
         raise
 
 
@@ -182,7 +182,7 @@ _NAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
 def _beside(folder: Path) -> tuple[int, str]:
     """A new file, and the name that it is to have. Until it is whole it has none, where the system knows such files: whatever kills the process
     leaves nothing behind."""
-    if hasattr(os, "O_TMPFILE") and os.path.exists("/proc/self/fd"):
+    if hasattr(os, "O_TMPFILE") and os.path.exists("/proc/self/fd"):  # noqa: PTH110
         try:
             return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), str(folder / f".tpushape-{os.urandom(8).hex()}")
         except OSError as error:
@@ -195,7 +195,7 @@ def _likeness(name: str, target: Path, known: os.stat_result) -> None:
     """Owner, mode and extended attributes of the file that is replaced, as far as the system lets."""
     with contextlib.suppress(OSError, AttributeError):
         os.chown(name, known.st_uid, known.st_gid)
-    os.chmod(name, stat.S_IMODE(known.st_mode))
+    os.chmod(name, stat.S_IMODE(known.st_mode))  # noqa: PTH101
     with contextlib.suppress(OSError, AttributeError):
         for attribute in os.listxattr(target):
             os.setxattr(name, attribute, os.getxattr(target, attribute))

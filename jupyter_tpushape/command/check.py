@@ -28,7 +28,7 @@ def check(options: Any) -> int:
         options.output = None
     _sensible(options)
     # A program may change the folder.
-    target = os.path.abspath(options.output) if options.output else ""
+    target = os.path.abspath(options.output) if options.output else ""  # noqa: PTH100
     with Aside(for_good=options.alone) as aside, no_way_out():
         report = _report(options)
         text = _rendered(report, options)
@@ -57,8 +57,8 @@ def _sensible(options: Any) -> None:
     if options.output and options.output.endswith(("/", os.sep)):
         raise UsageError(f"{options.output} is a folder: use the path of a file for --output.")
     for typed in (options.model, options.data, options.layout):
-        path = (typed or "") if os.path.isfile(typed or "") else (typed or "").rpartition(":")[0]
-        if options.output and os.path.isfile(path) and os.path.exists(options.output) and os.path.samefile(path, options.output):
+        path = (typed or "") if os.path.isfile(typed or "") else (typed or "").rpartition(":")[0]  # noqa: PTH113
+        if options.output and os.path.isfile(path) and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH113, PTH121
             raise UsageError(f"{options.output} is the file to check, and the report would overwrite it: use another path for --output.")
     if options.input_spec and options.data:
         raise UsageError("--data and --input-spec cannot be used together: give only one of them.")
@@ -94,7 +94,7 @@ def _places(options: Any) -> None:
         return
     if typed.suffix.lower() in SAVED:
         check_saved(options.model)
-    elif not os.path.isdir(options.model):
+    elif not os.path.isdir(options.model):  # noqa: PTH112 - says no to what no file system takes
         check_place(options.model)
     for place in (options.data, options.layout):
         if place:
@@ -120,7 +120,7 @@ def _report(options: Any) -> Any:
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
-        if os.path.isdir(options.model):
+        if os.path.isdir(options.model):  # noqa: PTH112
             raise UsageError(f"{options.model} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
         if not _chooses_backend(options.model):
             import_backend()

@@ -20,8 +20,8 @@ def check_saved(place: str) -> None:
     Raises:
         UsageError: if it does not.
     """
-    if not os.path.exists(place):
-        if os.path.islink(place):
+    if not os.path.exists(place):  # noqa: PTH110
+        if os.path.islink(place):  # noqa: PTH114
             raise UsageError(f"{place} is a symbolic link that leads to no file: use the path of the file itself.")
         near = _near_file(Path(place))
         hint = f"did you mean {near}?" if near else "use the path of a .keras or .h5 file, or of a SavedModel folder."
@@ -38,11 +38,11 @@ def check_place(place: str) -> None:
     if not place.strip():
         raise UsageError("The model has no name: use file.py:name, such as train.py:make_model.")
     if not path or not name:
-        made = _public(_bound(Path(place)) or {}) if os.path.isfile(place) else []
+        made = _public(_bound(Path(place)) or {}) if os.path.isfile(place) else []  # noqa: PTH113
         say = f"It defines {', '.join(made[:8])}. Use {place}:{_likely(made)}" if made else "Use file.py:name, such as train.py:make_model"
         raise UsageError(f"{place} does not name an object in a file. {say}.")
-    if not os.path.isfile(path):
-        if os.path.exists(path):
+    if not os.path.isfile(path):  # noqa: PTH113
+        if os.path.exists(path):  # noqa: PTH110
             raise UsageError(f"{path} is not a regular file: use the path of a Python file, then a colon and a name in it.")
         near = _near_file(Path(path))
         hint = f"did you mean {near}?" if near else "use the path of a Python file, then a colon and a name in it."
@@ -65,7 +65,7 @@ def _likely(made: list[str]) -> str:
 
 def _near_file(path: Path) -> str:
     try:
-        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix and os.path.exists(one)]
+        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix and os.path.exists(one)]  # noqa: PTH110
     except OSError:
         return ""
     near = difflib.get_close_matches(path.name, there, 1)
@@ -80,7 +80,7 @@ def _bound(file: Path) -> dict[str, bool] | None:
         tree = syntax.parse(data)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # running it says what is wrong
-    found = {"__name__": False, "__file__": False, "__doc__": False}
+    found: dict[str, bool] = {"__name__": False, "__file__": False, "__doc__": False}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             if node.id in _HIDDEN:

@@ -103,7 +103,7 @@ def _fault(error: BaseException) -> str:
     from ..internal import last_entry
 
     trace = last_entry(error)
-    where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""
+    where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""  # noqa: PTH119
     text = next((part.strip() for part in str(error).splitlines() if part.strip()), "")[:160]
     return f"Internal error in tpushape (no result for your code): {type(error).__name__}: {text}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
@@ -144,7 +144,7 @@ def stand() -> None:
             with contextlib.suppress(OSError):
                 os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def answer_soon() -> None:

@@ -75,14 +75,14 @@ def _file(text: str) -> Path | None:
     """
     named = bool(_NAME.fullmatch(text))
     try:
-        there = os.path.exists(text)
+        there = os.path.exists(text)  # noqa: PTH110
     except (OSError, ValueError):
         there = False
     if not there:
         if named:
             raise UsageError(f"{text} does not exist: pass the message itself, or the path of a file that contains it.")
         return None
-    if not os.path.isfile(text):
+    if not os.path.isfile(text):  # noqa: PTH113
         raise UsageError(f"{text} is not a regular file: pass the message itself, or the path of a file that contains it.")
     if named and not text.lower().endswith(_MESSAGES):
         raise UsageError(f"{text} contains no message: run tpushape check on it.")

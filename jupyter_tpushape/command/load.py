@@ -28,7 +28,7 @@ def load(place: str) -> Any:
     if not path or not name:
         raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
     file = Path(path)
-    if not os.path.isfile(file):
+    if not os.path.isfile(file):  # noqa: PTH113
         raise UsageError(f"{path} does not exist: use the path of a Python file, then a colon and a name in it.")
     module = _module(file)
     try:

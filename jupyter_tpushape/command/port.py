@@ -19,12 +19,12 @@ def port(options: Any) -> int:
     from ..port import port as ported
 
     path = Path(options.program)
-    if not os.path.isfile(path):
+    if not os.path.isfile(path):  # noqa: PTH113 - says no to what no file system takes
         raise UsageError(f"{options.program} {_none(options.program)}: use the path of a Python file.")
-    if options.python is not None and not os.path.isfile(options.python):
+    if options.python is not None and not os.path.isfile(options.python):  # noqa: PTH113
         raise UsageError(f"{options.python} {_none(options.python)}: use the path of a Python interpreter, such as .venv/bin/python.")
     to_stdout = bool(options.output) and (options.output == "-" or descriptor(options.output) == 1)
-    if options.output and not to_stdout and os.path.exists(options.output) and os.path.samefile(path, options.output):
+    if options.output and not to_stdout and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH121
         raise UsageError(f"{options.output} is the program to port, and the new one would overwrite it: use another path for --output.")
     try:
         with Aside(), no_way_out():
@@ -49,4 +49,4 @@ def port(options: Any) -> int:
 
 
 def _none(place: str) -> str:
-    return "is not a regular file" if os.path.exists(place) else "does not exist"
+    return "is not a regular file" if os.path.exists(place) else "does not exist"  # noqa: PTH110

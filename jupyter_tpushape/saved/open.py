@@ -41,7 +41,7 @@ class Held:
 
 def is_saved(path: Path) -> bool:
     """Whether this is a saved model and not a file of Python."""
-    return path.suffix.lower() in SUFFIXES or os.path.isfile(path / "saved_model.pb")
+    return path.suffix.lower() in SUFFIXES or os.path.isfile(path / "saved_model.pb")  # noqa: PTH113
 
 
 def read(path: Path) -> Held:
@@ -55,7 +55,7 @@ def read(path: Path) -> Held:
         raise Unreadable(f"{path} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
     try:
         # A pipe or a device would be read without an end.
-        if not stat.S_ISREG(os.stat(file).st_mode):
+        if not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116
             raise Unreadable(f"{path} is not a regular file.")
     except OSError as error:
         raise Unreadable(f"{path} cannot be read ({error.strerror}).") from None

@@ -47,9 +47,9 @@ def held(path: str) -> dict[str, Any]:
     Raises:
         Unreadable: where it is broken, or beyond a limit.
     """
-    if os.path.isdir(path):
-        return {"signatures": signatures(os.path.join(path, "saved_model.pb"))}
-    with open(path, "rb") as file:
+    if os.path.isdir(path):  # noqa: PTH112
+        return {"signatures": signatures(os.path.join(path, "saved_model.pb"))}  # noqa: PTH118
+    with open(path, "rb") as file:  # noqa: PTH123
         start = file.read(8)
     if not start:
         raise Unreadable("is empty")
@@ -165,12 +165,12 @@ _DTYPES = {
 def signatures(path: str) -> dict[str, Any]:
     """The signatures of a SavedModel, read from its bytes: its graph is passed over, and its variables and assets are not opened."""
     try:
-        size = os.path.getsize(path)
+        size = os.path.getsize(path)  # noqa: PTH202
         if not size:
             raise Unreadable("has an empty saved_model.pb")
         if size > MOST_GRAPH:
             raise Unreadable(f"has a saved_model.pb of {size:,} bytes, but at most {MOST_GRAPH:,} are read")
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:  # noqa: PTH123
             found: dict[str, Any] = {}
             for _, graph in _fields(data, (0, size), spans=(2,)):
                 found = found or _signatures(data, graph)

@@ -51,8 +51,8 @@ _LIBRARIES = tuple(
 )
 _STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 # Whoever stands above these called the layer, or asked for the trace.
-_BOUNDS = frozenset(HERE + os.path.join("trace", name) for name in ("hooks.py", "run.py", "build.py"))
-_OPERATION = os.path.join("ops", "operation.py")
+_BOUNDS = frozenset(HERE + os.path.join("trace", name) for name in ("hooks.py", "run.py", "build.py"))  # noqa: PTH118
+_OPERATION = os.path.join("ops", "operation.py")  # noqa: PTH118
 
 
 @functools.lru_cache(maxsize=4096)

@@ -28,7 +28,7 @@ MAGIC = "# %%tpushape"
 # As code objects name their files: not resolved, or nothing would be known again in an environment behind a symbolic link.
 HERE = str(Path(__file__).parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
-_DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py", "step.py"))
+_DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py", "step.py"))  # noqa: PTH118
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 

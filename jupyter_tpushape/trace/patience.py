@@ -65,7 +65,7 @@ def patience() -> float:
 def resident(column: int = 1) -> int:
     """Bytes of memory that this process holds, or, with ``column=5``, may write to."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             return int(file.read().split()[column]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
