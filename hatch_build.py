@@ -9,11 +9,7 @@ from pathlib import Path
 from hatch_jupyter_builder import npm_builder
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUILT = (
-    "jupyter_tpushape/static/loader.js",
-    "jupyter_tpushape/labextension/package.json",
-    "jupyter_tpushape/labextension/static/view.js",
-)
+BUILT = ("jupyter_tpushape/static/loader.js", "jupyter_tpushape/labextension/package.json", "jupyter_tpushape/labextension/static/view.js")
 
 
 def built(root: Path) -> bool:

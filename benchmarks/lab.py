@@ -95,10 +95,7 @@ def main() -> None:
             if number in (10, 50):
                 heap, kernel = memory(window, 6)
                 views = page.locator(".tpushape-view").count()
-                print(
-                    f"| after {number} traces of a broken model, fixes tried | page {heap:.1f} MB, kernel {kernel} MB, views {views} |",
-                    flush=True,
-                )
+                print(f"| after {number} traces of a broken model, fixes tried | page {heap:.1f} MB, kernel {kernel} MB, views {views} |", flush=True)
         mended(window)
         browser.close()
 

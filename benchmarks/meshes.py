@@ -54,14 +54,7 @@ def large(name: str) -> None:
     data = (np.zeros((8, 1024), "int32"), np.zeros((8, 1024), "int32"))
     start = time.perf_counter()
     report = tpushape.trace(
-        lambda: decoder(blocks),
-        data,
-        tpu=tpu,
-        batch_size=8,
-        strategy=planned(sizes, LAYOUT),
-        compiler="tpu",
-        compile_timeout=600,
-        fixes=False,
+        lambda: decoder(blocks), data, tpu=tpu, batch_size=8, strategy=planned(sizes, LAYOUT), compiler="tpu", compile_timeout=600, fixes=False
     )
     wall, held = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     own, children = (sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -71,10 +64,7 @@ def large(name: str) -> None:
     said = mib if train.ok else f"refused: {train.message[:60]} | | "
     mesh = " × ".join(f"{axis} {size}" for axis, size in sizes.items())
     seconds = " and ".join(f"{one.seconds:.0f}" for one in report.verdicts)
-    print(
-        f"| {name} | {tpu} | {mesh} | {said} | {seconds} s | {wall:.0f} s | {own:.0f} s | {children:.0f} s | {held:,} | {worker:,} |",
-        flush=True,
-    )
+    print(f"| {name} | {tpu} | {mesh} | {said} | {seconds} s | {wall:.0f} s | {own:.0f} s | {children:.0f} s | {held:,} | {worker:,} |", flush=True)
 
 
 def small(python: str, environment: dict[str, str]) -> None:

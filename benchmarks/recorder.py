@@ -53,10 +53,7 @@ def main() -> None:
             for on in (False, True) if pair % 2 else (True, False):
                 (hooked if on else plain).append(build(keras, on))
         ratio = statistics.median(b / a for a, b in zip(plain, hooked, strict=True))
-        print(
-            f"| {framework} | {statistics.median(plain):.3f} s | {statistics.median(hooked):.3f} s | {100 * (ratio - 1):+.1f} % |",
-            flush=True,
-        )
+        print(f"| {framework} | {statistics.median(plain):.3f} s | {statistics.median(hooked):.3f} s | {100 * (ratio - 1):+.1f} % |", flush=True)
 
 
 if __name__ == "__main__":

@@ -170,10 +170,7 @@ def main() -> None:
     parser.add_argument("--effort", default="quick", choices=["quick", "full"])
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one compilation")
     asked = parser.parse_args()
-    print(
-        "| report | target | on the TPU | here (effort) | GiB: arguments | temporaries | s |\n|---|---|---|---|---|---|---|",
-        flush=True,
-    )
+    print("| report | target | on the TPU | here (effort) | GiB: arguments | temporaries | s |\n|---|---|---|---|---|---|---|", flush=True)
     for name in asked.names or REPORTS:
         print(row(name, asked.effort, asked.timeout), flush=True)
         keras.backend.clear_session()

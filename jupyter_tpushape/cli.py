@@ -89,9 +89,7 @@ def command_line() -> argparse.ArgumentParser:
         )
     )
     explaining = commands.add_parser(
-        "explain",
-        help="explain an error message",
-        description="Explain an error message of Keras, TensorFlow, XLA or a TPU, and say what to do.",
+        "explain", help="explain an error message", description="Explain an error message of Keras, TensorFlow, XLA or a TPU, and say what to do."
     )
     explaining.add_argument(
         "text",
@@ -138,10 +136,7 @@ def _port(parser: argparse.ArgumentParser) -> None:
         "Does not change the file. Exit codes: 0 nothing left to do, 1 something left to do, or the two programs differ."
     )
     parser.add_argument("program", help="a Python file that trains with fit")
-    parser.add_argument(
-        "--python",
-        help="a Python interpreter with jax and the packages that the program imports (default: this one, or TPUSHAPE_JAX_PYTHON)",
-    )
+    parser.add_argument("--python", help="a Python interpreter with jax and the packages that the program imports (default: this one, or TPUSHAPE_JAX_PYTHON)")
     parser.add_argument("--no-proof", action="store_true", help="do not run the programs")
     parser.add_argument("--output", help="write the new program to this file")
     parser.set_defaults(run=port.port)
@@ -153,12 +148,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
         help="file.py:name of a model, of a function that builds one, or of a training step; notebook.ipynb or notebook.ipynb:name; a .keras or .h5 file; a SavedModel folder",
     )
     parser.add_argument("--data", help="file.py:name of the data or of a function that creates it; in a notebook, the variable's name")
-    parser.add_argument(
-        "--input-spec",
-        action="append",
-        metavar="SPEC",
-        help='instead of data: "32,224,224,3:float32", or "name=32,10:int32" for each input',
-    )
+    parser.add_argument("--input-spec", action="append", metavar="SPEC", help='instead of data: "32,224,224,3:float32", or "name=32,10:int32" for each input')
     parser.add_argument("--execute", action="store_true", help="run a notebook's cells in a scratch kernel, up to the first training call")
     parser.add_argument("--timeout", type=float, default=600, help="time limit for one notebook cell, in seconds (default: %(default)s)")
     parser.add_argument("--tpu", default="v5e-8", help="the TPU to plan for, or none (default: %(default)s)")

@@ -205,7 +205,9 @@ def _possible(flow: Flow) -> None:
     for node in flow.nodes:
         for weight in node.weights:
             if math.prod(size for size in weight.shape or () if size) > MOST_SIZE:
-                raise BadProgram(f"{node.name} has the weight {weight.name} of the shape {str(weight.shape)[:80]}, which has more elements than a tensor can have.")
+                raise BadProgram(
+                    f"{node.name} has the weight {weight.name} of the shape {str(weight.shape)[:80]}, which has more elements than a tensor can have."
+                )
 
 
 def _with_several(program: Program, seen: Examined, findings: list[Finding]) -> tuple[Examined, list[Finding]]:

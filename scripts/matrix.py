@@ -76,16 +76,7 @@ def run(row: Row) -> str:
     start = time.perf_counter()
     subprocess.run([python, "-m", "venv", str(home / "env")], check=True)
     inside = str(home / "env" / "bin" / "python")
-    asked = [
-        inside,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        f"jupyter_tpushape[{'jax' if row.jax else 'tensorflow'},lab] @ {wheel.as_uri()}",
-        *row.pins,
-        *TOOLS,
-    ]
+    asked = [inside, "-m", "pip", "install", "--quiet", f"jupyter_tpushape[{'jax' if row.jax else 'tensorflow'},lab] @ {wheel.as_uri()}", *row.pins, *TOOLS]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]

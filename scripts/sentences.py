@@ -27,45 +27,9 @@ HOLE = "…"
 # What is no prose: patterns, programs, and the sources of what is known.
 _CODE_MODULES = {"rules/examples.py"}
 _CODE_KEYWORDS = {"fails", "passes", "source", "pattern", "example"}
-_PATTERNS = {
-    "compile",
-    "search",
-    "match",
-    "fullmatch",
-    "sub",
-    "findall",
-    "finditer",
-    "split",
-    "get_logger",
-    "getLogger",
-    "import_module",
-    "parse_module",
-}
+_PATTERNS = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "split", "get_logger", "getLogger", "import_module", "parse_module"}
 _PROSE = re.compile(r"[A-Za-z…'][\w…'-]*,? [a-z…][\w…'-]*,? [\w…('`]")
-_COMMON = {
-    "the",
-    "a",
-    "an",
-    "is",
-    "are",
-    "of",
-    "to",
-    "in",
-    "for",
-    "it",
-    "and",
-    "or",
-    "not",
-    "with",
-    "on",
-    "by",
-    "as",
-    "that",
-    "this",
-    "be",
-    "has",
-    "have",
-}
+_COMMON = {"the", "a", "an", "is", "are", "of", "to", "in", "for", "it", "and", "or", "not", "with", "on", "by", "as", "that", "this", "be", "has", "have"}
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`(…])")
 _REGEX = re.compile(r"\(\?P?[<:!=]|\\[dswbS.(\[]|\.\*|\[\^")
 

@@ -70,7 +70,9 @@ class Compiler:
 
         if self.process is None:
             environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": process._path()}
-            self.process = subprocess.Popen([sys.executable, "-c", COMPILES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", COMPILES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+            )
         entry = slice_named("v5e-8")
         request = {
             "topology": entry.topology, "described": entry.options, "effort": "quick", "form": "hlo", "partitions": 1, "replicas": 1, "shardy": False

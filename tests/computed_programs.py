@@ -58,12 +58,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Body], list[np.ndarray], str | None, s
     "a relu": (_dense(1, "relu"), ROW, "mse", set()),
     "batch normalization": (_beside("BatchNormalization"), ROW, "mse", set()),
     "classes": (_dense(3, "softmax"), ROW, "sparse_categorical_crossentropy", set()),
-    "masked ids": (
-        lambda layers: lambda ids: layers.Dense(1)(layers.LSTM(3)(layers.Embedding(9, 4, mask_zero=True)(ids))),
-        IDS,
-        "mse",
-        set(),
-    ),
+    "masked ids": (lambda layers: lambda ids: layers.Dense(1)(layers.LSTM(3)(layers.Embedding(9, 4, mask_zero=True)(ids))), IDS, "mse", set()),
     "a loss of two units of nine": (_dense(9), ROW, "units", {"units"}),
     "a loss of all units": (_dense(9), ROW, "squares", set()),
     "labels times zero": (_dense(1), ROW, None, {"label"}),

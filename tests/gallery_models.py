@@ -381,13 +381,7 @@ def broken_cnn() -> Program:
 
     def build() -> Any:
         model = keras.Sequential(
-            [
-                keras.Input((28, 28, 1)),
-                layers.Conv2D(32, 3, activation="relu"),
-                layers.MaxPooling2D(),
-                layers.LSTM(64),
-                layers.Dense(10, activation="softmax"),
-            ],
+            [keras.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPooling2D(), layers.LSTM(64), layers.Dense(10, activation="softmax")],
             name="digits",
         )
         model.compile("adam", "sparse_categorical_crossentropy")

@@ -53,11 +53,7 @@ def test_the_judge_sees_both_kinds_of_disagreement(lib, monkeypatch):
 
 def test_the_table_counts_what_was_judged(tmp_path):
     file = tmp_path / "some.jsonl"
-    verdicts = [
-        Verdict("Dense", "a", "agree"),
-        Verdict("Dense", "b", "ok-but-raises", "ValueError: no"),
-        Verdict("Add", "c", "agree", "no"),
-    ]
+    verdicts = [Verdict("Dense", "a", "agree"), Verdict("Dense", "b", "ok-but-raises", "ValueError: no"), Verdict("Add", "c", "agree", "no")]
     file.write_text("".join(json.dumps(one.plain()) + "\n" for one in verdicts))
     lines = table([file]).splitlines()
     assert lines[2].startswith("| some | 3 | 2 | 1 | 0 |")

@@ -309,11 +309,7 @@ def test_one_call_in_c_cannot_take_all_memory(place: str, tmp_path: Path, capsys
     compiled = None
     layers = [layer("Reshape", target_shape=[4]), layer("Dense", units=3)]
     if place == "metric":
-        compiled = {
-            "optimizer": "sgd",
-            "loss": "mse",
-            "metrics": [{"class_name": "AUC", **K3, "module": "keras.metrics", "config": {"num_thresholds": 2**28}}],
-        }
+        compiled = {"optimizer": "sgd", "loss": "mse", "metrics": [{"class_name": "AUC", **K3, "module": "keras.metrics", "config": {"num_thresholds": 2**28}}]}
     else:
         layers.insert(1, layer("MelSpectrogram", fft_length=2**34))
     said = checked(archive(tmp_path / "m.keras", sequential(*layers, compiled=compiled)), capsys, 0, 1, 2)

@@ -37,10 +37,7 @@ CAUSES = {
     "an activation that is none": ({"activation": "deserialize it"}, "deserialize it"),
     "a type that is none": ({"dtype": "float33"}, "float33"),
     "a name with a slash": ({"name": "../../x"}, "cannot contain character `/`"),
-    "a layer inside of an argument": (
-        {"kernel_regularizer": {"class_name": "L2", "config": {"l2": "many"}, "module": "keras.regularizers"}},
-        "many",
-    ),
+    "a layer inside of an argument": ({"kernel_regularizer": {"class_name": "L2", "config": {"l2": "many"}, "module": "keras.regularizers"}}, "many"),
 }
 
 

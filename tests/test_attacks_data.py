@@ -100,7 +100,9 @@ ODD = {
     "no axes": lambda: (np.float32(3), np.float32(1)),
     "a dataset of datasets": lambda: tf.data.Dataset.range(10).window(3),
     "a dataset of optionals": lambda: tf.data.Dataset.from_tensors(tf.experimental.Optional.from_value(tf.zeros((4,)))),
-    "a dataset of tensor lists": lambda: tf.data.Dataset.from_tensors(tf.raw_ops.EmptyTensorList(element_shape=[1], max_num_elements=1, element_dtype=tf.float32)),
+    "a dataset of tensor lists": lambda: tf.data.Dataset.from_tensors(
+        tf.raw_ops.EmptyTensorList(element_shape=[1], max_num_elements=1, element_dtype=tf.float32)
+    ),
     "an empty dataset": lambda: tf.data.Dataset.from_tensor_slices((X[:0], Y[:0])).batch(4),
     "a dataset that raises": lambda: tf.data.Dataset.range(3).map(lambda i: tf.py_function(lambda j: 1 // 0, [i], tf.float32)),
     "a dataset of four parts": lambda: tf.data.Dataset.from_tensors((X, Y, Y, Y)),

@@ -104,10 +104,7 @@ def coded(marker: Path) -> dict[str, tuple[Any, str]]:
         ),
         "os.system": (layer("Dense", **dense, activation={**FUNCTION, "config": "system", "module": "os"}), "the function os.system"),
         "a module of its own": ({"class_name": "Evil", "config": {}, "module": "evil", "registered_name": None}, "the class evil.Evil"),
-        "subprocess.Popen": (
-            {"class_name": "Popen", "config": {"args": "x"}, "module": "subprocess", "registered_name": None},
-            "the class subprocess.Popen",
-        ),
+        "subprocess.Popen": ({"class_name": "Popen", "config": {"args": "x"}, "module": "subprocess", "registered_name": None}, "the class subprocess.Popen"),
         "builtins.eval": (layer("Dense", **dense, activation={**FUNCTION, "config": "eval", "module": "builtins"}), "the function eval"),
         "Keras' own downloader": (
             layer("Dense", **dense, activation={**FUNCTION, "config": "get_file", "module": "keras.utils"}),
@@ -145,26 +142,15 @@ def coded(marker: Path) -> dict[str, tuple[Any, str]]:
         ),
         "custom objects": (layer("Dense", **dense, custom_objects={"relu": made}), ""),
         "a dictionary of Keras' own": (
-            {
-                "class_name": "GLOBAL_CUSTOM_OBJECTS",
-                "config": {},
-                "module": "keras.src.saving.object_registration",
-                "registered_name": None,
-            },
+            {"class_name": "GLOBAL_CUSTOM_OBJECTS", "config": {}, "module": "keras.src.saving.object_registration", "registered_name": None},
             "the class keras.src.saving.object_registration.GLOBAL_CUSTOM_OBJECTS",
         ),
         "what every module has": (
             {"class_name": "__builtins__", "config": {}, "module": "keras.layers", "registered_name": None},
             "the class keras.layers.__builtins__",
         ),
-        "a list of folders": (
-            {"class_name": "__path__", "config": {}, "module": "keras.layers", "registered_name": None},
-            "the class keras.layers.__path__",
-        ),
-        "a registered package": (
-            {"class_name": "Dense", "config": dense, "module": None, "registered_name": "evil>Dense"},
-            "the class evil>Dense",
-        ),
+        "a list of folders": ({"class_name": "__path__", "config": {}, "module": "keras.layers", "registered_name": None}, "the class keras.layers.__path__"),
+        "a registered package": ({"class_name": "Dense", "config": dense, "module": None, "registered_name": "evil>Dense"}, "the class evil>Dense"),
         "a class that is a list": ({"class_name": ["Lambda"], "config": {}}, "a class whose name is list"),
         "a module that is a dict": ({"class_name": "Dense", "config": {}, "module": {"x": 1}}, "a module that is dict"),
         "a number beyond all": (layer("Dense", units=10**30), "a number of 31 digits"),

@@ -123,11 +123,7 @@ def test_a_hint_that_cannot_be_given_leaves_the_cell_as_it_is(end: BaseException
 
 @pytest.mark.parametrize(
     ("end", "said"),
-    [
-        (MemoryError(), "there is not enough memory"),
-        (AssertionError(), "an assertion does not hold"),
-        (KeyError(), "KeyError, without a message"),
-    ],
+    [(MemoryError(), "there is not enough memory"), (AssertionError(), "an assertion does not hold"), (KeyError(), "KeyError, without a message")],
     ids=lambda one: type(one).__name__,
 )
 def test_an_exception_without_a_message_is_said_in_words(end: BaseException, said: str) -> None:

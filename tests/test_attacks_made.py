@@ -42,14 +42,7 @@ def wrapped(lib: Any) -> Any:
     layers = lib.layers
     inner = layers.Bidirectional(layers.LSTM(2, return_sequences=True))
     return lib.Sequential(
-        [
-            lib.Input((4,)),
-            layers.Reshape((2, 2)),
-            layers.TimeDistributed(layers.Dense(3)),
-            inner,
-            layers.RNN(layers.LSTMCell(2)),
-            layers.Dense(3),
-        ]
+        [lib.Input((4,)), layers.Reshape((2, 2)), layers.TimeDistributed(layers.Dense(3)), inner, layers.RNN(layers.LSTMCell(2)), layers.Dense(3)]
     )
 
 
@@ -84,10 +77,7 @@ def test_a_good_model_is_made_more_than_once(lib: Any, make: Any, form: str, com
 IMPOSSIBLE: dict[str, tuple[Any, str]] = {
     "a shape of 100,000 axes": ({"batch_shape": [None, *[1] * 100_000]}, "a tensor with 100,001 dimensions"),
     "a shape of 2**64 rows": ({"batch_shape": [None, 2**32, 2**32]}, "more elements than a tensor can have"),
-    "a table of 10**24 numbers": (
-        layer("Embedding", input_dim=10**12, output_dim=10**12),
-        "a weight of the shape (1000000000000, 1000000000000)",
-    ),
+    "a table of 10**24 numbers": (layer("Embedding", input_dim=10**12, output_dim=10**12), "a weight of the shape (1000000000000, 1000000000000)"),
     "a picture of 10**24 points": (layer("Resizing", height=10**12, width=10**12), "more elements than a tensor can have"),
     "a weight of 100,000 axes": (layer("LayerNormalization", axis=[-1] * 100_000), "a weight with 100,000 dimensions"),
 }

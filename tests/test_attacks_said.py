@@ -39,8 +39,7 @@ def command(*arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "part",
-    ["x", "_", "9", "é", "(", "[[1,", "shape=(", 'File "', "Input 0 of layer ", "Arguments `target` and `output` must have the same shape"],
+    "part", ["x", "_", "9", "é", "(", "[[1,", "shape=(", 'File "', "Input 0 of layer ", "Arguments `target` and `output` must have the same shape"]
 )
 def test_a_message_of_any_length_is_searched_to_an_end(part: str, capsys: Any) -> None:
     """Patterns that look back and forth would take hours here; the time limit of all tests is the judge."""
@@ -73,12 +72,7 @@ def test_no_pattern_for_messages_is_tried_from_every_character_to_the_end(name: 
 
 
 @pytest.mark.parametrize(
-    "message",
-    [
-        RANK.format(HOSTILE),
-        f'File "{HOSTILE}.py", line 3, in f\n{RANK.format("d")}',
-        f'File "\x1b[2J\x07.py", line 3\nValueError: {HOSTILE}',
-    ],
+    "message", [RANK.format(HOSTILE), f'File "{HOSTILE}.py", line 3, in f\n{RANK.format("d")}', f'File "\x1b[2J\x07.py", line 3\nValueError: {HOSTILE}']
 )
 def test_no_message_is_obeyed(message: str, capsys: Any) -> None:
     assert main(["explain", message]) in (0, 1)
@@ -183,7 +177,9 @@ def test_an_exception_that_cannot_be_read_is_a_finding_all_the_same(lib: Any, er
         def call(self, x: Any) -> Any:
             return fail()
 
-    build = {"builder": fail, "layer": lambda: lib.Sequential([lib.Input((4,)), Raises()])}.get(place, lambda: lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)]))
+    build = {"builder": fail, "layer": lambda: lib.Sequential([lib.Input((4,)), Raises()])}.get(
+        place, lambda: lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)])
+    )
     try:
         report = tpushape.trace(build, fail if place == "data" else X, fixes=False)
     except BadData as said:
@@ -266,12 +262,7 @@ class Slotted:
 
 @BOTH
 def test_what_the_functions_of_a_layer_reach_is_as_it_was(lib: Any) -> None:
-    plain, slotted, numbers, rows = (
-        type("Plain", (), {"__module__": __name__})(),
-        Slotted(),
-        np.random.default_rng(3),
-        iter([1, 2, 3, 4, 5, 6]),
-    )
+    plain, slotted, numbers, rows = (type("Plain", (), {"__module__": __name__})(), Slotted(), np.random.default_rng(3), iter([1, 2, 3, 4, 5, 6]))
     plain.count = 0
 
     class Telling(lib.layers.Layer):

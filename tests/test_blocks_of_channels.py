@@ -116,10 +116,7 @@ def test_patches_are_cut_by_rows_and_columns(tmp_path, size, code, made):
         ("16, 16, 3", _WHOLE.format("4, 192")),  # four lines each
         ("16, 24, 3", _WHOLE.format("384, 3")),  # a pixel each
         ("12, 20, 3", _WHOLE.format("120, 6")),  # two pixels each
-        (
-            "16, 24, 3",
-            "x = ops.transpose(ops.reshape(x, (-1, 4, 4, 6, 4, 3)), (0, 1, 3, 2, 4, 5))\n        " + _WHOLE.format("24, 48"),
-        ),
+        ("16, 24, 3", "x = ops.transpose(ops.reshape(x, (-1, 4, 4, 6, 4, 3)), (0, 1, 3, 2, 4, 5))\n        " + _WHOLE.format("24, 48")),
     ],
 )
 def test_pieces_that_are_no_patches_are_left_alone(tmp_path, size, code):

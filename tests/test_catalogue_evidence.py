@@ -44,13 +44,7 @@ def test_e2_this_tensorflow_has_no_tpu_kernels():
         Resolver.connect(tpu="local")
 
 
-@pytest.mark.parametrize(
-    ("strategy", "cause"),
-    [
-        ("tf.distribute.TPUStrategy(R())", "unnamed"),
-        ("tf.distribute.TPUStrategy(R(tpu='local'))", "empty"),
-    ],
-)
+@pytest.mark.parametrize(("strategy", "cause"), [("tf.distribute.TPUStrategy(R())", "unnamed"), ("tf.distribute.TPUStrategy(R(tpu='local'))", "empty")])
 def test_a_set_up_without_a_tpu_is_told_how_to_plan_for_one(strategy, cause):
     def build():
         with eval(strategy, {"tf": tf, "R": Resolver}).scope():
@@ -235,10 +229,7 @@ def test_v13_no_batch_of_a_generator_is_lost():
 def test_v8_fit_alone_inside_the_scope_raises(framework):
     model = framework.Sequential([framework.Input((4,)), framework.layers.Dense(1)])
     model.compile("adam", "mse")
-    with (
-        tpushape.tpu_strategy("v5e-8").scope(),
-        pytest.raises((RuntimeError, ValueError), match=r"Mixing different|not created in TPUStrategy scope"),
-    ):
+    with tpushape.tpu_strategy("v5e-8").scope(), pytest.raises((RuntimeError, ValueError), match=r"Mixing different|not created in TPUStrategy scope"):
         model.fit(pairs(), verbose=0)
 
 
@@ -372,11 +363,7 @@ for x in (np.zeros((12, 5)), np.array([["a"] * 5] * 16)):
 
 @pytest.mark.skipif(not jax_beside.python(), reason="JAX is not installed")
 def test_b17_d10_what_keras_3_on_jax_does_not_take():
-    names = {
-        "KERAS_BACKEND": "jax",
-        "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-    }
+    names = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     done = subprocess.run([jax_beside.python(), "-c", ON_JAX], capture_output=True, text=True, check=True, env={**os.environ, **names})
     uneven, text = done.stdout.strip().splitlines()[-2:]
     assert "axis 0 is partitioned 8 times, but the dimension size is 12" in uneven

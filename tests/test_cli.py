@@ -58,13 +58,7 @@ def test_json_goes_to_a_file(program, tmp_path):
     assert json.loads(out.read_text())["findings"][0]["rule"] == "missing-flatten"
 
 
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("train.py", ("train.py", "file.py:name")),
-        ("nowhere.py:model", ("nowhere.py", "Python file")),
-    ],
-)
+@pytest.mark.parametrize(("place", "said"), [("train.py", ("train.py", "file.py:name")), ("nowhere.py:model", ("nowhere.py", "Python file"))])
 def test_usage_errors_are_one_line_that_says_what_to_type(place, said, capsys):
     assert main(["check", place]) == 2
     one_line(capsys.readouterr().err, said)

@@ -30,7 +30,8 @@ def notebook(tmp_path, monkeypatch):
 
     def write(cells):
         made = [
-            {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": cell.splitlines(True)} for i, cell in enumerate(cells)
+            {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": cell.splitlines(True)}
+            for i, cell in enumerate(cells)
         ]
         (tmp_path / "train.ipynb").write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
         return tmp_path
@@ -119,10 +120,7 @@ def test_an_exported_model_does_not_know_its_batch(saved, capsys):
 
 def test_specs_are_read():
     assert input_spec(["32,224,224,3:float32"]) == Spec((32, 224, 224, 3), "float32")
-    assert input_spec(["ids=8,?:int32", "mask=8,?:bool"]) == {
-        "ids": Spec((8, None), "int32"),
-        "mask": Spec((8, None), "bool"),
-    }
+    assert input_spec(["ids=8,?:int32", "mask=8,?:bool"]) == {"ids": Spec((8, None), "int32"), "mask": Spec((8, None), "bool")}
     assert input_spec(["(8, 4):float32", "8,2:float32"]) == [Spec((8, 4), "float32"), Spec((8, 2), "float32")]
     assert input_spec(["  a/b-1.c=8 , ?\t: bool "]) == {"a/b-1.c": Spec((8, None), "bool")}
     for wrong in ("32", "a,b:float32", "3:quux32", ":float32", "3:float32; import os"):

@@ -39,13 +39,7 @@ def classifier(framework, optimizer="adam"):
     keras = importlib.import_module(framework)
     layers = keras.layers
     model = keras.Sequential(
-        [
-            layers.Input((16,)),
-            layers.Dense(32, "relu", name="a"),
-            layers.BatchNormalization(name="n"),
-            layers.Dropout(0.2),
-            layers.Dense(4, name="b"),
-        ]
+        [layers.Input((16,)), layers.Dense(32, "relu", name="a"), layers.BatchNormalization(name="n"), layers.Dropout(0.2), layers.Dense(4, name="b")]
     )
     model.compile(optimizer, keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     return model
@@ -157,10 +151,7 @@ def test_too_little_time_is_said_and_several_at_once_do_not_collide(monkeypatch)
 @needs_libtpu
 def test_the_verdict_says_at_which_effort_it_was_given():
     model = planted("keras", 64)
-    for effort, said in (
-        ("quick", "compiles within 15.75 GiB at quick effort, which packs loosely: "),
-        ("full", "compiles within 15.75 GiB at full effort: "),
-    ):
+    for effort, said in (("quick", "compiles within 15.75 GiB at quick effort, which packs loosely: "), ("full", "compiles within 15.75 GiB at full effort: ")):
         report = tpushape.trace(model, tf.TensorSpec((64, 64)), tpu="v5e-8", compiler="tpu", compile_effort=effort)
         (verdict,) = report.verdicts
         assert verdict.effort == effort and verdict.message.startswith(said)

@@ -44,15 +44,7 @@ def test_memory_and_padding_by_layer():
 
 
 def test_memory_against_batch():
-    fit = Fit(
-        "v5e-8",
-        "train",
-        96,
-        104,
-        8,
-        16 * 2**30,
-        (Tried(32, True, 5 * MIB), Tried(128, False), Tried(96, True, 14 * MIB), Tried(104, False)),
-    )
+    fit = Fit("v5e-8", "train", 96, 104, 8, 16 * 2**30, (Tried(32, True, 5 * MIB), Tried(128, False), Tried(96, True, 14 * MIB), Tried(104, False)))
     fits, refused = fit.chart().data
     assert (list(fits.x), list(fits.y)) == ([32, 96], [5, 14])
     assert list(refused.x) == [104, 128] and refused.name == "does not fit"
@@ -65,10 +57,7 @@ def test_batches_of_both_efforts_are_lines_apart_and_a_limit_far_above_is_told()
     made = report()
     made.verdicts[0].tried = tried
     *_, figure = made.charts()
-    assert [(line.name, list(line.x)) for line in figure.data] == [
-        ("compiles with quick effort", [8, 16]),
-        ("compiles with full effort", [24]),
-    ]
+    assert [(line.name, list(line.x)) for line in figure.data] == [("compiles with quick effort", [8, 16]), ("compiles with full effort", [24])]
     assert not figure.layout.shapes and figure.layout.annotations[0].text.partition(",")[0].endswith("16.00 GiB")
     assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) compile"
 
@@ -78,7 +67,9 @@ def test_the_largest_batch_is_given_twice_in_the_text_and_in_the_chart():
     made.verdicts[0].tried = (
         Tried(8, True, 8 * GIB, "quick", 9 * GIB), Tried(12, True, 15 * GIB, "quick", 17 * GIB), Tried(16, False, 20 * GIB, "full"),
     )  # fmt: skip
-    assert lines(made.verdicts[0])[-1] == ("rows on one core: 8 (8.00 GiB), 12 (15.00 GiB) compile; 16 do not; up to 8 leave enough memory for a run (an estimate)")
+    assert lines(made.verdicts[0])[-1] == (
+        "rows on one core: 8 (8.00 GiB), 12 (15.00 GiB) compile; 16 do not; up to 8 leave enough memory for a run (an estimate)"
+    )
     *_, figure = made.charts()
     run = next(line for line in figure.data if "estimate" in line.name)
     assert list(run.x) == [8, 12] and list(run.y) == [9 * 1024, 17 * 1024]

@@ -53,13 +53,7 @@ def test_temporaries_are_told_by_layer_and_one_by_one(framework):
     kept = 128 * 30 * 30 * 16 * 4
     assert by_name["first"].temporaries >= kept and by_name["second"].temporaries >= kept
     largest = train.buffers[0]
-    assert (largest.kind, largest.dtype, largest.shape, largest.bytes, largest.logical) == (
-        "temporary",
-        "f32",
-        (64, 30, 30, 12),
-        kept,
-        64 * 30 * 30 * 12 * 4,
-    )
+    assert (largest.kind, largest.dtype, largest.shape, largest.bytes, largest.logical) == ("temporary", "f32", (64, 30, 30, 12), kept, 64 * 30 * 30 * 12 * 4)
     assert report.flow.node(largest.node).name in ("first", "second")
     for verdict in (forward, train):
         total = sum(layer.bytes for layer in verdict.layers) + verdict.unmapped
@@ -145,11 +139,7 @@ def test_what_lives_at_the_worst_moment_is_told_once(tmp_path):
     (tmp_path / "m.after_optimizations.txt").write_text(PROGRAM)
     found = buffers.of_dump(tmp_path)
     assert found == {
-        "live": [
-            ["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"],
-            ["parameter:0", 4000, "f32[8,125]{1,0}"],
-            ["model/lstm/while", 800, "f32[200]{0}"],
-        ],
+        "live": [["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"], ["parameter:0", 4000, "f32[8,125]{1,0}"], ["model/lstm/while", 800, "f32[200]{0}"]],
         "room": 9000,
     }
     assert buffers.of_dump(tmp_path / "nothing") is None
@@ -198,7 +188,9 @@ def test_flags_for_another_xla_do_not_end_the_compiler(monkeypatch):
 def test_a_look_up_on_the_sparse_cores_of_v6e_has_its_verdict():
     keras = importlib.import_module("keras")
     layers = keras.layers
-    model = keras.Sequential([layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, name="words"), layers.GlobalAveragePooling1D(), layers.Dense(2)])
+    model = keras.Sequential(
+        [layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, name="words"), layers.GlobalAveragePooling1D(), layers.Dense(2)]
+    )
     report = tpushape.trace(model, tf.TensorSpec((128, 100), tf.int32), tpu="v6e-8", compiler="tpu")
     (verdict,) = report.verdicts
     assert verdict.ok, verdict.message

@@ -94,11 +94,7 @@ def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_remat
     fact = finding.fact
     assert (fact.target, fact.temporaries, size(fact.needs), size(fact.has)) == ("v2-8", True, "7.59 GiB", "7.48 GiB")
     # The last layer's gradient is being computed: its loop carries some more.
-    assert fact.most and [(name, size(taken)) for name, taken in fact.layers] == [
-        ("r3", "1.94 GiB"),
-        ("r0", "1.88 GiB"),
-        ("r1", "1.88 GiB"),
-    ]
+    assert fact.most and [(name, size(taken)) for name, taken in fact.layers] == [("r3", "1.94 GiB"), ("r0", "1.88 GiB"), ("r1", "1.88 GiB")]
     fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
     scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}
     if framework == "keras":
@@ -164,10 +160,7 @@ def test_a_model_of_a_class_of_its_own_is_offered_the_change_untried():
 
 
 def test_the_numbers_of_a_refusal_are_read():
-    assert needed("the total memory required for HLO temporaries (27.06G) exceeds available HBM (15.75G). HLO") == (
-        27.06 * 2**30,
-        15.75 * 2**30,
-    )
+    assert needed("the total memory required for HLO temporaries (27.06G) exceeds available HBM (15.75G). HLO") == (27.06 * 2**30, 15.75 * 2**30)
     assert needed("Used 20.5G of 15.48G hbm.") == (20.5 * 2**30, 15.48 * 2**30)
     assert needed("something else") == (0.0, 0.0)
 
@@ -225,11 +218,7 @@ def test_what_does_not_fit_loosely_packed_and_has_no_other_answer_is_open(monkey
     if bridge.check():
         pytest.skip(bridge.check())
     answers = {
-        "quick": {
-            "ok": False,
-            "kind": "refused",
-            "message": "RESOURCE_EXHAUSTED: E1000: temporaries (20.00G) exceeds available HBM (15.75G).",
-        },
+        "quick": {"ok": False, "kind": "refused", "message": "RESOURCE_EXHAUSTED: E1000: temporaries (20.00G) exceeds available HBM (15.75G)."},
         "full": {"ok": False, "kind": "time", "message": "The TPU compiler did not finish within 120 s."},
     }
     answering(monkeypatch, answers.get)
@@ -259,10 +248,7 @@ def test_other_batches_are_compiled_when_asked_for_and_stand_beside_the_verdict(
     model = pictures("keras")
     report = tpushape.trace(model, specs(64), tpu="v5e-8", compiler="tpu", compile_batches=True)
     forward, train = report.verdicts
-    assert [one.rows for one in forward.tried] == [8] and [(one.rows, one.fits, one.effort) for one in train.tried] == [
-        (8, True, "quick"),
-        (16, True, "quick"),
-    ]
+    assert [one.rows for one in forward.tried] == [8] and [(one.rows, one.fits, one.effort) for one in train.tried] == [(8, True, "quick"), (16, True, "quick")]
     assert train.tried[0].bytes < train.tried[1].bytes and size(train.tried[0].bytes) in train.message
     assert tpushape.Report.from_json(report.to_json()).verdicts[-1].tried == train.tried
     # What ends the search is told, and what was compiled until then is kept.

@@ -97,14 +97,7 @@ def test_what_is_not_the_same_is_not_shared() -> None:
         assert constant(1, "float32", None) is constant(1, "float32", None)
         different = [
             constant(*one)
-            for one in (
-                (1, "float32", None),
-                (1.0, "float32", None),
-                (True, "float32", None),
-                (0.0, None, None),
-                (-0.0, None, None),
-                (1, "int32", None),
-            )
+            for one in ((1, "float32", None), (1.0, "float32", None), (True, "float32", None), (0.0, None, None), (-0.0, None, None), (1, "int32", None))
         ]
         assert len({id(one) for one in different}) == len(different)
         assert constant([1], None, None) is not constant([1], None, None)

@@ -53,12 +53,6 @@ def test_every_generation_has_the_memory_that_its_refusals_name(generation):
     spec = tf.TensorSpec((2**18, 2**18))
     program = tf.function(lambda x: x + 1.0, jit_compile=True, input_signature=[spec]).experimental_get_compiler_ir(spec)(stage="hlo_serialized")
     entry = next(entry for entry in SLICES.values() if entry.generation == generation)
-    answer = process.ask(
-        program,
-        hlo.of_proto(program).key,
-        entry.topology,
-        process.limits(),
-        form=process.Form(described=entry.options),
-    )
+    answer = process.ask(program, hlo.of_proto(program).key, entry.topology, process.limits(), form=process.Form(described=entry.options))
     assert answer["kind"] == "refused"
     assert needed(answer["message"])[1] / 2**30 == pytest.approx(entry.available_bytes / 2**30, abs=0.005), answer["message"]

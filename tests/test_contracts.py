@@ -130,10 +130,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("case", "framework"),
-    [pytest.param(case, name, id=f"{case.name}-{name}") for case in CASES for name in case.frameworks],
-)
+@pytest.mark.parametrize(("case", "framework"), [pytest.param(case, name, id=f"{case.name}-{name}") for case in CASES for name in case.frameworks])
 def test_the_contract_is_named_and_the_twin_has_none(case, framework):
     program = example(case.program.replace("%s", case.bad), framework)
     findings = [one for one in tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings if one.serious]

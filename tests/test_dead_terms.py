@@ -57,10 +57,7 @@ ALIVE = {
     "noted": noted,
     "a loss inside": lambda y, p: keras.losses.MeanSquaredError()(y, p) * (1.0 + tf.reduce_mean(tf.cast(p > 0.5, p.dtype))),
 }
-IN_ORDER = {
-    "both": lambda y, p: square(tf.cumsum(y, axis=0), tf.cumsum(p, axis=0)),
-    "one": lambda y, p: square(tf.cumsum(y, axis=-1), tf.cumsum(p)),
-}
+IN_ORDER = {"both": lambda y, p: square(tf.cumsum(y, axis=0), tf.cumsum(p, axis=0)), "one": lambda y, p: square(tf.cumsum(y, axis=-1), tf.cumsum(p))}
 ALONG = {
     "scores": lambda y, p: square(tf.cumsum(y, axis=-1), tf.cumsum(p, axis=1)),
     "risk sets": lambda y, p: tf.reduce_mean((tf.math.log(tf.cumsum(tf.exp(p[:, :1]))) - p[:, :1]) * y[:, :1]),

@@ -69,11 +69,6 @@ def test_a_slice_is_reported_exactly_where_numpy_takes_nothing(start, width, axi
     sizes = (6, 4)
     part = f"{start}:{start + width}"
     index = {(1, False): f":, {part}", (1, True): f"..., {part}, :", (2, False): f":, :, {part}", (2, True): f"..., {part}"}[axis, dots]
-    found = findings(
-        tmp_path_factory.mktemp("law"),
-        keras,
-        (f"return tf.reduce_sum(x[{index}], axis=(1, 2))[:, None]",),
-        f"law_{start}_{width}_{axis}_{dots}",
-    )
+    found = findings(tmp_path_factory.mktemp("law"), keras, (f"return tf.reduce_sum(x[{index}], axis=(1, 2))[:, None]",), f"law_{start}_{width}_{axis}_{dots}")
     taken = np.zeros((8, *sizes))[(slice(None),) * axis + (slice(start, start + width),)]
     assert bool(found) == (taken.size == 0)

@@ -183,13 +183,7 @@ def data():
         ("L.Conv2D(4, 3, name='a'), L.Conv2D(4, 3, name='b'), L.Conv2D(1, 1)", "unpadded", "a", 28, 26),
         ("L.Conv2D(4, 3, strides=2, padding='same', name='coarse'), L.Conv2D(1, 1)", "strided", "coarse", 28, 14),
         ("L.MaxPooling2D(3, name='third'), L.UpSampling2D(3), L.Conv2D(1, 1)", "lost", "third", 28, 9),
-        (
-            "L.MaxPooling2D(), L.MaxPooling2D(), L.MaxPooling2D(padding='same', name='odd'), L.UpSampling2D(8), L.Conv2D(1, 1)",
-            "lost",
-            "odd",
-            7,
-            4,
-        ),
+        ("L.MaxPooling2D(), L.MaxPooling2D(), L.MaxPooling2D(padding='same', name='odd'), L.UpSampling2D(8), L.Conv2D(1, 1)", "lost", "odd", 7, 4),
     ],
 )
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])

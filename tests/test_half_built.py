@@ -177,15 +177,7 @@ def test_the_cells_that_create_it_again_are_known(lib):
         model.compile("adam", "mse")
         if name != "whole":
             fails(model, DEEP)
-    runs = [
-        "",
-        "model = 1",
-        "model = make()",
-        "other = make()\nother.fit(x)",
-        "print(model)",
-        "model.compile('adam', 'mse')",
-        "model.fit(x)",
-    ]
+    runs = ["", "model = 1", "model = make()", "other = make()\nother.fit(x)", "print(model)", "model.compile('adam', 'mse')", "model.fit(x)"]
     ids = {number: f"id-{number}" for number in range(1, 7)}
     # That cell of the other trains, too: running it would do what failed.
     assert left(space, list(space), runs, ids) == {"model": ["id-2", "id-5"]}

@@ -37,11 +37,7 @@ SPREAD = {
         (1, "        self.b = Dense(dim)"),
     ),
     "a Sequential that grows": (
-        (
-            "net = keras.Sequential()\nnet.add(keras.Input((12, 4)))",
-            "net.add(LSTM(8))\nnet.add(Dropout(0.1))",
-            "print('shown')\nnet.add(LSTM(8))",
-        ),
+        ("net = keras.Sequential()\nnet.add(keras.Input((12, 4)))", "net.add(LSTM(8))\nnet.add(Dropout(0.1))", "print('shown')\nnet.add(LSTM(8))"),
         (2, "net.add(LSTM(8, return_sequences=True))"),
     ),
     "skips that a loop takes from a list": (
@@ -93,10 +89,7 @@ def test_the_fix_goes_into_the_cell_with_the_fault(run, name, lib):
 @BOTH
 @pytest.mark.parametrize(
     "front",
-    [
-        "branches = [Dense(8)(i), Dense(4)(i)]\nopened = open({path!r}, 'a').write('again')",
-        "branches = [Dense(8)(i), Dense(4)(i)]\nseen.append(1)",
-    ],
+    ["branches = [Dense(8)(i), Dense(4)(i)]\nopened = open({path!r}, 'a').write('again')", "branches = [Dense(8)(i), Dense(4)(i)]\nseen.append(1)"],
     ids=["writes a file", "changes a list of another cell"],
 )
 def test_a_cell_that_does_more_than_build_is_not_run_again(run, lib, front, tmp_path):

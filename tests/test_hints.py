@@ -17,10 +17,7 @@ RAISED = {
         "ids, row = keras.Input((6,)), keras.Input((4,))\nx = L.LSTM(3, return_sequences=True)(L.Embedding(9, 2)(ids))\nL.concatenate([x, row])",
         "concatenate",
     ),
-    "a function in a Lambda": (
-        "i = keras.Input((4,))\nL.Lambda(lambda two: two[0] * two[1], name='product')([L.Dense(2)(i), L.Dense(3)(i)])",
-        "product",
-    ),
+    "a function in a Lambda": ("i = keras.Input((4,))\nL.Lambda(lambda two: two[0] * two[1], name='product')([L.Dense(2)(i), L.Dense(3)(i)])", "product"),
     "a layer that is called with too much": ("L.Add(name='total')(keras.Input((4,)))", "total"),
     "a layer of one's own that looks a key up": (
         "class Picks(L.Layer):\n    def call(self, parts):\n        return parts['nosuch']\nPicks(name='picks')({'a': keras.Input((4,))})",

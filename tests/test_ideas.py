@@ -102,10 +102,7 @@ def test_at_most_five_and_every_fix_says_why_it_stands_there(lib):
 @BOTH
 @pytest.mark.parametrize(
     ("declared", "rows", "kind"),
-    [
-        ((12, 12, 3), (3, 12, 12), "data-transform"),
-        ((3, 12, 12), (12, 12, 3), "input-shape"),
-    ],
+    [((12, 12, 3), (3, 12, 12), "data-transform"), ((3, 12, 12), (12, 12, 3), "input-shape")],
     ids=["the declaration is right", "the data is right"],
 )
 def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, kind):

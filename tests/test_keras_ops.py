@@ -70,13 +70,7 @@ LEFT = [
 
 
 def written(code: str) -> tuple[str, dict]:
-    scope = {
-        "tf": tf,
-        "K": importlib.import_module("keras._tf_keras.keras.backend"),
-        "keras": keras,
-        "x": tf.constant(X),
-        "ids": tf.constant(IDS),
-    }
+    scope = {"tf": tf, "K": importlib.import_module("keras._tf_keras.keras.backend"), "keras": keras, "x": tf.constant(X), "ids": tf.constant(IDS)}
     source = Source("program.py", code)
     names = Names(source, scope)
     calls = [call for call in nodes(source.tree, ast.Call) if keras_ops.name_of(names, call)]

@@ -169,12 +169,7 @@ def test_plain_objects_of_a_model_and_of_data_are_as_they_were(lib):
 
 
 LIST, MAP, SET, LAST, PACKED, BYTES = [], {}, set(), collections.deque(maxlen=3), array.array("i", [1000]), bytearray(b"a")
-NAMED, ORDER, WAITING, CONTEXT = (
-    collections.Counter(),
-    collections.OrderedDict(a=1, b=2),
-    queue.Queue(),
-    contextvars.ContextVar("c", default=0),
-)
+NAMED, ORDER, WAITING, CONTEXT = (collections.Counter(), collections.OrderedDict(a=1, b=2), queue.Queue(), contextvars.ContextVar("c", default=0))
 LOCAL, NUMBERS = threading.local(), np.zeros(3)
 LOCAL.count = COUNT = 0
 
@@ -313,12 +308,7 @@ def test_an_iterator_that_cannot_be_rewound_is_named(kind):
     said = moved(trace(model(keras), tf.data.Dataset.from_generator(rows, output_signature=SIGNATURE)))
     assert len(said) == 1
     assert said[0].startswith(
-        {
-            "generator": "The generator endless (",
-            "count": "The iterator count",
-            "enumerate": "The iterator enumerate",
-            "at its end": "An iterator",
-        }[kind]
+        {"generator": "The generator endless (", "count": "The iterator count", "enumerate": "The iterator enumerate", "at its end": "An iterator"}[kind]
     )
 
 

@@ -14,13 +14,7 @@ import jupyter_tpushape as tpushape
 NAMES = ("z_box", "a_cls")
 WEIGHTS = {"z_box": 10.0, "a_cls": 1.0}
 LOSSES = {"all": "mse", "list": ["mse", "mse"], "dict": {"z_box": "mse", "a_cls": "mse"}, "turned": {"a_cls": "mse", "z_box": "mse"}}
-GIVEN = {
-    "list": [10.0, 1.0],
-    "dict": WEIGHTS,
-    "turned": {"a_cls": 1.0, "z_box": 10.0},
-    "renamed": {"box": 10.0, "a_cls": 1.0},
-    "one": {"z_box": 10.0},
-}
+GIVEN = {"list": [10.0, 1.0], "dict": WEIGHTS, "turned": {"a_cls": 1.0, "z_box": 10.0}, "renamed": {"box": 10.0, "a_cls": 1.0}, "one": {"z_box": 10.0}}
 
 
 def program(outputs, loss, weights):

@@ -43,7 +43,9 @@ def test_each_input_is_shown_with_the_tensor_that_it_really_gets(lib, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         error = fits(program, lib)
-        reports = [tpushape.trace(model, (program.x, program.y), tpu=None, batch_size=4, fixes=False) for model in (program.make(lib), lambda: program.make(lib))]
+        reports = [
+            tpushape.trace(model, (program.x, program.y), tpu=None, batch_size=4, fixes=False) for model in (program.make(lib), lambda: program.make(lib))
+        ]
         real = fed(program, lib) if error is None else {}
     for report in reports:
         broken = [finding for finding in report.findings if finding.severity == "error"]

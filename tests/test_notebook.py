@@ -388,20 +388,11 @@ def test_an_error_in_a_cell_under_the_magic_has_that_cells_number_and_line(loade
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (
-            "%tpushape nosuchname",
-            ("variable nosuchname", "model", "data"),
-        ),
+        ("%tpushape nosuchname", ("variable nosuchname", "model", "data")),
         ("%tpushape modle", ("variable modle", "model?")),
-        (
-            "%tpushape five",
-            ("got int", "%tpushape model data"),
-        ),
+        ("%tpushape five", ("got int", "%tpushape model data")),
         ("%tpushape model (x, y) --tpu v9", ("'v9'", "v2-8,")),
-        (
-            "%tpushape model x y",
-            ("3 names", "put arrays in parentheses", "%tpushape model (x,y)"),
-        ),
+        ("%tpushape model x y", ("3 names", "put arrays in parentheses", "%tpushape model (x,y)")),
         ("%tpushape model --nosuch", ("--nosuch", "%tpushape?")),
         ("%tpushape model --compiel xla", ("--compiel", "--compile?", "%tpushape?")),
         ("%tpushape model --batch-size many", ("--batch-size", "'many'", "%tpushape?")),
@@ -470,7 +461,9 @@ def test_help_and_layers_are_offered(loaded):
 @pytest.mark.parametrize("line", ["%tpushape model (x, y)   # both", '%tpushape model x --tpu none # no target, "quoted"', "%tpushape model # declared inputs"])
 def test_a_comment_behind_a_magic_is_left_out(loaded, line):
     book = loaded("keras")
-    book.run("import numpy as np\nmodel = keras.Sequential([keras.Input((4,)), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx, y = np.zeros((8, 4)), np.zeros((8, 1))")
+    book.run(
+        "import numpy as np\nmodel = keras.Sequential([keras.Input((4,)), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx, y = np.zeros((8, 4)), np.zeros((8, 1))"
+    )
     assert book.run(line).success and "dense" in book.out, book.err
 
 
@@ -516,11 +509,7 @@ def test_variables_options_and_targets_are_completed(loaded):
     assert "v5e-8" in after("%%tpushape --tpu ")
     # A front end asks in this way, which Jedi answers, too.
     with provisionalcompleter():
-        for text, wanted in (
-            ("%tpushape --compile-e", ["--compile-effort"]),
-            ("%%tpushape --tp", ["--tpu"]),
-            ("%tpushape --compile ", ["xla", "tpu"]),
-        ):
+        for text, wanted in (("%tpushape --compile-e", ["--compile-effort"]), ("%%tpushape --tp", ["--tpu"]), ("%tpushape --compile ", ["xla", "tpu"])):
             assert [one.text for one in book.shell.Completer.completions(text, len(text))] == wanted
         assert "my_data" in [one.text for one in book.shell.Completer.completions("my_", 3)]
 
@@ -716,13 +705,7 @@ def doors():
     found = {}
     for lib in (keras, tf_keras):
         sample = lib.Sequential([lib.Input((2,)), lib.layers.Dense(1)])
-        owners = {
-            *type(sample).__mro__,
-            *lib.Model.__mro__,
-            *lib.layers.InputLayer.__mro__,
-            *lib.losses.Loss.__mro__,
-            *lib.metrics.Metric.__mro__,
-        }
+        owners = {*type(sample).__mro__, *lib.Model.__mro__, *lib.layers.InputLayer.__mro__, *lib.losses.Loss.__mro__, *lib.metrics.Metric.__mro__}
         functional = type(lib.Model(sample.inputs, sample.outputs))
         for owner in owners | set(functional.__mro__):
             if owner is not object:
@@ -876,7 +859,9 @@ def test_a_fix_of_a_cell_fits_the_cell_as_the_user_sees_it(loaded, lib):
 @BOTH
 def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
     book = loaded(lib)
-    cell = "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\nmodel.compile('sgd', 'mse')"
+    cell = (
+        "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\nmodel.compile('sgd', 'mse')"
+    )
     book.run(cell)
     fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
     assert fix.patch.splitlines()[2] == "@@ -2,2 +2,2 @@"

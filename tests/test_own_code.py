@@ -80,9 +80,6 @@ def test_where_two_axes_would_do_it_is_a_question(framework, tmp_path):
 
 
 def test_edits_travel_as_plain_values():
-    for edit in (
-        Expression("call", "net.py", [3, 3, 4, 9], "a + b", "{module}.cast({it}, b.dtype)", "tensorflow", "axis"),
-        Regroup("x", 2, "(a, b)", "order"),
-    ):
+    for edit in (Expression("call", "net.py", [3, 3, 4, 9], "a + b", "{module}.cast({it}, b.dtype)", "tensorflow", "axis"), Regroup("x", 2, "(a, b)", "order")):
         assert edit_of(edit.value) == edit
         assert list(edit.shown(dataset=True))

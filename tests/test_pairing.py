@@ -61,8 +61,7 @@ def test_a_cell_that_is_no_python_assigns_nothing(source):
 
 
 @pytest.mark.parametrize(
-    "cell",
-    ["model.fit(table, clicks)", "model.fit(x=table, y=clicks)", "get_ipython().run_line_magic('tpushape', 'model (table, clicks)')"],
+    "cell", ["model.fit(table, clicks)", "model.fit(x=table, y=clicks)", "get_ipython().run_line_magic('tpushape', 'model (table, clicks)')"]
 )
 @BOTH
 def test_a_table_and_the_labels_that_a_cell_trains_it_on_are_one_entry(lib, cell):

@@ -32,10 +32,7 @@ SCRIPTS = {
 """,
         [("data-transform", "x")],
         ["    x, y,  # all of it", "    verbose=0, validation_data=(x, y))"],
-        [
-            "    np.reshape(x, (-1, 8, 8, 1)), y,  # all of it",
-            "    verbose=0, validation_data=(np.reshape(x, (-1, 8, 8, 1)), y))",
-        ],
+        ["    np.reshape(x, (-1, 8, 8, 1)), y,  # all of it", "    verbose=0, validation_data=(np.reshape(x, (-1, 8, 8, 1)), y))"],
     ),
     "labels": (
         """

@@ -239,13 +239,7 @@ def test_each_host_has_its_shard_and_each_replica_its_rows(name, batch, rows, ho
 
 def test_every_slice_says_where_its_numbers_come_from():
     assert {entry.source for entry in SLICES.values()} == {f"https://cloud.google.com/tpu/docs/{name}" for name in ("v2", "v3", "v4", "v5e", "v5p", "v6e")}
-    assert (SLICES["v4-32"].hosts, SLICES["v5p-8"].hosts, SLICES["v5e-16"].hosts, SLICES["v5e-256"].hosts, SLICES["v6e-256"].hosts) == (
-        4,
-        1,
-        4,
-        64,
-        64,
-    )
+    assert (SLICES["v4-32"].hosts, SLICES["v5p-8"].hosts, SLICES["v5e-16"].hosts, SLICES["v5e-256"].hosts, SLICES["v6e-256"].hosts) == (4, 1, 4, 64, 64)
 
 
 def test_hosts_take_turns_without_files_and_keep_their_own_with_them():
@@ -299,13 +293,7 @@ def test_even_batches_are_dealt_as_mirrored_strategy_on_eight_cpus_does():
 
 def test_arrays_generators_and_specs_are_planned_as_fit_deals_them():
     arrays = plan(sample((np.zeros((100, 3)), np.zeros(100)), framework="keras"), target("v5e-8"))
-    assert (arrays.full, arrays.partial, arrays.last, arrays.policy, arrays.dynamic) == (
-        (4,) * 8,
-        4,
-        (1, 1, 1, 1, 0, 0, 0, 0),
-        "DATA",
-        True,
-    )
+    assert (arrays.full, arrays.partial, arrays.last, arrays.policy, arrays.dynamic) == ((4,) * 8, 4, (1, 1, 1, 1, 0, 0, 0, 0), "DATA", True)
     spec = plan(sample(tf.TensorSpec((64, 3)), framework="keras"), target("v5e-8"))
     assert (spec.full, spec.static, spec.uneven) == ((8,) * 8, 8, False)
     varying = plan(sample(((np.zeros((n, 2)),) for n in (32, 64, 32)), framework="keras"), target("v5e-8"))

@@ -127,11 +127,7 @@ def test_weights_with_a_value_of_their_own_are_left_alone(framework, way):
 @pytest.mark.parametrize("target", [(3, 48), (48, 3), (4, 36), (8, 18)])
 def test_a_reshape_takes_channels_for_the_first_axis_only_if_it_says_so(framework, target):
     layers = framework.layers
-    build = _model(
-        framework,
-        lambda: [layers.Conv2D(3, 1), layers.Reshape(target), layers.Permute((2, 1)), layers.Flatten(), layers.Dense(1)],
-        (8, 6, 1),
-    )
+    build = _model(framework, lambda: [layers.Conv2D(3, 1), layers.Reshape(target), layers.Permute((2, 1)), layers.Flatten(), layers.Dense(1)], (8, 6, 1))
     found = findings(build, lambda: (floats(4, 8, 6, 1), floats(4, 1)), "reshape-interleaves")
     assert bool(found) is (target == (3, 48))
 

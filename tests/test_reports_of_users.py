@@ -108,10 +108,7 @@ def test_an_attention_of_tf_keras_reads_the_masks_off_its_inputs():
     class Encoder(tf_keras.layers.Layer):
         def __init__(self):
             super().__init__()
-            self.embed, self.attend = (
-                tf_keras.layers.Embedding(9, 4, mask_zero=True),
-                tf_keras.layers.MultiHeadAttention(2, 4, attention_axes=2),
-            )
+            self.embed, self.attend = (tf_keras.layers.Embedding(9, 4, mask_zero=True), tf_keras.layers.MultiHeadAttention(2, 4, attention_axes=2))
 
         def call(self, x):
             x = self.embed(x)
@@ -137,10 +134,7 @@ def _pictures(framework, layers, loss="mse"):
 
 
 def _decoder(framework):
-    return [
-        lambda: framework.layers.Conv2D(4, 3, strides=2, padding="same"),
-        lambda: framework.layers.Conv2DTranspose(1, 3, strides=2, padding="same"),
-    ]
+    return [lambda: framework.layers.Conv2D(4, 3, strides=2, padding="same"), lambda: framework.layers.Conv2DTranspose(1, 3, strides=2, padding="same")]
 
 
 @BOTH

@@ -39,7 +39,9 @@ def texts():
 
 
 def test_what_the_rules_report_breaks_none_of_them_either(texts):
-    broken = [f"{rule}: {fault}\n    {one}" for rule, said in texts.items() for text in said for one in sentences.sentences(text) for fault in sentences.faults(one)]
+    broken = [
+        f"{rule}: {fault}\n    {one}" for rule, said in texts.items() for text in said for one in sentences.sentences(text) for fault in sentences.faults(one)
+    ]
     assert not broken, "\n".join(broken)
 
 

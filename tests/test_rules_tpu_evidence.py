@@ -97,10 +97,7 @@ def test_d8_text_itself_is_handed_over_by_the_strategy():
 def test_d5_mixed_float16_is_refused_by_tf_keras():
     try:
         tf_keras.mixed_precision.set_global_policy("mixed_float16")
-        with (
-            tpushape.tpu_strategy("v5e-8").scope(),
-            pytest.raises(ValueError, match=r"Mixed precision is not supported with the tf\.distribute\.Strategy"),
-        ):
+        with tpushape.tpu_strategy("v5e-8").scope(), pytest.raises(ValueError, match=r"Mixed precision is not supported with the tf\.distribute\.Strategy"):
             tf_keras.Sequential([tf_keras.Input((4,)), tf_keras.layers.Dense(1)]).compile("sgd", "mse")
     finally:
         tf_keras.mixed_precision.set_global_policy("float32")
@@ -119,10 +116,7 @@ def test_v1_outside_variables_say_so_in_tf_keras_and_nothing_in_keras_3():
     legacy = tf_keras.Sequential([tf_keras.Input((4,)), tf_keras.layers.Dense(1)])
     with strategy.scope(), pytest.raises(ValueError, match="was not created in the distribution strategy scope"):
         legacy.compile("sgd", "mse")
-    for optimizer, says in (
-        ("sgd", "'ResourceVariable' object has no attribute '_packed_variable'"),
-        ("adam", r"inside \"with strategy\.scope\(\)\""),
-    ):
+    for optimizer, says in (("sgd", "'ResourceVariable' object has no attribute '_packed_variable'"), ("adam", r"inside \"with strategy\.scope\(\)\"")):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         with strategy.scope():
             model.compile(optimizer, "mse")
@@ -144,10 +138,7 @@ def test_v4_an_optimizer_object_from_outside_is_refused_by_keras_3(inside):
     with strategy.scope():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         model.compile(optimizer, "mse")
-    with (
-        strategy.scope() if inside else contextlib.nullcontext(),
-        pytest.raises(RuntimeError, match=r"Mixing different tf\.distribute\.Strategy"),
-    ):
+    with strategy.scope() if inside else contextlib.nullcontext(), pytest.raises(RuntimeError, match=r"Mixing different tf\.distribute\.Strategy"):
         model.fit(pairs(), verbose=0)
 
 

@@ -223,9 +223,13 @@ def test_the_soak_takes_its_seed_and_count() -> None:
 
 def test_advisories_are_asked_for_by_one_command_only() -> None:
     root = TESTS.parent
-    asked = [path for path in (*root.glob("scripts/*"), root / "Makefile") if path.is_file() and re.search(r"pip-audit|npm audit", path.read_text(errors="replace"))]
+    asked = [
+        path for path in (*root.glob("scripts/*"), root / "Makefile") if path.is_file() and re.search(r"pip-audit|npm audit", path.read_text(errors="replace"))
+    ]
     assert {path.name for path in asked} == {"audit.sh"}
     assert "could not be audited" in (root / "scripts" / "audit.sh").read_text()
     assert not any(
-        "audit" in path.read_text(encoding="utf-8") for path in Path(tpushape.__file__).parent.rglob("*.py") if "addaudithook" not in path.read_text(encoding="utf-8")
+        "audit" in path.read_text(encoding="utf-8")
+        for path in Path(tpushape.__file__).parent.rglob("*.py")
+        if "addaudithook" not in path.read_text(encoding="utf-8")
     )

@@ -112,10 +112,7 @@ def data():
 FIRST = 'data_format="channels_first"'
 FAULTS = {
     "a pool of channels": ("channels-order", MAPS.format(f"L.MaxPooling2D({FIRST})(L.Conv2D(4, 3)(i))")),
-    "means of columns": (
-        "channels-order",
-        MAPS.format(f"L.GlobalAveragePooling2D({FIRST})(L.ReLU()(L.BatchNormalization()(L.Conv2D(4, 3)(i))))"),
-    ),
+    "means of columns": ("channels-order", MAPS.format(f"L.GlobalAveragePooling2D({FIRST})(L.ReLU()(L.BatchNormalization()(L.Conv2D(4, 3)(i))))")),
     "a reshape of a picture": ("data-axes-mixed", PICTURES.format(".map(lambda x, y: (tf.reshape(x, (8, 8, 3)), y)).batch(8)")),
     "a reshape of a batch": ("data-axes-mixed", PICTURES.format(".batch(8).map(lambda x, y: (tf.reshape(x, (-1, 8, 8, 3)), y))")),
     "bytes in an operator": ("unsigned-difference", CLIPS.format("a - b", "uint8")),

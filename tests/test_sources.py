@@ -153,24 +153,12 @@ def test_label_statistics_tell_ranges_one_hot_rows_and_ids():
 )
 def test_specs_stand_in_for_data(spec):
     seen = sample((spec, None), framework="keras")
-    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.batch, seen.batch_sizes, seen.sampled) == (
-        "specs",
-        (16, 10),
-        "float32",
-        16,
-        (16,),
-        [],
-    )
+    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.batch, seen.batch_sizes, seen.sampled) == ("specs", (16, 10), "float32", 16, (16,), [])
 
 
 def test_many_specs_are_many_inputs_where_the_model_has_as_many():
     specs = tuple(tf.TensorSpec((8, n)) for n in (1, 2, 3, 4))
-    assert [leaf.shape for _, leaf in sample(specs, framework="keras", x_structure=[1, 2, 3, 4]).leaves()] == [
-        (8, 1),
-        (8, 2),
-        (8, 3),
-        (8, 4),
-    ]
+    assert [leaf.shape for _, leaf in sample(specs, framework="keras", x_structure=[1, 2, 3, 4]).leaves()] == [(8, 1), (8, 2), (8, 3), (8, 4)]
 
 
 @pytest.mark.parametrize(

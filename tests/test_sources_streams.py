@@ -182,10 +182,7 @@ def test_generators_have_the_spec_that_each_keras_gives_them_and_lose_nothing():
     from keras.src.trainers.data_adapters import get_data_adapter
     from tf_keras.src.engine.data_adapter import GeneratorDataAdapter
 
-    specs = {
-        "keras": get_data_adapter(rows()).get_tf_dataset().element_spec,
-        "tf_keras": GeneratorDataAdapter(rows()).get_dataset().element_spec,
-    }
+    specs = {"keras": get_data_adapter(rows()).get_tf_dataset().element_spec, "tf_keras": GeneratorDataAdapter(rows()).get_dataset().element_spec}
     for framework, spec in specs.items():
         seen = sample(rows(), framework=framework)
         assert [(leaf.shape, leaf.dtype) for leaf in (seen.x, seen.y)] == [(tuple(part.shape), part.dtype.name) for part in spec]
@@ -252,13 +249,7 @@ class Legacy(tf_keras.utils.Sequence):
 
 def test_pydatasets_and_sequences_are_asked_by_index():
     seen = sample(Batches(), framework="keras")
-    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.cardinality, seen.stages[0].function) == (
-        "pydataset",
-        (None, 2),
-        "float64",
-        3,
-        "Batches",
-    )
+    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.cardinality, seen.stages[0].function) == ("pydataset", (None, 2), "float64", 3, "Batches")
     assert seen.label_stats["y",].maximum == 5
     legacy = sample(Legacy(), framework="tf_keras")
     assert (legacy.x.shape, legacy.x.dtype, legacy.replacement) == ((None, None), "float32", None)

@@ -91,8 +91,7 @@ def mended(source: str, rule: str, framework: str, path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "framework"),
-    [*((name, "keras") for name in LAYERS), *((name, "tf_keras") for name in ("unpacked from a list", "in the caller", "in build"))],
+    ("name", "framework"), [*((name, "keras") for name in LAYERS), *((name, "tf_keras") for name in ("unpacked from a list", "in the caller", "in build"))]
 )
 def test_a_layer_measures_the_batch_when_it_runs(name, framework, tmp_path):
     read, use = LAYERS[name]
@@ -149,11 +148,7 @@ FLOATS = {
     "in the module": ("x", "x = L.Lambda(lambda t: t[:, :HALF], output_shape=(8,))(i)", "HALF = WIDTH // 2"),
     "in the function around": ("x", "n = WIDTH / 2\n    x = L.Lambda(lambda t: t[:, :n], output_shape=(8,))(i)", "n = WIDTH // 2"),
     "of a layer": ("x", "x = L.Dense(WIDTH / 4)(i)", "L.Dense(WIDTH // 4)"),
-    "of a layer that is built later": (
-        "x",
-        "wide = L.Conv1D(WIDTH / 4, 3)\n    x = wide(L.Reshape((16, 1))(i))",
-        "L.Conv1D(WIDTH // 4, 3)",
-    ),
+    "of a layer that is built later": ("x", "wide = L.Conv1D(WIDTH / 4, 3)\n    x = wide(L.Reshape((16, 1))(i))", "L.Conv1D(WIDTH // 4, 3)"),
     "of a reshape": ("x", "x = L.Reshape((2, WIDTH / 2))(i)", "L.Reshape((2, WIDTH // 2))"),
     "kept by a layer": ("x[:, : self.half] * tf.sigmoid(x[:, self.half :])", "x = Gate(16)(i)", "self.half = units // 2"),
     "of a shape": ("x[:, : x.shape[-1] / 2]", "x = Gate(16)(i)", "x.shape[-1] // 2]"),

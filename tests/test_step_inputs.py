@@ -37,13 +37,7 @@ def data():
 
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
-@pytest.mark.parametrize(
-    ("given", "shape"),
-    [
-        ("tf.random.normal((n, 7)), kind", (4, 7)),
-        ("tf.random.normal((n, 6)), tf.concat([kind, kind], -1)", (4, 4)),
-    ],
-)
+@pytest.mark.parametrize(("given", "shape"), [("tf.random.normal((n, 7)), kind", (4, 7)), ("tf.random.normal((n, 6)), tf.concat([kind, kind], -1)", (4, 4))])
 def test_of_several_inputs_the_refused_one_is_named(given, shape, framework, tmp_path):
     path = tmp_path / "step_inputs.py"
     path.write_text(HEAD.format(framework=framework) + (PROGRAM % given).lstrip("\n"))

@@ -67,10 +67,7 @@ def test_every_shape_of_step_is_traced_with_its_layers_and_is_clean(framework, s
     assert [finding.message for finding in report.findings] == []
     nodes = report.flow.nodes
     assert [node.op for node in nodes if node.kind == "layer" and node.op != "Sequential"] == ["Dense", "BatchNormalization", "Dense"]
-    assert [node.op for node in nodes if node.op in ("GradientTape.gradient", "Adam.apply_gradients")] == [
-        "GradientTape.gradient",
-        "Adam.apply_gradients",
-    ]
+    assert [node.op for node in nodes if node.op in ("GradientTape.gradient", "Adam.apply_gradients")] == ["GradientTape.gradient", "Adam.apply_gradients"]
     assert {node.kind for node in nodes} >= {"stage", "split", "input", "layer", "loss", "op", "metric"}
     first = next(node for node in nodes if node.name == model.layers[0].name)
     assert report.flow.into(first.id)[0].spec.shape == (2, 4), "the replica's share"
@@ -326,7 +323,9 @@ def test_a_mask_that_divides_the_loss_is_followed(framework, loss, clean):
     ],
 )
 def test_gradients_are_compared_with_those_of_the_whole_batch(loss, times):
-    text = SHAPES.format(layers="L.Dense(1)", loss=loss) + ("\nper_row, mean = keras.losses.MeanSquaredError(reduction='none'), keras.losses.MeanSquaredError()\n")
+    text = SHAPES.format(layers="L.Dense(1)", loss=loss) + (
+        "\nper_row, mean = keras.losses.MeanSquaredError(reduction='none'), keras.losses.MeanSquaredError()\n"
+    )
     found = [one for one in tpushape.trace(example(text, "keras")["step"], batches(), tpu="v5e-8").findings if one.rule == "gradient-scale"]
     assert [one.fact.times for one in found] == ([times] if times else [])
 
@@ -357,13 +356,7 @@ def test_what_to_type_comes_as_ideas_that_were_not_tried(framework):
     assert len(finding.fixes) == (2 if framework is keras else 1)
 
 
-@pytest.mark.parametrize(
-    ("step", "says"),
-    [
-        (lambda a, b, c, d: None, r"<lambda> takes a, b, c, d.* 2 parts"),
-        (lambda batch: None, None),
-    ],
-)
+@pytest.mark.parametrize(("step", "says"), [(lambda a, b, c, d: None, r"<lambda> takes a, b, c, d.* 2 parts"), (lambda batch: None, None)])
 def test_a_step_whose_parameters_do_not_fit_says_so(step, says):
     if says is None:
         assert tpushape.trace(step, batches(), tpu="v5e-8").ok

@@ -31,10 +31,7 @@ def test_the_table_holds_what_users_have_met():
     [
         (lambda x: tf.roll(x, tf.cast(tf.reduce_sum(x), tf.int32), tf.cast(x[0, 0], tf.int32)), "Roll"),
         (lambda x: tf.scatter_nd([[0]], x[:1, 0], [tf.cast(x[0, 0], tf.int32)]), "ScatterNd"),
-        (
-            lambda x: tf.raw_ops.DenseBincount(input=tf.cast(x[:, 0], tf.int32), size=tf.cast(x[0, 0], tf.int32), weights=[1.0] * 4),
-            "DenseBincount",
-        ),
+        (lambda x: tf.raw_ops.DenseBincount(input=tf.cast(x[:, 0], tf.int32), size=tf.cast(x[0, 0], tf.int32), weights=[1.0] * 4), "DenseBincount"),
     ],
 )
 def test_rules_read_the_table_and_xla_says_the_same(step, kind):
@@ -47,11 +44,7 @@ def test_rules_read_the_table_and_xla_says_the_same(step, kind):
 
 def test_static_shapes_are_no_constants_that_are_missing():
     def step(x):
-        return (
-            tf.roll(x, 1, -1),
-            tf.scatter_nd([[0]], x[:1, 0], tf.shape(x)[:1]),
-            tf.math.unsorted_segment_sum(x, tf.zeros((4,), tf.int32), tf.shape(x)[0]),
-        )
+        return (tf.roll(x, 1, -1), tf.scatter_nd([[0]], x[:1, 0], tf.shape(x)[:1]), tf.math.unsorted_segment_sum(x, tf.zeros((4,), tf.int32), tf.shape(x)[0]))
 
     graph = tf.function(step, autograph=False).get_concrete_function(tf.TensorSpec((4, 3))).graph
     assert [use for use in program.uses_of(graph) if use.what == "constant"] == []

@@ -23,7 +23,9 @@ def test_every_layer_stands_in_the_table_once(package):
     lib, told = importlib.import_module(package), TABLE[package]
     if f"{package} {lib.__version__}" not in TABLE["about"].split(", "):
         pytest.skip(f"the table is of another {package}")
-    names = {name for name, value in vars(lib.layers).items() if inspect.isclass(value) and issubclass(value, lib.layers.Layer) and not inspect.isabstract(value)}
+    names = {
+        name for name, value in vars(lib.layers).items() if inspect.isclass(value) and issubclass(value, lib.layers.Layer) and not inspect.isabstract(value)
+    }
     held = [*told["compiled"], *told["refused"], *told["untried"]]
     assert len(held) == len(set(held)) and names - NONE - set(held) == set()
 

@@ -278,13 +278,7 @@ def test_every_edge_has_the_shape_of_a_real_forward_pass(lib, name):
     assert checked > 50
 
 
-@pytest.mark.parametrize(
-    ("model", "data", "said"),
-    [
-        (5, None, "int.*trace.model, data"),
-        (lambda: 7, None, "int.*`return model`"),
-    ],
-)
+@pytest.mark.parametrize(("model", "data", "said"), [(5, None, "int.*trace.model, data"), (lambda: 7, None, "int.*`return model`")])
 def test_what_is_no_model_is_said_in_one_sentence(model, data, said):
     with pytest.raises(ValueError, match=said) as caught:
         tpushape.trace(model, data, tpu=None)

@@ -62,7 +62,9 @@ MEANT = {
     "it is not trained": "h = self.first(inputs)\n        more = self.still(inputs)\n        return self.head(h)",
     "the name says so": "_ = self.second(inputs)\n        return self.head(self.first(inputs))",
     "another call of it is used": "h = self.first(inputs)\n        h = self.first(inputs * 2)\n        return self.head(h)",
-    "a function inside reads it": ("h = self.first(inputs)\n        def end():\n            return self.head(h)\n        h = self.second(inputs)\n        return end()"),
+    "a function inside reads it": (
+        "h = self.first(inputs)\n        def end():\n            return self.head(h)\n        h = self.second(inputs)\n        return end()"
+    ),
 }
 
 

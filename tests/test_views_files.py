@@ -97,12 +97,7 @@ class TestPage:
         words = Seen(render(flows.hostile(), ".html")).words
         assert f"{flows.EVIL} & {flows.IMAGE}" in words
         words = Seen(render(flows.conv_lstm(), ".html")).words
-        for part in (
-            flows.conv_lstm().summary,
-            "lstm cannot take what conv2d gives",
-            "wants (batch, time, features)",
-            "layers.Reshape((26, 26 * 32)),",
-        ):
+        for part in (flows.conv_lstm().summary, "lstm cannot take what conv2d gives", "wants (batch, time, features)", "layers.Reshape((26, 26 * 32)),"):
             assert part in words
 
     def test_allows_its_own_script_and_style_and_nothing_else(self) -> None:

@@ -44,14 +44,7 @@ def test_a_row_says_what_a_layer_takes_gives_and_holds(library: ModuleType) -> N
 
 @pytest.mark.parametrize(
     ("shape", "dtype", "size"),
-    [
-        ((2, 3), "float32", 24),
-        ((2, 3), "bfloat16", 12),
-        ((5,), "bool", 5),
-        ((3,), "int4", 2),
-        ((None, 3), "float32", None),
-        ((3,), "string", None),
-    ],
+    [((2, 3), "float32", 24), ((2, 3), "bfloat16", 12), ((5,), "bool", 5), ((3,), "int4", 2), ((None, 3), "float32", None), ((3,), "string", None)],
 )
 def test_bytes_of_a_tensor(shape: tuple[int | None, ...], dtype: str, size: int | None) -> None:
     assert bytes_of(shape, dtype) == size
@@ -84,16 +77,10 @@ def test_numbers_of_the_users_own_travel_with_the_report() -> None:
     report.overlay({"flat": 1}, "other")
     again = Report.from_json(report.to_json())
     ids = {node.name: node.id for node in report.flow.nodes}
-    assert [(one.name, one.values, one.unit) for one in again.overlays] == [
-        ("measured", {ids["conv"]: 2.0}, "ms"),
-        ("other", {ids["flat"]: 1.0}, ""),
-    ]
+    assert [(one.name, one.values, one.unit) for one in again.overlays] == [("measured", {ids["conv"]: 2.0}, "ms"), ("other", {ids["flat"]: 1.0}, "")]
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [({"cnv": 1.0}, "'cnv'.*'conv'"), ({"conv": float("nan")}, "'conv' is nan")],
-)
+@pytest.mark.parametrize(("values", "words"), [({"cnv": 1.0}, "'cnv'.*'conv'"), ({"conv": float("nan")}, "'conv' is nan")])
 def test_a_layer_that_is_not_there_or_no_number_is_refused(values: dict[str, float], words: str) -> None:
     report = traced()
     with pytest.raises(ValueError, match=words):

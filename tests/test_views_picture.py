@@ -65,21 +65,14 @@ def test_a_long_flow_shows_its_ends_and_what_is_next_to_a_problem() -> None:
 
 
 def test_a_closed_composite_stands_for_what_is_in_it() -> None:
-    nodes = [
-        Node("m", "model", "layer", "Functional"),
-        *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m") for i in range(30)),
-        Node("b", "b", "layer", "Dense"),
-    ]
+    nodes = [Node("m", "model", "layer", "Functional"), *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m") for i in range(30)), Node("b", "b", "layer", "Dense")]
     edges = [Edge(f"e{i}", f"a{i}", f"a{i + 1}", Spec((1,), "float32")) for i in range(29)] + [Edge("x", "a29", "b", Spec((1,), "float32"))]
     assert names(picture(Report(Flow(nodes, edges), []), 10)) == ["model", "b"]
     assert len(names(picture(Report(Flow(nodes, edges), []), 100))) == 31
 
 
 def test_the_composite_around_a_problem_is_open() -> None:
-    nodes = [
-        Node("m", "model", "layer", "Functional"),
-        *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m", "failed" if i == 2 else "ok") for i in range(4)),
-    ]
+    nodes = [Node("m", "model", "layer", "Functional"), *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m", "failed" if i == 2 else "ok") for i in range(4))]
     edges = [Edge(f"e{i}", f"a{i}", f"a{i + 1}", Spec((1,), "float32")) for i in range(3)]
     assert names(picture(Report(Flow(nodes, edges), []), 2))[:3] != ["model"]
     assert "a2" in names(picture(Report(Flow(nodes, edges), []), 4))
@@ -168,11 +161,7 @@ def test_no_words_stand_over_a_box_or_over_other_words(make: object) -> None:
 
 
 def test_at_a_merge_each_line_says_what_it_gives() -> None:
-    nodes = [
-        Node("a", "a", "layer", "Conv2D"),
-        Node("b", "b", "layer", "Conv2D"),
-        Node("m", "m", "layer", "Concatenate", config={"axis": -1}),
-    ]
+    nodes = [Node("a", "a", "layer", "Conv2D"), Node("b", "b", "layer", "Conv2D"), Node("m", "m", "layer", "Concatenate", config={"axis": -1})]
     shapes = {"a": (8, 65, 65, 32), "b": (8, 64, 64, 64)}
     edges = [Edge(name, name, "m", Spec(shape, "float32"), status="failed") for name, shape in shapes.items()]
     sides = [Side(str(shape), tuple(map(str, shape)), (1, 2)) for shape in shapes.values()]

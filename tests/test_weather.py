@@ -92,12 +92,7 @@ def noticed():
 
 @BOTH
 @settings(
-    phases=(Phase.explicit, Phase.generate),
-    database=None,
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    derandomize=not SOAK,
+    phases=(Phase.explicit, Phase.generate), database=None, max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not SOAK
 )
 @given(program=programs())
 @example(program=Random((1,), (("sum", 6), ("sum", 6), ("embedding", 6)), "mse", 1, 8, "classes", "arrays", None, True))

@@ -83,11 +83,7 @@ STEPPED = """
 
 @pytest.mark.parametrize("axis", [1, 2])
 def test_also_in_a_model_with_a_step_of_its_own(tmp_path, monkeypatch, axis):
-    monkeypatch.setitem(
-        globals(),
-        "OWN",
-        OWN.replace("    model = keras.Model(inputs, layers.Dense(1)(x))\n", STEPPED.replace("{", "{{").replace("}", "}}")),
-    )
+    monkeypatch.setitem(globals(), "OWN", OWN.replace("    model = keras.Model(inputs, layers.Dense(1)(x))\n", STEPPED.replace("{", "{{").replace("}", "}}")))
     found = serious(tmp_path, ("s = tf.matmul(q, k, transpose_b=True)", f"return tf.nn.softmax(s, axis={axis}) @ v"))
     assert [one.rule for one in found] == ["softmax-axis"] * (axis == 1)
 

@@ -24,10 +24,7 @@ def _of(body: str, *lines: tuple[str, str], head: str = HEAD + MODEL) -> tuple[s
 ARRAYS: dict[str, tuple[str, Own]] = {
     "tables joined by rows": _of(
         "return np.concatenate([x_all[:, :5], x_all[:, 5:]]), y_all",
-        (
-            "    return np.concatenate([x_all[:, :5], x_all[:, 5:]]), y_all",
-            "    return np.concatenate([x_all[:, :5], x_all[:, 5:]], axis=1), y_all",
-        ),
+        ("    return np.concatenate([x_all[:, :5], x_all[:, 5:]]), y_all", "    return np.concatenate([x_all[:, :5], x_all[:, 5:]], axis=1), y_all"),
     ),
     "tables stacked by rows": _of(
         """
@@ -66,10 +63,7 @@ return x_all, np.eye(3)[labels]
 labels = np.arange(96) % 4
 return x_all, keras.utils.to_categorical(labels, num_classes=3)
 """,
-        (
-            "    return x_all, keras.utils.to_categorical(labels, num_classes=3)",
-            "    return x_all, keras.utils.to_categorical(labels, num_classes=4)",
-        ),
+        ("    return x_all, keras.utils.to_categorical(labels, num_classes=3)", "    return x_all, keras.utils.to_categorical(labels, num_classes=4)"),
         head=HEAD + _ONE_HOT,
     ),
     "three names for two results": _of(

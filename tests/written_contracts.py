@@ -111,10 +111,7 @@ def build():
 def data():
     return np.ones((8, 6), "float32"), np.ones((8, 1), "float32")
 """,
-            (
-                ("        self.teacher = student", "        self.teacher = teacher"),
-                ("        self.student = teacher", "        self.student = student"),
-            ),
+            (("        self.teacher = student", "        self.teacher = teacher"), ("        self.student = teacher", "        self.student = student")),
         ),
     ),
     "an encoder with an embedding behind an embedding": (

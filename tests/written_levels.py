@@ -19,10 +19,7 @@ y = L.{kind}(10, return_sequences=True)(y, initial_state=states1)
 y = L.{kind}(8, return_sequences=True)(y, initial_state=states1)
 model = keras.Model(i, L.Dense(1)(y))
 """
-_STATED = (
-    "    y = L.{kind}(8, return_sequences=True)(y, initial_state=states1)",
-    "    y = L.{kind}(8, return_sequences=True)(y, initial_state=states2)",
-)
+_STATED = ("    y = L.{kind}(8, return_sequences=True)(y, initial_state=states1)", "    y = L.{kind}(8, return_sequences=True)(y, initial_state=states2)")
 
 
 def _levels(kind: str, low: str, high: str) -> tuple[str, Own]:

@@ -30,11 +30,7 @@ def _returned(old: str, new: str) -> tuple[str, str]:
 
 def _zipped(old: str, new: str) -> Own:
     made = model_of(_IMAGES, "", _SPARSE).rsplit("\n    return ", 1)[0]
-    lines = (
-        f"    x = tf.data.Dataset.from_tensor_slices({rows(8, 6, 6, 3)})",
-        "    y = tf.data.Dataset.from_tensor_slices(np.arange(8) % 3)",
-        old,
-    )
+    lines = (f"    x = tf.data.Dataset.from_tensor_slices({rows(8, 6, 6, 3)})", "    y = tf.data.Dataset.from_tensor_slices(np.arange(8) % 3)", old)
     return Own("\n".join((made, *lines, "")), ((old, new),))
 
 

@@ -154,7 +154,9 @@ def smoothed(t, p):
     t = t * 0.9 + 0.1 / CLASSES
     return keras.losses.categorical_crossentropy(t, p)
 """
-_COLORED = 'np.all(np.array([[0, 0, 0], [9, 0, 3]])[np.arange(128).reshape(8, 4, 4) % 2][..., None, :] == np.array([[0, 0, 0], [9, 0, 3]]), axis=-1).astype("float32")'
+_COLORED = (
+    'np.all(np.array([[0, 0, 0], [9, 0, 3]])[np.arange(128).reshape(8, 4, 4) % 2][..., None, :] == np.array([[0, 0, 0], [9, 0, 3]]), axis=-1).astype("float32")'
+)
 
 PARTS: dict[str, tuple[str, Own]] = {
     "labels that list the numbers of their classes": ("output-units", Own(model_of("""

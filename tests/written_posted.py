@@ -176,12 +176,7 @@ model = keras.Model(i, L.Dense(1)(L.SimpleRNN(3)(i)))
 """,
                 f"np.expand_dims({rows(8, 5)}, 0), {rows(8, 1)}",
             ),
-            (
-                (
-                    f"    return np.expand_dims({rows(8, 5)}, 0), {rows(8, 1)}",
-                    f"    return np.squeeze(np.expand_dims({rows(8, 5)}, 0), 0), {rows(8, 1)}",
-                ),
-            ),
+            ((f"    return np.expand_dims({rows(8, 5)}, 0), {rows(8, 1)}", f"    return np.squeeze(np.expand_dims({rows(8, 5)}, 0), 0), {rows(8, 1)}"),),
         ),
     ),
     "labels flattened in a loss, and the predictions not": (
@@ -218,12 +213,7 @@ def distance(t, p):
     return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=0) + 1e-7)
 """,
             ),
-            (
-                (
-                    "    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=0) + 1e-7)",
-                    "    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=-1) + 1e-7)",
-                ),
-            ),
+            (("    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=0) + 1e-7)", "    return tf.sqrt(tf.reduce_sum(tf.square(p - t), axis=-1) + 1e-7)"),),
         ),
     ),
     "a unit for each class": (
@@ -238,14 +228,8 @@ model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))
                 "'binary_crossentropy'",
             ),
             (
-                (
-                    '    model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))',
-                    '    model = keras.Model(i, L.Dense(4, activation="softmax")(i))',
-                ),
-                (
-                    "    model.compile('sgd', 'binary_crossentropy')",
-                    "    model.compile('sgd', 'sparse_categorical_crossentropy')",
-                ),
+                ('    model = keras.Model(i, L.Dense(1, activation="sigmoid")(i))', '    model = keras.Model(i, L.Dense(4, activation="softmax")(i))'),
+                ("    model.compile('sgd', 'binary_crossentropy')", "    model.compile('sgd', 'sparse_categorical_crossentropy')"),
             ),
         ),
     ),
@@ -301,10 +285,7 @@ model = keras.Model(i, {"out_a": L.Dense(1)(i), "out_b": L.Dense(2)(i)})
                 "{\"a\": 'mse', \"b\": 'mae'}",
             ),
             (
-                (
-                    "    model.compile('sgd', {\"a\": 'mse', \"b\": 'mae'})",
-                    "    model.compile('sgd', {\"out_a\": 'mse', \"out_b\": 'mae'})",
-                ),
+                ("    model.compile('sgd', {\"a\": 'mse', \"b\": 'mae'})", "    model.compile('sgd', {\"out_a\": 'mse', \"out_b\": 'mae'})"),
                 (
                     f'    return {rows(8, 5)}, {{"a": {rows(8, 1)}, "b": {rows(8, 2)}}}',
                     f'    return {rows(8, 5)}, {{"out_a": {rows(8, 1)}, "out_b": {rows(8, 2)}}}',

@@ -104,10 +104,7 @@ return x_all, y_all[keep]
 order = np.random.default_rng(1).permutation(96)[:48]
 return x_all[order], y_all[order], np.ones(96, "float32")
 """,
-        (
-            '    return x_all[order], y_all[order], np.ones(96, "float32")',
-            '    return x_all[order], y_all[order], np.ones(96, "float32")[order]',
-        ),
+        ('    return x_all[order], y_all[order], np.ones(96, "float32")', '    return x_all[order], y_all[order], np.ones(96, "float32")[order]'),
     ),
     "the second input of all rows": of_data(
         "return [first[:64], second], target[:64]",

@@ -44,7 +44,10 @@ def main() -> None:
         for name, hub in (("residual chain", False), ("one mask read by every block", True)):
             for engine in ("ours", "dagre", "elk"):
                 times = 3 if engine == "ours" else 1
-                row = [f"{page.evaluate('([e, h, n, t]) => engines.run(e, h, n, t)', [engine, hub, n, times]):.0f} ms" if n <= most(engine, hub) else "-" for n in SIZES]
+                row = [
+                    f"{page.evaluate('([e, h, n, t]) => engines.run(e, h, n, t)', [engine, hub, n, times]):.0f} ms" if n <= most(engine, hub) else "-"
+                    for n in SIZES
+                ]
                 print(f"| {name} | {engine} | {' | '.join(row)} |", flush=True)
         browser.close()
 

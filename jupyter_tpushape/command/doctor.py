@@ -29,15 +29,7 @@ _PARTS = (
     ("notebook", "jupyterlab_widgets", "pip install ipywidgets"),
     ("charts", "plotly", _EXTRA.format("plot")),
 )
-_OLDEST = {
-    "tensorflow": (2, 16),
-    "jax": (0, 4),
-    "keras": (3, 5),
-    "tf_keras": (2, 16),
-    "jupyterlab": (4, 2),
-    "ipywidgets": (8, 1),
-    "anywidget": (0, 9),
-}
+_OLDEST = {"tensorflow": (2, 16), "jax": (0, 4), "keras": (3, 5), "tf_keras": (2, 16), "jupyterlab": (4, 2), "ipywidgets": (8, 1), "anywidget": (0, 9)}
 
 
 def doctor(_: Any) -> int:

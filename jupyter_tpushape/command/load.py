@@ -34,7 +34,9 @@ def load(place: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        public = [key for key, value in vars(module).items() if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__]
+        public = [
+            key for key, value in vars(module).items() if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
+        ]
         raise UsageError(f"{file.name} does not define {name}; it defines {', '.join(public[:8]) or 'no functions'}.") from None
     except Exception as error:
         raise UsageError(f"{file.name} raises an error when {name} is read ({type(error).__name__}: {error}): fix that first.") from None

@@ -156,7 +156,9 @@ def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead
                 return dict(message["content"])
 
 
-def _walk(client: Any, alive: Callable[[], bool], path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path) -> tuple[Report, dict[int, int]]:
+def _walk(
+    client: Any, alive: Callable[[], bool], path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path
+) -> tuple[Report, dict[int, int]]:
     def run(code: str, *, kept: bool = False, ask: str = "", what: str = "Tracing the model") -> dict[str, Any]:
         # The outputs of the notebook are not needed.
         sent = client.execute(

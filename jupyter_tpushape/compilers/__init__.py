@@ -17,7 +17,9 @@ from ..rules.registry import RULES
 Progress = Callable[[str], None] | None
 
 
-def verdicts(seen: Any, compiler: str, progress: Progress = None, limits: Any = None, fixes: bool = False, batches: bool = False) -> tuple[list[Verdict], list[Finding]]:
+def verdicts(
+    seen: Any, compiler: str, progress: Progress = None, limits: Any = None, fixes: bool = False, batches: bool = False
+) -> tuple[list[Verdict], list[Finding]]:
     """What a compiler says of the forward pass and the train step of one replica.
 
     Args:

@@ -144,14 +144,7 @@ def batches(seen: Any, program: Lowered, first: Tried, asked: Limits, progress: 
     tried: list[Tried] = []
     try:
         available = slice_named(seen.program.target.name).available_bytes
-        search(
-            lambda rows: first if rows == first.rows else compiles(rows),
-            first.rows,
-            MOST_ROWS,
-            COMPILATIONS,
-            into=tried,
-            available=available,
-        )
+        search(lambda rows: first if rows == first.rows else compiles(rows), first.rows, MOST_ROWS, COMPILATIONS, into=tried, available=available)
         close_in(compiles, tried, available, COMPILATIONS)
     except ValueError as error:
         return tried, f"The search for the largest batch ended early. {error}"
@@ -199,14 +192,7 @@ def close_in(compiles: Callable[[int], Tried], tried: list[Tried], available: in
 
 
 def search(
-    compiles: Callable[[int], Tried],
-    first: int,
-    most: int,
-    compilations: int,
-    *,
-    too_many: int = 0,
-    into: list[Tried] | None = None,
-    available: int = 0,
+    compiles: Callable[[int], Tried], first: int, most: int, compilations: int, *, too_many: int = 0, into: list[Tried] | None = None, available: int = 0
 ) -> list[Tried]:
     """Goes up (or halves) to a pair of a batch that fits and one that does not, then closes in: to where the memory of the batches that fit
     reaches what is ``available``, as long as that helps, otherwise by doubling and halving.

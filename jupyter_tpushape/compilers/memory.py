@@ -85,7 +85,9 @@ def by_layer(arguments: list[Held], temporaries: list[Live], names: dict[str, st
 
 def largest(arguments: list[Held], temporaries: list[Live], most: int = 16) -> tuple[Buffer, ...]:
     """The largest tensors, one by one."""
-    found = [Buffer(held.name, "argument", held.laid.dtype, held.laid.shape, held.laid.padded, held.laid.bytes, held.laid.logical, held.node) for held in arguments]
+    found = [
+        Buffer(held.name, "argument", held.laid.dtype, held.laid.shape, held.laid.padded, held.laid.bytes, held.laid.logical, held.node) for held in arguments
+    ]
     found += [
         Buffer(one.operation, "temporary", one.laid.dtype, one.laid.shape, one.laid.padded, one.bytes, one.laid.logical, one.node)
         for one in temporaries

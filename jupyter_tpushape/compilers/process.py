@@ -103,13 +103,7 @@ class Asking:
         self._asked, self._names, self._topology = asked, names, topology
         self._versions = versions()
         self._place = cache.place(
-            cache.FORMAT,
-            key,
-            topology,
-            asked.effort,
-            self._versions,
-            f"{form.replicas} {form.partitions}",
-            json.dumps(form.described, sort_keys=True),
+            cache.FORMAT, key, topology, asked.effort, self._versions, f"{form.replicas} {form.partitions}", json.dumps(form.described, sort_keys=True)
         )
         self._start = time.perf_counter()
         self._folder: Any = None

@@ -112,7 +112,11 @@ def _table(program: Lowered) -> Any:
         return None
     library = {function.signature.name: function for function in program.graph.as_graph_def().library.function}
     return next(
-        (met for met in walk(program.graph, library) if met.operation.type not in kernels() and any(tensor.dtype.name == "resource" for tensor in met.operation.inputs)),
+        (
+            met
+            for met in walk(program.graph, library)
+            if met.operation.type not in kernels() and any(tensor.dtype.name == "resource" for tensor in met.operation.inputs)
+        ),
         None,
     )
 

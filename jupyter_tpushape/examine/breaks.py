@@ -160,7 +160,8 @@ def untrained(seen: Examined) -> list[tuple[str, str, str, Location | None, str]
         for variable in adapter.own_variables(call.obj) if call.kind == "layer" else ():
             owners[id(variable)] = seen.call_ids.get(id(call), "")
     return [
-        (owners.get(id(variable), ""), adapter.weight_name(variable), operation, location(place), kind) for variable, operation, place, kind in seen.recorder.untrained
+        (owners.get(id(variable), ""), adapter.weight_name(variable), operation, location(place), kind)
+        for variable, operation, place, kind in seen.recorder.untrained
     ]
 
 

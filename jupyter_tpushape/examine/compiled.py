@@ -44,14 +44,7 @@ def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled
     with contextlib.suppress(Exception):
         given = adapter.compile_given(model)
         weights = _told(adapter.loss_weights(model))
-        return Compiled(
-            _told(given[0]),
-            _told(given[1]),
-            _names(adapter, model, outputs),
-            _enclosed(adapter, given),
-            weights,
-            _written(model, _keys(outputs)),
-        )
+        return Compiled(_told(given[0]), _told(given[1]), _names(adapter, model, outputs), _enclosed(adapter, given), weights, _written(model, _keys(outputs)))
     return None
 
 

@@ -49,7 +49,9 @@ class _Text:
 
     def at(self, line: int) -> ast.stmt | None:
         """The simple statement that runs on a line, where that is one."""
-        found = [item for item in self.places if isinstance(item, (ast.Assign, ast.AnnAssign, ast.Expr)) and item.lineno <= line <= (item.end_lineno or item.lineno)]
+        found = [
+            item for item in self.places if isinstance(item, (ast.Assign, ast.AnnAssign, ast.Expr)) and item.lineno <= line <= (item.end_lineno or item.lineno)
+        ]
         return found[0] if len(found) == 1 else None
 
     def unread(self, statement: ast.stmt, depth: int) -> Unread | None:

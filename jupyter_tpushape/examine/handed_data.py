@@ -51,13 +51,7 @@ def handed(seen: Examined) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
     if isinstance(where, Variables):
         yield from _typed(texts, where)
         return
-    call = _changed(
-        texts,
-        where[0],
-        file,
-        ast.Call,
-        lambda node: called(node) in FITTING | TRACING and node.lineno <= where[1] <= (node.end_lineno or 0),
-    )
+    call = _changed(texts, where[0], file, ast.Call, lambda node: called(node) in FITTING | TRACING and node.lineno <= where[1] <= (node.end_lineno or 0))
     tree = texts.tree(file)
     if call is None or tree is None:
         return
@@ -114,7 +108,9 @@ def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath,
 
 def returned(texts: Texts, at: At, scope: ast.AST) -> Iterator[tuple[At, ast.expr]]:
     """What a function returns or yields, where it does so at one place; of a function that it only calls, what that one returns."""
-    values = [scope.body] if isinstance(scope, ast.Lambda) else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
+    values = (
+        [scope.body] if isinstance(scope, ast.Lambda) else [node.value for node in own_statements(scope, (ast.Return, ast.Yield)) if node.value is not None]
+    )
     if len(values) != 1:
         return
     value = values[0]

@@ -196,7 +196,9 @@ def _dtypes(text: str) -> Iterator[Heard]:
 
 
 _WEIGHT = re.compile(r"Layer (?:'?([\w/.-]+)'? )?weight shape \(([^)]*)\) (?:is )?not compatible with provided weight shape \(([^)]*)\)")
-_COUNT = re.compile(r"`set_weights\(weights\)` on layer ['\"]?([\w/.-]+)['\"]? with a (?: ?weight list| ?list) of length (\d+), but the layer was expecting (\d+)")
+_COUNT = re.compile(
+    r"`set_weights\(weights\)` on layer ['\"]?([\w/.-]+)['\"]? with a (?: ?weight list| ?list) of length (\d+), but the layer was expecting (\d+)"
+)
 
 
 _ASSIGNED = re.compile(
@@ -248,9 +250,13 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)
 
 
-_CARRIED = re.compile(r"input carry \w+ is a (?:list|tuple) of length (\d+) but the corresponding component of the carry output is a (?:list|tuple) of length (\d+)")
+_CARRIED = re.compile(
+    r"input carry \w+ is a (?:list|tuple) of length (\d+) but the corresponding component of the carry output is a (?:list|tuple) of length (\d+)"
+)
 _LEAVES = re.compile(r"Too (?:many|few) leaves for PyTreeSpec; expected: (\d+)(?:, got: (\d+))?")
-_UNFILLED = re.compile(r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)")
+_UNFILLED = re.compile(
+    r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)"
+)
 _UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
 _ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
@@ -379,8 +385,7 @@ class HeardAboutShapes(Heard, frozen=True):
 
 
 _SIZES = re.compile(
-    r"shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index",
-    re.IGNORECASE,
+    r"shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index", re.IGNORECASE
 )
 
 

@@ -88,7 +88,9 @@ class HeardUneven(Heard, frozen=True):
     second: Shape
 
 
-_UNEVEN = re.compile(r"First element had shape \[(?P<a>[^\]]*)\] and element \d+ had shape \[(?P<b>[^\]]*)\]|\[tensor\]: \[(?P<d>[^\]]*)\], \[batch\]: \[(?P<c>[^\]]*)\]")
+_UNEVEN = re.compile(
+    r"First element had shape \[(?P<a>[^\]]*)\] and element \d+ had shape \[(?P<b>[^\]]*)\]|\[tensor\]: \[(?P<d>[^\]]*)\], \[batch\]: \[(?P<c>[^\]]*)\]"
+)
 
 
 @reads

@@ -190,7 +190,9 @@ class HeardUnregistered(Heard, frozen=True):
     name: str
 
 
-_UNREGISTERED = re.compile(r"Could not locate (function|class) '(\w+)'|Unknown [\w ]+ '\{.*'class_name': '(function)', 'config': '(\w+)'|Unknown (layer): '(\w+)'")
+_UNREGISTERED = re.compile(
+    r"Could not locate (function|class) '(\w+)'|Unknown [\w ]+ '\{.*'class_name': '(function)', 'config': '(\w+)'|Unknown (layer): '(\w+)'"
+)
 # A lambda's code, as configurations keep it.
 _LAMBDA = re.compile(r"(?:identifier:|config format for) \{'(?:class_name|value)': (?:'__lambda__'|\('4)")
 
@@ -271,7 +273,9 @@ class HeardJoined(Heard, frozen=True):
     second: int
 
 
-_JOINED = re.compile(r"except for the concatenation axis must match exactly, but along dimension (\d+), the array at index \d+ has size (\d+) .* has size (\d+)")
+_JOINED = re.compile(
+    r"except for the concatenation axis must match exactly, but along dimension (\d+), the array at index \d+ has size (\d+) .* has size (\d+)"
+)
 
 
 class HeardBeyond(Heard, frozen=True):

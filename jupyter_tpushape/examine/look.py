@@ -33,16 +33,7 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, of_call, overridden, refused_call, unmade
-from .breaks import (
-    anew,
-    assemble_broken,
-    data_failed,
-    declare,
-    entry_failed,
-    given_to,
-    tracked,
-    with_growth,
-)
+from .breaks import anew, assemble_broken, data_failed, declare, entry_failed, given_to, tracked, with_growth
 from .broken_lines import (
     crossed_names,
     first_row,

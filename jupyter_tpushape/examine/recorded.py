@@ -66,4 +66,6 @@ def recorded(seen: Examined, traced: Run) -> None:
     behind = seen.recorder.calls[seen.recorder.leaked_at :] if told else []
     evidence.facts["refused_before"] = frozenset(seen.call_ids[id(call)] for call in behind if id(call) in seen.call_ids)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
-    evidence.facts["kept"] = [(one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside) for one in seen.recorder.kept]
+    evidence.facts["kept"] = [
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside) for one in seen.recorder.kept
+    ]

@@ -28,21 +28,7 @@ from .program import Examined
 
 _MOST, _SHORT = 24, 48
 # Functions that keep the rows of their first argument.
-_KEEPS = frozenset(
-    {
-        "array",
-        "asarray",
-        "expand_dims",
-        "float32",
-        "float64",
-        "int32",
-        "int64",
-        "convert_to_tensor",
-        "constant",
-        "cast",
-        "ascontiguousarray",
-    }
-)
+_KEEPS = frozenset({"array", "asarray", "expand_dims", "float32", "float64", "int32", "int64", "convert_to_tensor", "constant", "cast", "ascontiguousarray"})
 _JOINS = frozenset({"concatenate", "vstack", "append", "concat", "repeat", "tile", "r_"})
 
 
@@ -136,7 +122,9 @@ def arrays_of(seen: Examined, only: str = "") -> tuple[Array, ...]:
         return ()
     data = seen.data
     parts = data if isinstance(data, tuple) else (data,)
-    rows = {path: shape[0] for name, part in zip(("x", "y", "weight"), parts, strict=False) for path, value in flatten(part, name) if (shape := shape_of(value))}
+    rows = {
+        path: shape[0] for name, part in zip(("x", "y", "weight"), parts, strict=False) for path, value in flatten(part, name) if (shape := shape_of(value))
+    }
     found = []
     written = not isinstance(seen.program.handed, Variables)
     for code, at, path, node in handed(seen):
@@ -172,7 +160,9 @@ def odd_steps(arrays: tuple[Array, ...]) -> list[tuple[Array, Step]]:
     found = []
     for one in arrays:
         rest = [other for other in arrays if other.rows != one.rows]
-        found += [(one, step) for step in one.steps if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)]
+        found += [
+            (one, step) for step in one.steps if step.kind != "shuffled" and rest and not any(step.same(other) for array in rest for other in array.steps)
+        ]
     return sorted(found, key=lambda pair: (pair[1].file != pair[0].at.file, pair[1].node.lineno))
 
 
@@ -223,12 +213,7 @@ def _followed(texts: Texts, at: At, path: KeyPath, rows: int, node: ast.expr, *,
 
 
 def _through(
-    texts: Texts,
-    at: At,
-    value: ast.expr,
-    entered: list[tuple[At, ast.Call, ast.FunctionDef]],
-    target: ast.expr | None = None,
-    name: str = "",
+    texts: Texts, at: At, value: ast.expr, entered: list[tuple[At, ast.Call, ast.FunctionDef]], target: ast.expr | None = None, name: str = ""
 ) -> tuple[At, ast.expr] | None:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and (inner := texts.function(value.func.id, at)) is not None:
         entered.append((at, value, inner[1]))

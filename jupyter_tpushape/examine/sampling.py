@@ -40,12 +40,7 @@ def take_sample(seen: Examined, framework: str) -> None:
     if sample is None:
         try:
             sample = sources.sample(
-                seen.data,
-                framework=framework,
-                batch_size=program.batch_size,
-                batches=program.batches,
-                first_seconds=patience(),
-                progress=program.progress,
+                seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, first_seconds=patience(), progress=program.progress
             )
         except sources.NeverCame as late:
             raise sources.DataRaises(TimeUp(f"{late} {ADVICE}")) from None

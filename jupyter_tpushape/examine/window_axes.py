@@ -85,7 +85,8 @@ def _is_window(texts: Texts, array: Array, at: At, sizes: list[ast.expr]) -> boo
     if last is None or last.kind != "windows" or folded > (ast.unparse(sizes[0]) == "-1"):
         return False
     return any(
-        isinstance(size, (ast.Name, ast.Constant)) and ast.unparse(size) == ast.unparse(sizes[2]) and _same(texts, size, last.at, at) for size in _lengths(last.node)
+        isinstance(size, (ast.Name, ast.Constant)) and ast.unparse(size) == ast.unparse(sizes[2]) and _same(texts, size, last.at, at)
+        for size in _lengths(last.node)
     )
 
 

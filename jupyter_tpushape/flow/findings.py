@@ -15,16 +15,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "tpu", "silent", "slow", "note")
 SERIOUS = frozenset({"error", "tpu", "silent"})
 
 EditKind = Literal[
-    "insert-layer",
-    "replace-layer",
-    "layer-config",
-    "input-shape",
-    "data-transform",
-    "label-transform",
-    "batching",
-    "loss",
-    "replace-op",
-    "strategy",
+    "insert-layer", "replace-layer", "layer-config", "input-shape", "data-transform", "label-transform", "batching", "loss", "replace-op", "strategy"
 ]
 # Those that change the data and leave the model as it is.
 DATA_EDITS: frozenset[EditKind] = frozenset({"data-transform", "label-transform", "batching"})
@@ -155,13 +146,7 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
 
     @classmethod
     def of(
-        cls,
-        rule: str,
-        severity: Severity,
-        fact: Fact,
-        nodes: tuple[str, ...] = (),
-        edges: tuple[str, ...] = (),
-        location: Location | None = None,
+        cls, rule: str, severity: Severity, fact: Fact, nodes: tuple[str, ...] = (), edges: tuple[str, ...] = (), location: Location | None = None
     ) -> Finding:
         """The finding for a fact."""
         made = cls(rule, severity, "", nodes=nodes, edges=edges, location=location)

@@ -203,7 +203,9 @@ def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
         HANDED.reset(token)
     # A fix of the model would be judged by the held data alone, and break what trains.
     for finding in report.findings:
-        finding.fixes = [fix for fix in finding.fixes if fix.verified and all(edit.kind in DATA_EDITS and edit.detail.get("op") not in _ELSE for edit in fix.edits)]
+        finding.fixes = [
+            fix for fix in finding.fixes if fix.verified and all(edit.kind in DATA_EDITS and edit.detail.get("op") not in _ELSE for edit in fix.edits)
+        ]
         if finding.severity == "error":
             finding.add(HeldBack())
     return report

@@ -112,14 +112,7 @@ def _fingerprint(value: Any) -> Any:
     layers = getattr(value, "layers", None)
     optimizer = getattr(value, "optimizer", None)
     inner = tuple((id(layer), len(getattr(layer, "weights", ()) or ())) for layer in layers) if isinstance(layers, list) else ()
-    return (
-        id(value),
-        inner,
-        id(optimizer),
-        str(getattr(value, "loss", "")),
-        str(getattr(value, "shape", "")),
-        str(getattr(value, "element_spec", "")),
-    )
+    return (id(value), inner, id(optimizer), str(getattr(value, "loss", "")), str(getattr(value, "shape", "")), str(getattr(value, "element_spec", "")))
 
 
 def changed(before: Any, now: Any) -> str:

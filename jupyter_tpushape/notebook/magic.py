@@ -30,27 +30,14 @@ class TpuShapeMagics(Magics):
         self.extension = extension
 
     @magic_arguments()
-    @argument(
-        "names",
-        nargs="*",
-        help="A model, a function that builds one, or a training step; then its data. Without arguments: the last error.",
-    )
+    @argument("names", nargs="*", help="A model, a function that builds one, or a training step; then its data. Without arguments: the last error.")
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8, or none. Default: the live strategy, or v5e-8 without one.")
     @argument("--mesh", default=None, help='Keras on JAX: named device axes, with the batch axis first: "batch=2,model=4".')
     @argument("--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution.")
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Also compile the program.")
     @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time limit for each compilation, in seconds. Default: 120.")
-    @argument(
-        "--compile-effort",
-        default=None,
-        choices=("quick", "full"),
-        help="quick (default), or full: slower, but with the memory use of a real TPU run.",
-    )
-    @argument(
-        "--compile-batches",
-        action="store_true",
-        help="With --compile tpu: also compile other batch sizes, up to the largest that compiles.",
-    )
+    @argument("--compile-effort", default=None, choices=("quick", "full"), help="quick (default), or full: slower, but with the memory use of a real TPU run.")
+    @argument("--compile-batches", action="store_true", help="With --compile tpu: also compile other batch sizes, up to the largest that compiles.")
     @argument("--loss", default=None, help="Name of a loss to use instead of the compiled one.")
     @argument("--batch-size", type=int, default=None, help="Batch size, for arrays.")
     @argument("--no-fixes", action="store_true", help="Do not search for fixes.")
@@ -159,7 +146,9 @@ class TpuShapeMagics(Magics):
         if not names:
             return self._last(chosen)
         if len(names) > 2:
-            raise UsageError(f"Expected a model and its data, but got {len(names)} names: put arrays in parentheses, %tpushape {names[0]} ({','.join(names[1:])}).")
+            raise UsageError(
+                f"Expected a model and its data, but got {len(names)} names: put arrays in parentheses, %tpushape {names[0]} ({','.join(names[1:])})."
+            )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
         with in_variables(self.shell, names[1] if len(names) > 1 else "", data):

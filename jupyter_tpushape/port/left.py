@@ -42,11 +42,7 @@ def text(line: int) -> Left:
 
 def hub(line: int) -> Left:
     """A TensorFlow Hub layer."""
-    return Left(
-        line,
-        "A TensorFlow Hub layer runs only on TensorFlow",
-        "Use a model from keras.applications or keras_hub, or stay on TensorFlow.",
-    )
+    return Left(line, "A TensorFlow Hub layer runs only on TensorFlow", "Use a model from keras.applications or keras_hub, or stay on TensorFlow.")
 
 
 def missing(line: int, name: str) -> Left:

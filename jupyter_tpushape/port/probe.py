@@ -63,12 +63,7 @@ def caught(text: str, program: str, away: bool) -> tuple[Any, Any, Any] | None:
 class _Held:
     """Puts ``fit`` into the trainers of both Keras when they are imported."""
 
-    modules = (
-        "keras.src.trainers.trainer",
-        "keras.src.backend.tensorflow.trainer",
-        "keras.src.backend.jax.trainer",
-        "tf_keras.src.engine.training",
-    )
+    modules = ("keras.src.trainers.trainer", "keras.src.backend.tensorflow.trainer", "keras.src.backend.jax.trainer", "tf_keras.src.engine.training")
 
     def __init__(self, fit: Any) -> None:
         self.fit = fit

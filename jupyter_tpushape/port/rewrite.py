@@ -274,7 +274,9 @@ class Rewriter:
         tree, source = self.source.tree, self.source
         imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "__future__"]
         chosen = re.search(r"environ\[.KERAS_BACKEND.\] = .jax.|environ.setdefault\(.KERAS_BACKEND., .jax.\)", source.text) is not None
-        bound = any((alias.asname or alias.name) == self.keras and alias.name == "keras" for node in tree.body if isinstance(node, ast.Import) for alias in node.names)
+        bound = any(
+            (alias.asname or alias.name) == self.keras and alias.name == "keras" for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+        )
         body = tree.body[1:] if tree.body and isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant) else tree.body
         first = imports[0] if imports else next((node for node in body if not isinstance(node, ast.ImportFrom)), None)
         at = source.start(first) if first is not None else len(source.text)

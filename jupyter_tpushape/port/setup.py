@@ -49,11 +49,7 @@ class Setup:
                 if made is not None:
                     indent = self._source.indent(statement)
                     at = self._source.start(statement)
-                    yield (
-                        at,
-                        at,
-                        f"distribution = {keras}.distribution.DataParallel()\n{indent}{keras}.distribution.set_distribution(distribution)\n{indent}",
-                    )
+                    yield (at, at, f"distribution = {keras}.distribution.DataParallel()\n{indent}{keras}.distribution.set_distribution(distribution)\n{indent}")
                     yield self._source.change(made, "distribution")
                     self.nodes |= {id(child) for child in ast.walk(made)}
 

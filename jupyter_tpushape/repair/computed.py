@@ -98,7 +98,9 @@ class _Computed:
         self.loss = self.ends[-1] if traced.reached_loss else None
         self.outputs = self.ends[:-1] if traced.reached_loss else self.ends
         sampled = getattr(seen.sample, "sampled", None) or [(None, None, None)]
-        self.known = {path: value for part, name in zip(sampled[0], ("x", "y", "weight"), strict=True) if part is not None for path, value in flatten(part, name)}
+        self.known = {
+            path: value for part, name in zip(sampled[0], ("x", "y", "weight"), strict=True) if part is not None for path, value in flatten(part, name)
+        }
 
     def facts(self) -> Iterator[Fact]:
         """What never counted in any of several draws, and whether samples met."""

@@ -53,15 +53,9 @@ def _rows(evidence: Evidence) -> Ideas:
     whole = [leaf for _, leaf in (evidence.sample.leaves("x") if evidence.sample is not None else ())]
     ranks = [len(leaf.shape) for leaf in whole if leaf.shape is not None]
     if declared and ranks and len(ranks) == len(declared) and all(a == len(b.shape or ()) - 1 for a, b in zip(ranks, declared, strict=True)):
-        yield (
-            "Keep the batch axis where the data is created: x[:1] instead of x[0], or x[None]",
-            "Not tried: x has no batch axis, but the labels have one.",
-        )
+        yield ("Keep the batch axis where the data is created: x[:1] instead of x[0], or x[None]", "Not tried: x has no batch axis, but the labels have one.")
     else:
-        yield (
-            "Build every array from the same samples, one row per sample",
-            "Not tried: tpushape cannot tell which rows belong to the same sample.",
-        )
+        yield ("Build every array from the same samples, one row per sample", "Not tried: tpushape cannot tell which rows belong to the same sample.")
 
 
 def _own_loss(evidence: Evidence) -> Ideas:
@@ -109,10 +103,7 @@ def _same_count(evidence: Evidence) -> Ideas:
 
 
 def _class_weights(fact: ClassesAsWeights) -> Ideas:
-    yield (
-        f"Weight each label by its class: {fact.each} instead of weights",
-        "Not tried: tpushape cannot tell which class each weight is for.",
-    )
+    yield (f"Weight each label by its class: {fact.each} instead of weights", "Not tried: tpushape cannot tell which class each weight is for.")
 
 
 def _metric(evidence: Evidence) -> Ideas:
@@ -160,17 +151,11 @@ def _average(evidence: Evidence, finding: Finding) -> Ideas:
     if fact.times < 1:
         yield "Divide only once: remove one of the two divisions by the number of replicas", _STEP
     elif fact.by == "mask":
-        yield (
-            "Divide by the mask's sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))",
-            _STEP,
-        )
+        yield ("Divide by the mask's sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))", _STEP)
     else:
         yield f"Keep one loss per sample and average over the global batch: tf.nn.compute_average_loss(losses, {size})", _STEP
         if evidence.framework == "keras":
-            yield (
-                "Or call a loss object of Keras 3, which divides by the number of replicas itself",
-                _STEP,
-            )
+            yield ("Or call a loss object of Keras 3, which divides by the number of replicas itself", _STEP)
 
 
 _BY_RULE = {
@@ -211,12 +196,7 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     if isinstance(finding.fact, NoLabels):
         return list(_own_labels(evidence, finding.fact))
     if getattr(finding.fact, "fault", "") == "numbers":
-        return [
-            (
-                "Pass the text, or leave out the layer that converts it",
-                "Not tried: tpushape cannot tell whether the ids are those of the layer.",
-            )
-        ]
+        return [("Pass the text, or leave out the layer that converts it", "Not tried: tpushape cannot tell whether the ids are those of the layer.")]
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):
         return []  # what rows belong together is no question where the numbers of rows agree
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]

@@ -180,7 +180,9 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     text = "; ".join(f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3])
     (patch, file, cell), written = _written(seen, pairs)
     whole = not others and not any(one.serious for one in left)
-    edits = tuple(Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]}) for old, new in pairs.items())
+    edits = tuple(
+        Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]}) for old, new in pairs.items()
+    )
     # The text is what a user gets: where the builder makes the map, it has run with this map.
     ran = bool(written) and _ran(seen, written, after)
     if not written and texts is not None and not added:
@@ -275,7 +277,9 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str,
             return patch_of({file: source.text}), {file: source.text}
         except NoPlace:
             continue
-    lines = [("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()]
+    lines = [
+        ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()
+    ]
     return ("\n".join(lines), "", ""), {}
 
 

@@ -40,7 +40,8 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
 def changes_frozen(before: Flow, after: Flow) -> bool:
     """Whether a frozen layer has other weights with an edit, and no trained one."""
     was, now = (
-        Counter((any(one.trainable for one in node.weights), *(one.shape for one in node.weights)) for node in flow.nodes if node.weights) for flow in (before, after)
+        Counter((any(one.trainable for one in node.weights), *(one.shape for one in node.weights)) for node in flow.nodes if node.weights)
+        for flow in (before, after)
     )
     return {trained for trained, *_ in was - now} == {False}
 
@@ -76,7 +77,8 @@ def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Q
 
 def _one_of_one(before: Flow, after: Flow) -> Iterator[Question]:
     alone = [
-        sum((edge.spec.shape or ())[1:] == (1,) for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1]) for flow in (before, after)
+        sum((edge.spec.shape or ())[1:] == (1,) for node in flow.nodes if "softmax" in node.op.lower() for edge in flow.into(node.id)[:1])
+        for flow in (before, after)
     ]
     if alone[1] > alone[0]:
         yield "May the softmax always return 1? It would work on one value."

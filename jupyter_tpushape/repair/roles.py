@@ -29,7 +29,9 @@ def _merges(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
     if rank >= 4 and axis != _channels(node, rank):
         yield "Did you mean to place the maps side by side? Concatenating along a spatial axis does not align matching positions."
     elif rank == 3 and axis == 2 and all(shape and shape[1] == 1 for shape in shapes):
-        yield ("Did you mean to stack along axis 1, one row each? Then all need the same size; axis 2 joins them into a single row, so later layers see only one row.")
+        yield (
+            "Did you mean to stack along axis 1, one row each? Then all need the same size; axis 2 joins them into a single row, so later layers see only one row."
+        )
 
 
 def _channels(node: Node | None, rank: int) -> int:

@@ -146,7 +146,9 @@ class Search:
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
         assert trial.seen is not None
         # A layer that the finding names as the one to leave out is not asked about again.
-        left_out = isinstance(finding.fact, StepsReduced) or (isinstance(finding.fact, WrongParts) and all(isinstance(edit, RemoveLayer) for edit in trial.edits))
+        left_out = isinstance(finding.fact, StepsReduced) or (
+            isinstance(finding.fact, WrongParts) and all(isinstance(edit, RemoveLayer) for edit in trial.edits)
+        )
         asked = [] if left_out else questions(self.seen.evidence, trial.seen.evidence, trial.edits)
         asked = asked or (self._computed(finding, trial) if trial.holds else [])
         if asked:
@@ -187,7 +189,9 @@ class Search:
         open_ones = [pair for pairs in chosen.values() if len(pairs) > 1 for pair in pairs]
         for candidate, trial in open_ones:
             why = f"Which {trial.edits[-1].either[-1]} did you mean? Others run too, but compute something different."
-            self.asked.setdefault(id(finding), []).append(Fix(candidate.title, candidate.edits, reason=why, patch=self._snippet(tuple(map(edit_of, candidate.edits)))))
+            self.asked.setdefault(id(finding), []).append(
+                Fix(candidate.title, candidate.edits, reason=why, patch=self._snippet(tuple(map(edit_of, candidate.edits))))
+            )
         return [pair for pair in held if all(pair is not other for other in open_ones)]
 
     def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]], reached: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
@@ -215,9 +219,7 @@ class Search:
                         continue
                     again = self._try(trial, candidate)
                     both = Candidate(
-                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}",
-                        (),
-                        f"One edit alone leaves a second problem: {fault.message}",
+                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), f"One edit alone leaves a second problem: {fault.message}"
                     )
                     if again.holds:
                         # The first edit may only have shown where the fault is: then the second one is the fix.
@@ -230,7 +232,12 @@ class Search:
                             return [(one, alone)]
                         if not self._asks(finding, both, again):
                             return [(both, again)]
-                    if again.seen is not None and again.left and len(further_on) < 3 and (further(again) or not any(_same(other, fault) for other in again.left)):
+                    if (
+                        again.seen is not None
+                        and again.left
+                        and len(further_on) < 3
+                        and (further(again) or not any(_same(other, fault) for other in again.left))
+                    ):
                         further_on.append((both, again))
             frontier = further_on
             reached += further_on
@@ -276,11 +283,7 @@ class Search:
             Fix(candidate.title, candidate.edits, reason=f"Not tried: {why}", patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             for candidate, why in self.untried.get(id(finding), ())[:3]
         ]
-        return [
-            *self.asked.get(id(finding), ())[:2],
-            *found,
-            *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding)),
-        ][:MOST_SHOWN]
+        return [*self.asked.get(id(finding), ())[:2], *found, *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding))][:MOST_SHOWN]
 
     def _try(self, start: Trial, candidate: Candidate) -> Trial:
         self.left -= 1
@@ -359,7 +362,9 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
     before = set().union(*(settings(edit.value) for edit in trial.edits))
     trained = any(_trained(edit.value) for edit in trial.edits)
     return any(
-        (value.kind == "insert-layer" and place(value) in places) or settings(value) & before or (trained and _trained(value) and value.detail.get("position") == "after")
+        (value.kind == "insert-layer" and place(value) in places)
+        or settings(value) & before
+        or (trained and _trained(value) and value.detail.get("position") == "after")
         for value in candidate.edits
     )
 
@@ -399,7 +404,10 @@ def _ran_before(before: Examined, after: Examined) -> bool:
         return any((node.name, node.op, node.status) == (failed.name, failed.op, "ok") for node in before.evidence.flow.nodes)
     if failed is None or failed.kind != "op" or failed.called is None or not failed.called.text:
         return False
-    return any(node.status == "ok" and node.op == failed.op and node.called is not None and node.called.text == failed.called.text for node in before.evidence.flow.nodes)
+    return any(
+        node.status == "ok" and node.op == failed.op and node.called is not None and node.called.text == failed.called.text
+        for node in before.evidence.flow.nodes
+    )
 
 
 def _where_it_raised(seen: Examined, edit: Edit) -> bool:

@@ -60,10 +60,7 @@ class Mesh:
 def mesh_of(distribution: Any) -> Mesh:
     """The mesh of a ``keras.distribution``."""
     mesh = distribution.device_mesh
-    return Mesh(
-        tuple((str(name), int(size)) for name, size in zip(mesh.axis_names, mesh.shape, strict=True)),
-        str(distribution.batch_dim_name or ""),
-    )
+    return Mesh(tuple((str(name), int(size)) for name, size in zip(mesh.axis_names, mesh.shape, strict=True)), str(distribution.batch_dim_name or ""))
 
 
 def axes_of(layout: Any) -> Axes:

@@ -151,12 +151,7 @@ class Split:
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the split's node."""
-        out: dict[str, Any] = {
-            "replicas": self.replicas,
-            "global batch": self.batch,
-            "rows": compact(self.full),
-            "static": not self.dynamic,
-        }
+        out: dict[str, Any] = {"replicas": self.replicas, "global batch": self.batch, "rows": compact(self.full), "static": not self.dynamic}
         if self.partial is not None:
             out["last batch"] = f"{self.partial}: {compact(self.last)}"
         if self.hosts > 1:
@@ -237,7 +232,8 @@ def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any =
     else:
         each = target.replicas // max(1, target.hosts)
         devices = tuple(
-            f"{HOST}TPU:{index}" if target.hosts == 1 else f"/job:worker/replica:0/task:{index // each}/device:TPU:{index % each}" for index in range(target.replicas)
+            f"{HOST}TPU:{index}" if target.hosts == 1 else f"/job:worker/replica:0/task:{index // each}/device:TPU:{index % each}"
+            for index in range(target.replicas)
         )
     asked: dict[int, tuple[int, ...]] = {}
     if strategy is not None and not is_planned(strategy) and sample.batch and target.replicas > 1:

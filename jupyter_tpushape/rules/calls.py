@@ -10,18 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential, stepped
-from .facts.calls import (
-    Constant,
-    HostDrawn,
-    MadeAnew,
-    MetricInCall,
-    Misdeclared,
-    NeverUpdated,
-    NotCalled,
-    ReadOutside,
-    Unwritten,
-    VectorLoss,
-)
+from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, Unwritten, VectorLoss
 from .registry import check, rule
 from .upstream import ancestors
 

@@ -10,17 +10,7 @@ from ..examine.heard import hear
 from ..examine.heard_contracts import HeardKeysMissing
 from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
 from .compared import class_labels, ends
-from .facts.compiled import (
-    Apart,
-    LossesSorted,
-    LossWeightsApart,
-    MetricReads,
-    NamelessOutputs,
-    OutputsWithoutLoss,
-    UnknownOutputs,
-    What,
-    WrongNumber,
-)
+from .facts.compiled import Apart, LossesSorted, LossWeightsApart, MetricReads, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, What, WrongNumber
 from .registry import check, rule
 
 _TWO = """

@@ -237,7 +237,4 @@ def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
 
 def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int:
     """The axis that a softmax sums over: the last one, where nobody saw another."""
-    return next(
-        (axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)),
-        -1,
-    )
+    return next((axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)), -1)

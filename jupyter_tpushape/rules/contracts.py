@@ -57,18 +57,7 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
-from .facts.states import (
-    CellOfSteps,
-    CellReturns,
-    CellState,
-    CellStates,
-    CellUnpacks,
-    StatefulRows,
-    StateRows,
-    States,
-    StatesInList,
-    StatesToo,
-)
+from .facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesInList, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
 from .lines import logical, of_product

@@ -110,11 +110,7 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     pair = (unlike.first, unlike.second) if unlike is not None else operation.shapes if operation is not None else ()
     if len(pair) == 2 and (unlike is not None or hear(said, HeardUnequal) is not None):
         yield Finding.of(
-            DATA_RAISES.id,
-            "error",
-            PipelineShapes(*pair, operation is not None and "matmul" in operation.operation.lower()),
-            nodes,
-            location=where,
+            DATA_RAISES.id, "error", PipelineShapes(*pair, operation is not None and "matmul" in operation.operation.lower()), nodes, location=where
         )
         return
     arrays = refused(evidence, said, _code(evidence))
@@ -223,15 +219,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         positions = flat if flat is not None else ((), ())
-        refused = Refused(
-            **same,
-            wanted=wanted,
-            given=found,
-            made=made,
-            flat=positions[0],
-            positions=positions[1],
-            turned=_turned(evidence, problem.counts),
-        )
+        refused = Refused(**same, wanted=wanted, given=found, made=made, flat=positions[0], positions=positions[1], turned=_turned(evidence, problem.counts))
         yield Finding.of(DATA_MISFIT.id, _severity(evidence, problem.code), refused, location=where)
 
 

@@ -19,21 +19,7 @@ from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits
 from ..trace.locations import location
 from .encodings import coded_rows
-from .entry_rules import (
-    AXIS,
-    BATCH_DECLARED,
-    BATCH_MISSING,
-    CAST,
-    CHANNELS_ORDER,
-    DTYPE,
-    EXPANDED,
-    FLATTENED,
-    PATCHES,
-    RANK,
-    STRUCTURE,
-    SWAPPED,
-    TRANSPOSED,
-)
+from .entry_rules import AXIS, BATCH_DECLARED, BATCH_MISSING, CAST, CHANNELS_ORDER, DTYPE, EXPANDED, FLATTENED, PATCHES, RANK, STRUCTURE, SWAPPED, TRANSPOSED
 from .facts.data import InputsBySample, InputsStacked
 from .facts.entry import (
     AxisAdded,
@@ -59,18 +45,7 @@ from .words import axes_of
 
 
 def compare(
-    name: str,
-    want: Spec,
-    got: Spec,
-    rows: int | None,
-    *,
-    several: bool,
-    building: bool,
-    labelled: bool,
-    ranked: bool,
-    once: bool,
-    alone: bool,
-    breaks_at: str,
+    name: str, want: Spec, got: Spec, rows: int | None, *, several: bool, building: bool, labelled: bool, ranked: bool, once: bool, alone: bool, breaks_at: str
 ) -> tuple[str, Misfit] | None:
     """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
 

@@ -47,7 +47,12 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    meeting = _met_by_chance(evidence, node, batch) or _reduced_by_chance(evidence, node, batch) or _behind_by_chance(evidence, node) or _joined(evidence, node, batch)
+    meeting = (
+        _met_by_chance(evidence, node, batch)
+        or _reduced_by_chance(evidence, node, batch)
+        or _behind_by_chance(evidence, node)
+        or _joined(evidence, node, batch)
+    )
     if meeting is not None:
         if others and (meeting.rule == SUMMED.id or batch == 1):
             meeting.severity = "error"  # the batch of another size raises
@@ -193,12 +198,7 @@ def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
     if opened.squeezed:
         yield Finding.of(UNKNOWN_ROWS.id, "error", RankUnknown(text, opened.squeezed), location=location((raised.file, raised.line)))
         return
-    fact = RowsUnknown(
-        text,
-        batch,
-        others[0] if others else None,
-        clean_message(opened.failure).splitlines()[-1][:200],
-    )
+    fact = RowsUnknown(text, batch, others[0] if others else None, clean_message(opened.failure).splitlines()[-1][:200])
     yield Finding.of(UNKNOWN_ROWS.id, "error", fact, location=location((raised.file, raised.line)))
 
 

@@ -45,14 +45,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             continue
         made = node.config.get("ids")
         if made is not None and (made[0] < 0 or made[1] >= size):
-            yield Finding.of(
-                ID_RANGE.id,
-                "error",
-                MadeOutOfRange(Who.of(node), size, made[0], made[1], nan),
-                (node.id,),
-                (),
-                node.called or node.location,
-            )
+            yield Finding.of(ID_RANGE.id, "error", MadeOutOfRange(Who.of(node), size, made[0], made[1], nan), (node.id,), (), node.called or node.location)
             continue
         for edge in evidence.flow.into(node.id):
             lookup = _lookup(evidence, edge)

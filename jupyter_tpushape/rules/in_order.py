@@ -229,7 +229,13 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
             edges.sort(key=lambda edge: evidence.flow.node(edge.source).op in _INVERSE)
             if evidence.flow.node(edges[1].source).op not in _INVERSE:
                 continue
-        if len(edges) != 2 or not _is_number(edges[1]) or carried(evidence, edges[1]) or not _in_model(evidence, node) or (carried(evidence, edges[0]) or {}).get(0) != 1:
+        if (
+            len(edges) != 2
+            or not _is_number(edges[1])
+            or carried(evidence, edges[1])
+            or not _in_model(evidence, node)
+            or (carried(evidence, edges[0]) or {}).get(0) != 1
+        ):
             continue
         total = _total(evidence, edges[1])
         whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None

@@ -13,18 +13,7 @@ from ..flow.paths import show
 from ..trace.locations import is_user_file, location
 from .examples import sequential
 from .facts.compiled import TextLabels
-from .facts.mesh import (
-    FirstRow,
-    ForeignFunction,
-    GradientsSwapped,
-    ItemAssigned,
-    StateLost,
-    StepWithoutState,
-    TextFed,
-    Unseeded,
-    ValueAsked,
-    VariableGiven,
-)
+from .facts.mesh import FirstRow, ForeignFunction, GradientsSwapped, ItemAssigned, StateLost, StepWithoutState, TextFed, Unseeded, ValueAsked, VariableGiven
 from .facts.stateless import (
     GradientOfOther,
     OptimizerBeside,

@@ -75,14 +75,7 @@ def build():
 def data():
     return np.zeros((4, 6), "float32"), None
 """
-RAISES = rule(
-    "layer-raises",
-    "A layer raises an error",
-    severity="error",
-    source="the exception that the layer raises",
-    fails=_raises % 0,
-    passes=_raises % 1,
-)
+RAISES = rule("layer-raises", "A layer raises an error", severity="error", source="the exception that the layer raises", fails=_raises % 0, passes=_raises % 1)
 
 CODE = rule(
     "code-raises",

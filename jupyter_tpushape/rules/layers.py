@@ -34,18 +34,7 @@ from .contracts import CONTRACTS, Break
 from .emptied import emptied
 from .encodings import behind_code, coded_ids
 from .entry import entry
-from .facts.layers import (
-    LayerRaised,
-    MaskAlone,
-    OperationRaised,
-    UnknownAxis,
-    WindowTooLarge,
-    WrongCount,
-    WrongMask,
-    WrongParts,
-    WrongRank,
-    WrongWidth,
-)
+from .facts.layers import LayerRaised, MaskAlone, OperationRaised, UnknownAxis, WindowTooLarge, WrongCount, WrongMask, WrongParts, WrongRank, WrongWidth
 from .facts.lines import LineRaised
 from .facts.other_axes import AxisBeyond, StepRank
 from .facts.states import States
@@ -187,12 +176,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         RAISES.id,
         "error",
         LayerRaised(
-            Who.of(node),
-            given,
-            node.failure.said.rstrip("."),
-            node.failure.inner,
-            hear(node.failure, HeardTuple) is not None,
-            *_inside(evidence, node),
+            Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner, hear(node.failure, HeardTuple) is not None, *_inside(evidence, node)
         ),
     )
 
@@ -350,7 +334,9 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         return None
     size = node.config.get("pool_size") or node.config.get("kernel_size") or ()
     window = tuple(size) if isinstance(size, (list, tuple)) else (size,)
-    narrow = shape is not None and len(shape) > 2 and shape[1] == 1 < (shape[-1] or 0) and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
+    narrow = (
+        shape is not None and len(shape) > 2 and shape[1] == 1 < (shape[-1] or 0) and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
+    )
     picture = () if narrow else channels_in_front(evidence, node)
     filters = node.config.get("filters")
     # Windows are a few positions wide, and filters many.
@@ -402,10 +388,7 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
     met = (apart.first, apart.second) if apart is not None else met
     if mask is None and met:
         # An array of the program is no tensor that the layer was handed; the scores that it meets are (batch, heads, target, source).
-        mask = next(
-            (shape for shape in met if len(shape) == 4 and given and shape[-1] != (given[min(1, len(given) - 1)] or (0, 0))[1]),
-            None,
-        )
+        mask = next((shape for shape in met if len(shape) == 4 and given and shape[-1] != (given[min(1, len(given) - 1)] or (0, 0))[1]), None)
     if mask is not None and given and all(shape is not None and len(shape) > 2 for shape in given[:2]):
         query, source = given[0] or (), given[min(1, len(given) - 1)] or ()
         wanted = (query[0], query[1], source[1])

@@ -10,20 +10,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.layout_facts import Entry, Laid, broken, matches
 from ..flow import Finding
-from .facts.layouts import (
-    IdleAxis,
-    KeyBroken,
-    KeysClash,
-    KeyUnused,
-    LeftWhole,
-    MadeEarly,
-    MeshAxes,
-    SlotApart,
-    TooLong,
-    Twice,
-    Undivided,
-    for_batch,
-)
+from .facts.layouts import IdleAxis, KeyBroken, KeysClash, KeyUnused, LeftWhole, MadeEarly, MeshAxes, SlotApart, TooLong, Twice, Undivided, for_batch
 from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.

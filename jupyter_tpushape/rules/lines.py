@@ -9,11 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import (
-    HeardDepth,
-    HeardReshape,
-    hear,
-)
+from ..examine.heard import HeardDepth, HeardReshape, hear
 from ..examine.heard_contracts import HeardRefusedDtype
 from ..examine.heard_lines import (
     HeardArrays,
@@ -29,9 +25,7 @@ from ..flow import Fact, Finding, Node, Who, syntax
 from ..trace.raised import Raised
 from .examples import sequential
 from .facts.data import Unfilled
-from .facts.layers import (
-    ArraysApart,
-)
+from .facts.layers import ArraysApart
 from .facts.layouts import MeshAxes, MeshCount, for_batch
 from .facts.lines import (
     ElementMissing,

@@ -46,18 +46,7 @@ from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
 from .facts.lines import LossCalled
-from .facts.loss import (
-    IndexInRow,
-    LabelRank,
-    LastStepOnly,
-    LossRaised,
-    RowsOfValues,
-    SingleValues,
-    StepsReduced,
-    SurplusAxes,
-    WrongUnits,
-    WrongWeights,
-)
+from .facts.loss import IndexInRow, LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, StepsReduced, SurplusAxes, WrongUnits, WrongWeights
 from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost, EveryPair
 from .facts.reasons import AxisDropped, Flattened
@@ -65,21 +54,7 @@ from .grids import grid_apart
 from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
 from .loss_code import rows_as_indices, rows_cut
-from .loss_rules import (
-    CUSTOM,
-    FLATTEN,
-    INT_LABELS,
-    LAST_ONLY,
-    MASKS,
-    METRIC,
-    ONE_HOT,
-    RANK,
-    SEQUENCES,
-    SIZE,
-    TEXT,
-    UNITS,
-    WEIGHTS,
-)
+from .loss_rules import CUSTOM, FLATTEN, INT_LABELS, LAST_ONLY, MASKS, METRIC, ONE_HOT, RANK, SEQUENCES, SIZE, TEXT, UNITS, WEIGHTS
 from .mixing import LOOKUPS, lookup_of_all
 from .moved import crossed_before, rows_behind
 from .own_code import labels_refused
@@ -252,13 +227,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             return (
                 RANK.id,
                 LabelRank(
-                    loss.name,
-                    y,
-                    p,
-                    node.failure.said,
-                    Who.of(folded) if folded is not None else None,
-                    twice,
-                    copied_from(evidence, evidence.carried(labels)),
+                    loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None, twice, copied_from(evidence, evidence.carried(labels))
                 ),
                 ((folded.id,) if folded is not None else ()),
             )
@@ -274,11 +243,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         in_a_row = y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
         why = Flattened(y, p) if y and p and in_a_row else reason(evidence, node)
         shapes = operands(node, why, shapes)
-        return (
-            METRIC.id if metric else CUSTOM.id,
-            OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why),
-            (),
-        )
+        return (METRIC.id if metric else CUSTOM.id, OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why), ())
     wanted = hear(node.failure, HeardWidth) if node.kind == "layer" else None
     edges = evidence.failed_inputs()
     if wanted is not None and len(edges) == 1 and edges[0].spec.shape:

@@ -27,23 +27,7 @@ the batch have all samples one after the other. A reshape of (batch, nodes) has 
 takes such rows apart in another order, and if an element-wise operation, a concatenation or a loss combines rows of both orders. After a lookup or a sort, the order is unknown, and nothing is reported.""",
 )  # fmt: skip
 # What can change the order of rows. Lookups and sorts do so by their values.
-_REORDERS = (
-    "gather",
-    "take",
-    "sort",
-    "topk",
-    "reverse",
-    "flip",
-    "roll",
-    "shuffle",
-    "permut",
-    "scatter",
-    "segment",
-    "unique",
-    "while",
-    "scan",
-    "cumsum",
-)
+_REORDERS = ("gather", "take", "sort", "topk", "reverse", "flip", "roll", "shuffle", "permut", "scatter", "segment", "unique", "while", "scan", "cumsum")
 _FOLLOWED = 64
 
 # What merged the rows, how often it has all samples one after the other, and how many rows of a sample follow each other.
@@ -127,7 +111,11 @@ def rows_of(evidence: Evidence, edge: Edge, left: int = _FOLLOWED) -> Merged | N
             return (more[0], more[1], times // more[1]) if more is not None and times % more[1] == 0 else None
         outer = math.prod(n or 0 for n in given[:axis])
         return node, outer, times // outer
-    if node.kind not in ("op", "layer") or node.family == "own" or any(carried(evidence, one) != grown or (one.spec.shape or ())[:1] != shape[:1] for one in came):
+    if (
+        node.kind not in ("op", "layer")
+        or node.family == "own"
+        or any(carried(evidence, one) != grown or (one.spec.shape or ())[:1] != shape[:1] for one in came)
+    ):
         return None
     found = [rows_of(evidence, one, left - 1) for one in came]
     return found[0] if len({one and one[1:] for one in found}) == 1 else None

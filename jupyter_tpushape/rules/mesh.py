@@ -9,12 +9,7 @@ from ..examine.layout_facts import Laid
 from ..flow import Finding, KeyPath
 from ..flow.paths import flatten
 from ..sources.datasets import PARTS
-from .facts.mesh import (
-    HostsRefused,
-    HostsShare,
-    Indivisible,
-    Recompiled,
-)
+from .facts.mesh import HostsRefused, HostsShare, Indivisible, Recompiled
 from .registry import check, rule
 from .tpu_batch import split_nodes
 

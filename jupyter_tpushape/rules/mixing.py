@@ -10,16 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..sources.pipeline import exchanged
 from .examples import sequential
-from .facts.mixing import (
-    BatchLost,
-    BatchMerged,
-    EveryIndex,
-    EveryPair,
-    Interleaved,
-    SamplesPicked,
-    SamplesSummed,
-    Straddling,
-)
+from .facts.mixing import BatchLost, BatchMerged, EveryIndex, EveryPair, Interleaved, SamplesPicked, SamplesSummed, Straddling
 from .registry import check, rule
 from .regrouped import channels_ahead, groups_apart, patch_side
 from .upstream import ancestors

@@ -67,7 +67,11 @@ def noise_shared(evidence: Evidence) -> Iterator[Finding]:
     for name, edge_id, shape, line, one_key in evidence.facts.get("scaled") or () if evidence.failure is None else ():
         node, flow = evidence.flow.node(name), evidence.flow
         edge = next((one for one in flow.into(name) if one.id == edge_id), None)
-        if edge is not None and (carried(evidence, edge) or {}).get(0) == 1 and ((one_key and shape[:1] != (edge.spec.shape or ())[:1]) or _added(evidence, node)):
+        if (
+            edge is not None
+            and (carried(evidence, edge) or {}).get(0) == 1
+            and ((one_key and shape[:1] != (edge.spec.shape or ())[:1]) or _added(evidence, node))
+        ):
             fact = NoiseShared(shape, edge.spec.shape or (), node.called)
             yield Finding.of(SHARED.id, "silent", fact, (node.id,), (edge.id,), line or node.called)
             return

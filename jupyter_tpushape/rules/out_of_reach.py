@@ -28,19 +28,7 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "tanh": (-1, 1), "hard_tanh": (-1, 1), "softsign": (-1, 1),
 }  # fmt: skip
 # Losses that are smallest where predictions and labels are equal.
-_EQUAL = frozenset(
-    {
-        "meansquarederror",
-        "mse",
-        "meanabsoluteerror",
-        "mae",
-        "meanabsolutepercentageerror",
-        "mape",
-        "huber",
-        "logcosh",
-        "rootmeansquarederror",
-    }
-)
+_EQUAL = frozenset({"meansquarederror", "mse", "meanabsoluteerror", "mae", "meanabsolutepercentageerror", "mape", "huber", "logcosh", "rootmeansquarederror"})
 _SLACK = 0.02
 
 

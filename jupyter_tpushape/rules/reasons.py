@@ -242,10 +242,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
 def _rows_made(evidence: Evidence, mine: Given, its: Given) -> RowsMade | None:
     node, rows = mine.giver, (its.spec.shape or (None,))[0]
     while node is not None and node.kind == "op" and len(edges := evidence.flow.into(node.id)) == 1:
-        before, after = (
-            edges[0].spec.shape or (),
-            next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or mine.spec.shape or (),
-        )
+        before, after = (edges[0].spec.shape or (), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or mine.spec.shape or ())
         if node.op.lower() == "reshape" and before[:1] == (rows,) != after[:1] and rows and after and after[0] and after[0] % rows == 0:
             return RowsMade(before, after, Who.of(node))
         node = evidence.flow.node(edges[0].source)

@@ -197,31 +197,12 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 # A tensor of TensorFlow that comes from an activation keeps what went in, and the loss takes that; a cast loses it.
                 kept = evidence.backend == "tensorflow" and (evidence.framework == "tf_keras" or predictions.spec.dtype == "float32")
                 yield Finding.of(
-                    LOGITS.id,
-                    "silent",
-                    LogitsTwice(Who.of(giver), node.name, activation, kept),
-                    (giver.id, node.id),
-                    (predictions.id,),
-                    giver.location,
+                    LOGITS.id, "silent", LogitsTwice(Who.of(giver), node.name, activation, kept), (giver.id, node.id), (predictions.id,), giver.location
                 )
             elif not logits and giver.op in ("Dense", "Dot") and not activation:
-                yield Finding.of(
-                    PROBABILITIES.id,
-                    "note",
-                    LogitsMissing(Who.of(giver), node.name),
-                    (giver.id, node.id),
-                    (predictions.id,),
-                    giver.location,
-                )
+                yield Finding.of(PROBABILITIES.id, "note", LogitsMissing(Who.of(giver), node.name), (giver.id, node.id), (predictions.id,), giver.location)
         if last == 1 and (activation == "softmax" or kind == "categorical"):
-            yield Finding.of(
-                ONE_UNIT.id,
-                "note",
-                SingleUnit(Who.of(giver), activation == "softmax"),
-                (giver.id, node.id),
-                (predictions.id,),
-                giver.location,
-            )
+            yield Finding.of(ONE_UNIT.id, "note", SingleUnit(Who.of(giver), activation == "softmax"), (giver.id, node.id), (predictions.id,), giver.location)
         if kind == "sparse" and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels)
         if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):

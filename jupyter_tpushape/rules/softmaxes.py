@@ -210,9 +210,7 @@ def _scores(evidence: Evidence, edge: Edge) -> bool:
 
 
 _LOGITS = sequential(
-    "L.Dense(1)",
-    y="np.tile([0, 1], 4)",
-    loss="keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=%s)]",
+    "L.Dense(1)", y="np.tile([0, 1], 4)", loss="keras.losses.BinaryCrossentropy(from_logits=True), metrics=[keras.metrics.BinaryAccuracy(threshold=%s)]"
 )
 CUT = rule(
     "logits-threshold", "A metric compares logits with a threshold for probabilities", severity="note",

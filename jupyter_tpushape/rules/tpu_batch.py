@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Severity, Shape, Who
-from .facts.tpu_batch import (
-    DynamicAxes,
-    DynamicBatch,
-    DynamicReaches,
-    EmptyReplica,
-    Unbatched,
-    UnevenReplicas,
-    UnknownRank,
-    VaryingBatches,
-)
+from .facts.tpu_batch import DynamicAxes, DynamicBatch, DynamicReaches, EmptyReplica, Unbatched, UnevenReplicas, UnknownRank, VaryingBatches
 from .registry import check, rule
 
 _MODEL = """
@@ -286,7 +277,9 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     if evidence.split is None:
         return
     batch = evidence.split.dynamic or evidence.sample.dynamic
-    inner = any(leaf.shape is not None and None in leaf.shape[1:-1] for _, leaf in evidence.sample.leaves("x") if leaf.kind == "dense" and len(leaf.shape or ()) > 3)
+    inner = any(
+        leaf.shape is not None and None in leaf.shape[1:-1] for _, leaf in evidence.sample.leaves("x") if leaf.kind == "dense" and len(leaf.shape or ()) > 3
+    )
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":
             continue

@@ -8,17 +8,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, Node, Severity, Who
-from .facts.tpu_ops import (
-    AssertDropped,
-    BatchSizeUsed,
-    BoundedSize,
-    EndlessLoop,
-    Int64Product,
-    MixedSizes,
-    NoKernel,
-    SizeFromData,
-    Unfed,
-)
+from .facts.tpu_ops import AssertDropped, BatchSizeUsed, BoundedSize, EndlessLoop, Int64Product, MixedSizes, NoKernel, SizeFromData, Unfed
 from .registry import Rule, check, rule
 from .upstream import ancestors
 
@@ -115,17 +105,7 @@ UNSAFE = {
     "WriteScalarSummary": "tf.summary",
 }  # fmt: skip
 
-TEXT = frozenset(
-    {
-        "LookupTableFindV2",
-        "StaticRegexReplace",
-        "RegexReplace",
-        "AsString",
-        "RaggedTensorToTensor",
-        "DecodeBase64",
-        "UnicodeDecodeWithOffsets",
-    }
-)
+TEXT = frozenset({"LookupTableFindV2", "StaticRegexReplace", "RegexReplace", "AsString", "RaggedTensorToTensor", "DecodeBase64", "UnicodeDecodeWithOffsets"})
 
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:

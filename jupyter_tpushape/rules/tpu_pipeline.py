@@ -7,16 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Location
-from .facts.tpu_pipeline import (
-    BatchesShuffled,
-    HostsReadAll,
-    NoFiles,
-    NoPrefetch,
-    PythonStage,
-    RandomCached,
-    SerialMap,
-    ShuffleCached,
-)
+from .facts.tpu_pipeline import BatchesShuffled, HostsReadAll, NoFiles, NoPrefetch, PythonStage, RandomCached, SerialMap, ShuffleCached
 from .registry import check, rule
 
 _PIPE = """
@@ -161,13 +152,7 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
         return
     for stage in sample.stages:
         if stage.detail.get("python"):
-            yield Finding.of(
-                PYTHON.id,
-                "slow",
-                PythonStage(_what(stage), evidence.backend == "jax"),
-                _nodes(evidence, stage),
-                location=_place(evidence, stage),
-            )
+            yield Finding.of(PYTHON.id, "slow", PythonStage(_what(stage), evidence.backend == "jax"), _nodes(evidence, stage), location=_place(evidence, stage))
         elif stage.op == "map" and not stage.detail.get("parallel") and not any(
             later.op in ("batch", "padded_batch") for later in _feeds(sample.stages, stage.name)
         ):  # fmt: skip

@@ -46,11 +46,7 @@ CANCELS = rule(
     fails=_example("return x + keras.ops.stop_gradient(keras.ops.round(x)) - x"),
     passes=_example("return x + keras.ops.stop_gradient(keras.ops.round(x) - x)"), **_COMMON,
 )  # fmt: skip
-_CLIPPED = (
-    "f = jax.custom_vjp(lambda z, most: z)",
-    "f.defvjp(lambda z, most: (z, most), lambda most, g: (jnp.clip(g, -most, most),{}))",
-    "return f(x, 0.1)",
-)
+_CLIPPED = ("f = jax.custom_vjp(lambda z, most: z)", "f.defvjp(lambda z, most: (z, most), lambda most, g: (jnp.clip(g, -most, most),{}))", "return f(x, 0.1)")
 BACKWARD = rule(
     "backward-raises", "A backward function raises", source="jax.custom_vjp: a tuple with one gradient for each argument",
     fails=_example(*(line.format("") for line in _CLIPPED)), passes=_example(*(line.format(" None") for line in _CLIPPED)), **{**_COMMON, "severity": "error"},
@@ -139,15 +135,7 @@ def traps(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(_RULES[kind].id, _RULES[kind].severity, found, (node.id,) if node is not None else (), location=place)
 
 
-_RULES = {
-    "where": WHERE,
-    "cancels": CANCELS,
-    "backward": BACKWARD,
-    "loop": LOOP,
-    "unsigned": UNSIGNED,
-    "rounded": ROUNDED,
-    "across": ACROSS,
-}
+_RULES = {"where": WHERE, "cancels": CANCELS, "backward": BACKWARD, "loop": LOOP, "unsigned": UNSIGNED, "rounded": ROUNDED, "across": ACROSS}
 _FACTS: dict[str, Any] = {
     "where": lambda step, detail, _: SlopeHidden(detail, step),
     "cancels": lambda step, *_: Cancelled(step),

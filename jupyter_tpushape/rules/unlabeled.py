@@ -43,7 +43,14 @@ def data():
 @check(order=70)
 def no_loss(evidence: Evidence) -> Iterator[Finding]:
     """There are labels, but no loss."""
-    if evidence.y and not evidence.where and not evidence.losses() and evidence.facts and not evidence.facts.get("has_loss") and not evidence.facts.get("overrides"):
+    if (
+        evidence.y
+        and not evidence.where
+        and not evidence.losses()
+        and evidence.facts
+        and not evidence.facts.get("has_loss")
+        and not evidence.facts.get("overrides")
+    ):
         yield Finding.of(NO_LOSS.id, "note", NoLoss())
 
 

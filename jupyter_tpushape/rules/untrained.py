@@ -45,11 +45,7 @@ def training_mode(evidence: Evidence) -> Iterator[Finding]:
             part = model.name in (evidence.facts.get("parts") or ())
             names = tuple(dict.fromkeys(node.name for node in layers))
             yield Finding.of(
-                MODE.id,
-                "silent" if normalizes and not part else "note",
-                Resting(Who.of(model), names, normalizes),
-                (model.id,),
-                location=model.called,
+                MODE.id, "silent" if normalizes and not part else "note", Resting(Who.of(model), names, normalizes), (model.id,), location=model.called
             )
 
 
@@ -281,7 +277,13 @@ a layer, or an object that is no layer. Not reported for layers with `trainable=
 @check(order=46)
 def weights_outside(evidence: Evidence) -> Iterator[Finding]:
     """The layers that each caller calls and the model does not hold."""
-    if evidence.where or evidence.failure is not None or "train_step" in evidence.facts.get("overrides", ()) or not evidence.trains or evidence.facts.get("anew"):
+    if (
+        evidence.where
+        or evidence.failure is not None
+        or "train_step" in evidence.facts.get("overrides", ())
+        or not evidence.trains
+        or evidence.facts.get("anew")
+    ):
         return
     found: dict[str, list[Node]] = {}
     for name in evidence.facts.get("outside", ()):

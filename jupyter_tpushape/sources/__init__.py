@@ -98,14 +98,7 @@ def _theirs(error: Exception) -> bool:
 
 
 def _sampled(
-    data: Any,
-    framework: str,
-    batch_size: int | None,
-    batches: int,
-    seconds: float,
-    first_seconds: float,
-    progress: Progress | None,
-    x_structure: Any,
+    data: Any, framework: str, batch_size: int | None, batches: int, seconds: float, first_seconds: float, progress: Progress | None, x_structure: Any
 ) -> Sample:
     if data is None:
         raise BadData(f"There is no data: pass {TAKES}.")

@@ -13,21 +13,7 @@ import numpy as np
 
 from ..flow import elements, show_shape
 from ..flow.paths import children, flatten, is_nested, like, map_leaves
-from .kinds import (
-    dtype_name,
-    floatx,
-    has_base,
-    is_array,
-    is_number,
-    is_pandas,
-    is_ragged,
-    is_scipy,
-    is_sparse,
-    is_spec,
-    is_tf_tensor,
-    tensor_kind,
-    type_name,
-)
+from .kinds import dtype_name, floatx, has_base, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_spec, is_tf_tensor, tensor_kind, type_name
 from .refused import numbers_only, problems_of, row_shape, unreadable
 from .stats import all_stats, kept
 from .tables import head

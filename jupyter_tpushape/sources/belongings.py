@@ -23,22 +23,7 @@ import numpy as np
 from ..internal import is_users
 from .kinds import has_base
 from .others import at_work
-from .rewinding import (
-    PACKED,
-    Lost,
-    attributes,
-    class_attributes,
-    file_of,
-    in_context,
-    moved,
-    random_state,
-    rebound,
-    refilled,
-    rewound,
-    slots,
-    slotted,
-    written,
-)
+from .rewinding import PACKED, Lost, attributes, class_attributes, file_of, in_context, moved, random_state, rebound, refilled, rewound, slots, slotted, written
 
 # A program that holds more than this is looked at in part.
 MOST = 20_000

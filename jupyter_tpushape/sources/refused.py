@@ -112,7 +112,9 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
         text = f"`{name}` contains {leaf.dtype} values, of which tf_keras selects no rows: use {name}.astype('{known}')"
         problems.append(Problem("no-tensor", text, known, str(leaf.dtype), path=path, dtype=known))
     elif framework == "keras" and _only_numpy(leaf):
-        text = f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
+        text = (
+            f"`{name}` is {_only_numpy(leaf)}, which JAX does not support: use {name}.{'filled(0)' if isinstance(leaf, np.ma.MaskedArray) else _swapped(leaf)}"
+        )
         problems.append(Problem("no-tensor", text, "an array of JAX", str(leaf.dtype), path=path))
     elif objects(leaf):
         problems.append(

@@ -31,18 +31,7 @@ class Anew:
 _AUTOGRAPH = f"tensorflow{os.sep}python{os.sep}autograph"
 # Frames between a constructor and the line that calls it.
 _BETWEEN = frozenset(
-    {
-        "__init__",
-        "__call__",
-        "_method_wrapper",
-        "_wrap_function",
-        "wrapper",
-        "error_handler",
-        "variable_call",
-        "creator",
-        "getter",
-        "<lambda>",
-    }
+    {"__init__", "__call__", "_method_wrapper", "_wrap_function", "wrapper", "error_handler", "variable_call", "creator", "getter", "<lambda>"}
 )
 
 

@@ -17,18 +17,7 @@ GRID = {
     5: ("batch", "depth", "height", "width", "channels"),
 }
 SEQUENCE = {2: ("batch", "features"), 3: ("batch", "time", "features")}
-SPATIAL = (
-    "Conv",
-    "SeparableConv",
-    "DepthwiseConv",
-    "MaxPool",
-    "AveragePool",
-    "GlobalMaxPool",
-    "GlobalAveragePool",
-    "UpSampling",
-    "ZeroPadding",
-    "Cropping",
-)
+SPATIAL = ("Conv", "SeparableConv", "DepthwiseConv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "UpSampling", "ZeroPadding", "Cropping")
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
 
 

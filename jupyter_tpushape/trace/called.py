@@ -88,12 +88,7 @@ def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:
             _call(adapter, silent, check, training)
 
     try:
-        with (
-            left_as_found([adapter], [check.node.operation for check in fresh], alone=True),
-            recording(silent),
-            adapter.scope(),
-            limited("A layer"),
-        ):
+        with left_as_found([adapter], [check.node.operation for check in fresh], alone=True), recording(silent), adapter.scope(), limited("A layer"):
             adapter.backend.trace(silent, adapter, body)
     except ENDS:
         return False

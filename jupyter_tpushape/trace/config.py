@@ -58,10 +58,7 @@ def config_of(obj: Any) -> dict[str, Any]:
     method = getattr(kind, "get_config", None)
     code = getattr(method, "__code__", None)
     try:
-        with (
-            contextlib.nullcontext() if _QUIET.get() else silently(),
-            limited("get_config") if code is not None and is_own(code) else contextlib.nullcontext(),
-        ):
+        with contextlib.nullcontext() if _QUIET.get() else silently(), limited("get_config") if code is not None and is_own(code) else contextlib.nullcontext():
             config = dict(obj.get_config())
     except TimeUp:
         # Each layer of this class would take as long.

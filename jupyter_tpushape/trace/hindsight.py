@@ -183,7 +183,9 @@ def _function(code: Any) -> ast.FunctionDef | None:
     found = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and code.co_firstlineno in (node.lineno, *(item.lineno for item in node.decorator_list))
+        if isinstance(node, ast.FunctionDef)
+        and node.name == code.co_name
+        and code.co_firstlineno in (node.lineno, *(item.lineno for item in node.decorator_list))
     ]
     return found[0] if len(found) == 1 else None
 

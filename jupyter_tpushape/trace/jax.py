@@ -71,11 +71,7 @@ class Jax(Backend):
 
     def spec(self, tensor: Any) -> Spec:
         """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
-        return Spec(
-            tuple(n if isinstance(n, int) else None for n in tensor.shape),
-            dtype_name(tensor.dtype),
-            "sparse" if is_sparse(tensor) else "dense",
-        )
+        return Spec(tuple(n if isinstance(n, int) else None for n in tensor.shape), dtype_name(tensor.dtype), "sparse" if is_sparse(tensor) else "dense")
 
     def key(self, tensor: Any) -> int:
         """The identity of the tracer underneath, whatever gradients and maps have wrapped it."""

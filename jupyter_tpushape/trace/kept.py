@@ -257,13 +257,7 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
                 recorder.derived = (tuple(grads.shape), len(trainable_variables), user_frame(depth=2))
             built = list(getattr(held[name], "_trainable_variables", ())) if held[name].built else []
             if recorder is not None and len(built) != len(trainable_variables):
-                recorder.partly = (
-                    name,
-                    len(trainable_variables),
-                    len(built),
-                    _part(model, weights, trainable_variables),
-                    user_frame(depth=2),
-                )
+                recorder.partly = (name, len(trainable_variables), len(built), _part(model, weights, trainable_variables), user_frame(depth=2))
             # Asked for its value, a variable gives a tensor of the trace, which a real step has as a constant.
             own = {id(backend.read(one)) for one in held[name].variables} - stated
             if recorder is not None and optimizer_variables and all(id(one) in own or not backend.is_traced(one) for one in optimizer_variables):

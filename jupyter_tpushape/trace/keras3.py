@@ -291,13 +291,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
             _inputs_struct=network._inputs_struct, _inputs=network._inputs, _maybe_warn_inputs_struct_mismatch=differs,
             _convert_inputs_to_tensors=list, _adjust_input_rank=list,
         )  # fmt: skip
-        return feeds(
-            declared,
-            x,
-            getattr(model, "input_spec", None),
-            assert_input_compatibility,
-            lambda nest: Functional._standardize_inputs(stand_in, nest),
-        )
+        return feeds(declared, x, getattr(model, "input_spec", None), assert_input_compatibility, lambda nest: Functional._standardize_inputs(stand_in, nest))
 
     def flatten(self, tree: Any) -> list[Any]:
         return list(keras.tree.flatten(tree))
@@ -323,7 +317,9 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         }  # fmt: skip
 
 
-def _as_it_lies(trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None) -> tuple[Any, ...]:
+def _as_it_lies(
+    trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None
+) -> tuple[Any, ...]:
     return tuple(group or [] for group in (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables))
 
 

@@ -90,7 +90,9 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         unknown=unknown_sizes(frames, adapter) if _NONE.search(said) else (),
         quotients=quotients(frames, adapter) if _WHOLE.search(said) else (),
         callers=tuple(
-            _line(one, at, around, adapter) for one, at in running[1 : _CALLERS + 1] if (around := scope_of(at)) is not None and not isinstance(around, ast.Module)
+            _line(one, at, around, adapter)
+            for one, at in running[1 : _CALLERS + 1]
+            if (around := scope_of(at)) is not None and not isinstance(around, ast.Module)
         ),
     )
 

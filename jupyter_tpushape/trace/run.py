@@ -66,16 +66,7 @@ def run(
 
 
 def _once(
-    adapter: Framework,
-    model: Any,
-    sample: Any,
-    *,
-    shape: Callable[[Any], Any],
-    training: bool,
-    loss: Any,
-    recorder: Recorder,
-    fast: bool,
-    step: bool,
+    adapter: Framework, model: Any, sample: Any, *, shape: Callable[[Any], Any], training: bool, loss: Any, recorder: Recorder, fast: bool, step: bool
 ) -> Run:
     run = Run(recorder, adapter, model, step=step)
     x, run.x = leaves(sample.x, shape, "x")

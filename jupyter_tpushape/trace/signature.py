@@ -130,7 +130,9 @@ def _apart(frame: FrameType, call: ast.Call, adapter: Framework, wants_list: boo
     elif makes and issubclass(kind, adapter.Model):
         what, given = "layers", [one for one in call.args if isinstance(one, ast.Call)]
     else:
-        tensors = itertools.takewhile(lambda one: _layer_called(one) or (more and isinstance(one, _COMPUTED)) or _of_tensors(values.of(one), adapter), call.args)
+        tensors = itertools.takewhile(
+            lambda one: _layer_called(one) or (more and isinstance(one, _COMPUTED)) or _of_tensors(values.of(one), adapter), call.args
+        )
         what, given = "tensors", [] if makes else list(tensors)
     # A tensor may be what has None or nothing as its default, but for a few names.
     setting = second is not None and (isinstance(second.default, (int, str)) or (second.name, second.default) in _SETTINGS or wants_list)
@@ -162,7 +164,9 @@ def _fitted(name: str, parameters: list[inspect.Parameter], placed: int, words: 
     named = {one.name for one in parameters if one.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
     more = {one.kind for one in parameters} & {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
     filled = {*places[:placed], *words}
-    missing = tuple(one.name for one in parameters if one.default is kinds.empty and one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) and one.name not in filled)
+    missing = tuple(
+        one.name for one in parameters if one.default is kinds.empty and one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) and one.name not in filled
+    )
     doubled = next((word for word in words if word in places[:placed]), "")
     unknown = next((word for word in words if word not in named and kinds.VAR_KEYWORD not in more), "")
     many = max(0, placed - len(places)) if kinds.VAR_POSITIONAL not in more else 0

@@ -26,16 +26,7 @@ from .tracked import metered, tracked
 
 
 def run_step(
-    adapter: Any,
-    function: Any,
-    sample: Any,
-    *,
-    shape: Callable[[Any], Any],
-    strategy: Any,
-    replicas: int,
-    alone: bool,
-    recorder: Recorder,
-    fitted: Any,
+    adapter: Any, function: Any, sample: Any, *, shape: Callable[[Any], Any], strategy: Any, replicas: int, alone: bool, recorder: Recorder, fitted: Any
 ) -> tuple[Run, StepFacts, Reached]:
     """Traces ``function`` on ``sample`` with per-replica shapes given by ``shape(leaf)``.
 

@@ -23,15 +23,7 @@ from .recorder import Recorder, recording, unmasked
 from .restore import left_as_found
 
 
-def run_on_state(
-    adapter: Framework,
-    function: Any,
-    sample: Any,
-    *,
-    shape: Callable[[Any], Any],
-    alone: bool,
-    recorder: Recorder,
-) -> tuple[Run, Reached]:
+def run_on_state(adapter: Framework, function: Any, sample: Any, *, shape: Callable[[Any], Any], alone: bool, recorder: Recorder) -> tuple[Run, Reached]:
     """Traces ``function`` on its state and on ``sample`` with shapes given by ``shape(leaf)``.
 
     Args:
@@ -111,7 +103,9 @@ def _binding(function: Any, element: Any) -> tuple[list[Any], int]:
         BadStep: where a first parameter has no value, or there are fewer parameters than parts.
     """
     parameters = [
-        one for one in inspect.signature(function).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+        one
+        for one in inspect.signature(function).parameters.values()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
     ]
     names = [one.name for one in parameters]
     module = getattr(plain(function), "__globals__", {})

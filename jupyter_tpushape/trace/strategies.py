@@ -295,7 +295,9 @@ class Doors:
             try:
                 with self.recorder.unrecorded():
                     got = iter(original(tape, target, [_read_from(source) for source in real], *args, **kwargs))
-                    results = [next(got) if not _unmade(source) else tf.compat.v1.placeholder(tf.as_dtype(source.dtype), tuple(source.shape)) for source in flat]
+                    results = [
+                        next(got) if not _unmade(source) else tf.compat.v1.placeholder(tf.as_dtype(source.dtype), tuple(source.shape)) for source in flat
+                    ]
             except Exception as error:
                 call.failure, self.recorder.failed = error, self.recorder.failed or call
                 raise

@@ -154,11 +154,7 @@ class TfKeras(Framework):
         by_key = getattr(model, "_enable_dict_to_input_mapping", False)
         stand_in = SimpleNamespace(_nested_inputs=nested, _enable_dict_to_input_mapping=by_key)
         return feeds(
-            declared,
-            x,
-            getattr(model, "input_spec", None),
-            assert_input_compatibility,
-            lambda nest: Functional._flatten_to_reference_inputs(stand_in, nest),
+            declared, x, getattr(model, "input_spec", None), assert_input_compatibility, lambda nest: Functional._flatten_to_reference_inputs(stand_in, nest)
         )
 
     def flatten(self, tree: Any) -> list[Any]:

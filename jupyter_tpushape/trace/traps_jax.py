@@ -25,27 +25,7 @@ _COMPARED = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
 _CHOICES = frozenset({"and", "or", "not"})
 _SUMS = frozenset({"add", "sub", "neg", "add_any"})
 _ELEMENTWISE = (
-    frozenset(
-        {
-            "mul",
-            "div",
-            "add",
-            "sub",
-            "neg",
-            "exp",
-            "tanh",
-            "sqrt",
-            "rsqrt",
-            "log",
-            "integer_pow",
-            "pow",
-            "square",
-            "abs",
-            "cbrt",
-            "select_n",
-        }
-    )
-    | SAME
+    frozenset({"mul", "div", "add", "sub", "neg", "exp", "tanh", "sqrt", "rsqrt", "log", "integer_pow", "pow", "square", "abs", "cbrt", "select_n"}) | SAME
 )
 # Random numbers that leave out the same places in each step, which may well be meant.
 _MASKS = frozenset({"bernoulli", "dropout"})
@@ -82,12 +62,7 @@ def traps(graph: Any, variables: Sequence[Any]) -> list[Trap]:
     steps = flat(program)
     makers = {made: step for step in steps for made in step.made}
     moved = depending(steps, trained)
-    found = [
-        *_behind_where(steps, makers, moved),
-        *_cancelled(steps, makers, moved),
-        *_looped(steps),
-        *_across(steps, depending(steps, data)),
-    ]
+    found = [*_behind_where(steps, makers, moved), *_cancelled(steps, makers, moved), *_looped(steps), *_across(steps, depending(steps, data))]
     return list({(one.kind, one.place): one for one in found if one.place is not None}.values())
 
 

@@ -16,7 +16,9 @@ from .script import script as view_script
 from .verdicts import lines, title
 from .words import about
 
-STYLE = "html,body{height:100%;margin:0}#view{height:100%}noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
+STYLE = (
+    "html,body{height:100%;margin:0}#view{height:100%}noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
+)
 DIALOG = (
     "dialog{width:min(960px,94vw);height:92vh;box-sizing:border-box;border:1px solid #8c959f;border-radius:9px;padding:12px;background:#fff;color:#1b1f24;color-scheme:light;"
     "font:13px/1.45 system-ui,sans-serif}dialog>button{font:inherit;position:sticky;top:0;float:right;z-index:9}dialog>div{clear:both}"
@@ -95,9 +97,7 @@ def to_html(report: Report) -> str:
     if charts is not None:
         scripts.append(charts.digest)
         styles += charts.styles
-    policy = (
-        f"default-src 'none'; script-src {_sources(scripts)}; style-src {_sources(styles)}; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; script-src {_sources(scripts)}; style-src {_sources(styles)}; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
     return template("report.html").render(
         report=report, policy=policy, style=style, script=script, data=for_script(report.to_json()), charts=charts, lines=lines, title=title, about=about(report),
     )  # fmt: skip

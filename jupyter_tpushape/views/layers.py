@@ -11,19 +11,7 @@ if TYPE_CHECKING:
     from ..report import Report
 
 #: Columns of the table, in their order. Sizes are in bytes; ``None`` where they are not known.
-COLUMNS = (
-    "name",
-    "type",
-    "within",
-    "status",
-    "takes",
-    "gives",
-    "parameters",
-    "placement",
-    "weight_bytes",
-    "output_bytes",
-    "compiled_bytes",
-)
+COLUMNS = ("name", "type", "within", "status", "takes", "gives", "parameters", "placement", "weight_bytes", "output_bytes", "compiled_bytes")
 
 #: Kinds of nodes that have a row.
 LISTED = ("layer", "op", "loss", "metric")
@@ -115,4 +103,6 @@ def to_dataframe(report: Report) -> Any:
         import pandas as pd
     except ModuleNotFoundError:
         raise ModuleNotFoundError("report.to_dataframe() needs pandas: run pip install pandas") from None
-    return pd.DataFrame(rows(report), columns=list(COLUMNS)).astype({"parameters": "Int64", "weight_bytes": "Int64", "output_bytes": "Int64", "compiled_bytes": "Int64"})
+    return pd.DataFrame(rows(report), columns=list(COLUMNS)).astype(
+        {"parameters": "Int64", "weight_bytes": "Int64", "output_bytes": "Int64", "compiled_bytes": "Int64"}
+    )

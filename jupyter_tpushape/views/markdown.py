@@ -76,12 +76,7 @@ def _layers(report: Report) -> list[str]:
     table = rows(report)
     if not table:
         return []
-    lines = [
-        "## Layers",
-        "",
-        "| name | type | input | output | parameters | placement | output, bytes |",
-        "|---|---|---|---|---:|---|---:|",
-    ]
+    lines = ["## Layers", "", "| name | type | input | output | parameters | placement | output, bytes |", "|---|---|---|---|---:|---|---:|"]
     for row in table[:MOST]:
         name = plain(row["name"]) if row["status"] == "ok" else f"{plain(row['name'])} ({row['status']})"
         bytes_ = "" if row["output_bytes"] is None else f"{row['output_bytes']:,}"

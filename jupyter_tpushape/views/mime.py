@@ -19,13 +19,7 @@ from .verdicts import lines, title
 from .words import about
 
 COLOURS = {"error": "#ad4400", "tpu": "#ad4400", "silent": "#ad4400", "slow": "#57606a", "note": "#57606a"}
-WORDS = {
-    "error": "fails",
-    "tpu": "fails on the TPU",
-    "silent": "runs, but not as intended",
-    "slow": "runs, but wastes the TPU",
-    "note": "worth knowing",
-}
+WORDS = {"error": "fails", "tpu": "fails on the TPU", "silent": "runs, but not as intended", "slow": "runs, but wastes the TPU", "note": "worth knowing"}
 
 
 def fragment(report: Report) -> str:

@@ -160,10 +160,7 @@ def label(box: Box) -> tuple[str, str]:
     first = box.nodes[0]
     if box.title:
         layers = box.size // box.times
-        return (
-            box.title,
-            f"{box.times} × {layers} layers, {'identical' if box.same else 'similar'}" if box.times > 1 else f"{layers} layers",
-        )
+        return (box.title, f"{box.times} × {layers} layers, {'identical' if box.same else 'similar'}" if box.times > 1 else f"{layers} layers")
     if box.left_out:
         return f"… {len(box.nodes)} more …", f"{first.name} to {box.nodes[-1].name}"
     if first.kind == "split" and first.note:

@@ -43,7 +43,9 @@ def _rule(name: str) -> dict[str, Any]:
         return {"id": name}
     made: dict[str, Any] = {"id": name, "shortDescription": {"text": rule.title}, "defaultConfiguration": {"level": _LEVELS[rule.severity]}}
     made["fullDescription"] = {"text": rule.doc or rule.title}
-    made["help"] = {"text": f"{rule.doc or rule.title}\n\nSource: {rule.source}\n\nRun `tpushape rules {name}` to see a program with this problem and one without."}
+    made["help"] = {
+        "text": f"{rule.doc or rule.title}\n\nSource: {rule.source}\n\nRun `tpushape rules {name}` to see a program with this problem and one without."
+    }
     made["properties"] = {"severity": rule.severity}
     return made
 

@@ -16,13 +16,7 @@ from .folds import depths_of
 from .verdicts import lines, title
 from .words import about, laid
 
-_MARKS = {
-    "error": ("✖", "bold red"),
-    "tpu": ("✖", "bold red"),
-    "silent": ("◆", "bold magenta"),
-    "slow": ("▲", "yellow"),
-    "note": ("·", "dim"),
-}
+_MARKS = {"error": ("✖", "bold red"), "tpu": ("✖", "bold red"), "silent": ("◆", "bold magenta"), "slow": ("▲", "yellow"), "note": ("·", "dim")}
 # Levels of nesting that are indented; a terminal has no room for more.
 MOST_INDENT = 12
 # Findings, fixes of one, and letters of one text that are printed: nobody reads on, and every line of them is wrapped.

@@ -13,7 +13,9 @@ from .layers import placement_of
 from .matching import paired
 
 
-def united(before: Flow, after: Flow, same: Mapping[str, str], listed: frozenset[str], changes: Mapping[str, Mark]) -> tuple[Flow, dict[str, Mark], dict[str, Mark]]:
+def united(
+    before: Flow, after: Flow, same: Mapping[str, str], listed: frozenset[str], changes: Mapping[str, Mark]
+) -> tuple[Flow, dict[str, Mark], dict[str, Mark]]:
     """The flow of both, with marks of nodes and of edges by id.
 
     Args:
@@ -45,7 +47,9 @@ SIGNS = {"added": "+", "removed": "−", "changed": "±"}
 def signed(report: Report) -> Flow:
     """The flow with the sign of its mark before each name, where the report is a comparison."""
     marks = report.difference.nodes if report.difference is not None else {}
-    nodes = [msgspec.structs.replace(node, name=f"{SIGNS[marks[node.id].state]} {node.name or node.op}") if node.id in marks else node for node in report.flow.nodes]
+    nodes = [
+        msgspec.structs.replace(node, name=f"{SIGNS[marks[node.id].state]} {node.name or node.op}") if node.id in marks else node for node in report.flow.nodes
+    ]
     return Flow(nodes, report.flow.edges, report.flow.framework, report.flow.facts) if marks else report.flow
 
 

@@ -20,7 +20,10 @@ def laid(edge: Edge, target: Target | None) -> str:
     if target is None or not target.mesh or not edge.layout or edge.spec.shape is None:
         return ""
     sizes = {axis.name: axis.size for axis in target.mesh}
-    parts = [f"{axis}/{sizes[axis]}" if axis in sizes else axis or ("?" if size is None else str(size)) for size, axis in zip(edge.spec.shape, edge.layout, strict=False)]
+    parts = [
+        f"{axis}/{sizes[axis]}" if axis in sizes else axis or ("?" if size is None else str(size))
+        for size, axis in zip(edge.spec.shape, edge.layout, strict=False)
+    ]
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 

@@ -128,8 +128,7 @@ def _fed(feed: str, x: Any, y: Any) -> Any:
         case "open-sizes":
             wide = [(None,) * (value.ndim - 1) + value.shape[1:][-1:] for value in (x, y)]
             return tf.data.Dataset.from_generator(
-                lambda: iter([(x[:4], y[:4]), (x[4:], y[4:])]),
-                output_signature=(tf.TensorSpec(wide[0]), tf.TensorSpec(wide[1], y.dtype)),
+                lambda: iter([(x[:4], y[:4]), (x[4:], y[4:])]), output_signature=(tf.TensorSpec(wide[0]), tf.TensorSpec(wide[1], y.dtype))
             )
     return data
 

@@ -15,13 +15,7 @@ from .program import Case
 
 # What this machine cannot do, and another could: the CPU has no kernel for some layouts and dilations that other devices take.
 HARDWARE = ("AbortedError", "ResourceExhaustedError")
-KERNELS = (
-    "No OpKernel was registered",
-    "on device type CPU",
-    "on the CPU.",
-    "CPU implementations do not yet support",
-    "on CPU is only supported",
-)
+KERNELS = ("No OpKernel was registered", "on device type CPU", "on the CPU.", "CPU implementations do not yet support", "on CPU is only supported")
 
 
 @dataclass

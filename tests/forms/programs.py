@@ -63,44 +63,22 @@ def units(s):
 
 
 def flatten(s):
-    layers = [
-        f"Input(({s['side']}, {s['side']}, {s['c']}))",
-        f"Conv2D({s['f']}, 3)",
-        f"Dense({s['k']}, 'softmax')",
-        ("sgd", "sparse_categorical_crossentropy"),
-    ]
+    layers = [f"Input(({s['side']}, {s['side']}, {s['c']}))", f"Conv2D({s['f']}, 3)", f"Dense({s['k']}, 'softmax')", ("sgd", "sparse_categorical_crossentropy")]
     return layers, f"    x = np.zeros((16, {s['side']}, {s['side']}, {s['c']}), 'float32')\n" + _labels(16, s["k"]) + _return()
 
 
 def sequences(s):
-    layers = [
-        f"Input(({s['t']}, {s['w']}))",
-        "LSTM(8)",
-        "LSTM(6)",
-        f"Dense({s['k']}, 'softmax')",
-        ("sgd", "sparse_categorical_crossentropy"),
-    ]
+    layers = [f"Input(({s['t']}, {s['w']}))", "LSTM(8)", "LSTM(6)", f"Dense({s['k']}, 'softmax')", ("sgd", "sparse_categorical_crossentropy")]
     return layers, f"    x = np.zeros((16, {s['t']}, {s['w']}), 'float32')\n" + _labels(16, s["k"]) + _return()
 
 
 def last_step(s):
-    layers = [
-        f"Input(({s['t']}, {s['w']}))",
-        "LSTM(8, return_sequences=True)",
-        f"Dense({s['k']}, 'softmax')",
-        ("sgd", "sparse_categorical_crossentropy"),
-    ]
+    layers = [f"Input(({s['t']}, {s['w']}))", "LSTM(8, return_sequences=True)", f"Dense({s['k']}, 'softmax')", ("sgd", "sparse_categorical_crossentropy")]
     return layers, f"    x = np.zeros((16, {s['t']}, {s['w']}), 'float32')\n" + _labels(16, s["k"]) + _return()
 
 
 def wrapped(s):
-    layers = [
-        f"Input(({s['t']}, {s['w']}))",
-        "Bidirectional(LSTM(8))",
-        "LSTM(6)",
-        f"Dense({s['k']}, 'softmax')",
-        ("sgd", "sparse_categorical_crossentropy"),
-    ]
+    layers = [f"Input(({s['t']}, {s['w']}))", "Bidirectional(LSTM(8))", "LSTM(6)", f"Dense({s['k']}, 'softmax')", ("sgd", "sparse_categorical_crossentropy")]
     return layers, f"    x = np.zeros((16, {s['t']}, {s['w']}), 'float32')\n" + _labels(16, s["k"]) + _return()
 
 
@@ -254,7 +232,9 @@ def in_a_loop(layers, s):
     if not parts[-1].startswith("Dense(") or len(parts) != 2 or not parts[0].startswith("Dense("):
         return None
     given = parts[-1][len("Dense(") : -1].split(", ")
-    return f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n" + _compile(loss)
+    return f"\n\ndef build():\n    i = x = {first}\n    for n in [16, 8, {given[0]}]:\n        x = Dense(n)(x)\n    model = keras.Model(i, x)\n" + _compile(
+        loss
+    )
 
 
 def comprehension(layers, s):
@@ -262,7 +242,10 @@ def comprehension(layers, s):
     if not parts[0].startswith("Dense("):
         return None
     return (
-        f"\n\ndef build():\n    model = keras.Sequential([{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], " + ", ".join(parts[1:]) + "])\n" + _compile(loss)
+        f"\n\ndef build():\n    model = keras.Sequential([{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], "
+        + ", ".join(parts[1:])
+        + "])\n"
+        + _compile(loss)
     )
 
 
@@ -301,7 +284,10 @@ def two_builders(layers, s):
 def local_import(layers, s):
     *parts, loss = layers
     return (
-        "\n\ndef build():\n    from keras import Sequential as S\n    model = S([".replace("keras import", "{module} import") + ", ".join(parts) + "])\n" + _compile(loss)
+        "\n\ndef build():\n    from keras import Sequential as S\n    model = S([".replace("keras import", "{module} import")
+        + ", ".join(parts)
+        + "])\n"
+        + _compile(loss)
     )
 
 

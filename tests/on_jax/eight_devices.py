@@ -26,11 +26,7 @@ MESHES = ({"batch": 8}, {"batch": 2, "model": 4}, {"batch": 4, "model": 2}, {"ba
 class Block(L.Layer):
     def __init__(self, width, **options):
         super().__init__(**options)
-        self.up, self.down, self.norm = (
-            L.Dense(4 * width, activation="gelu", name="up"),
-            L.Dense(width, name="down"),
-            L.LayerNormalization(),
-        )
+        self.up, self.down, self.norm = (L.Dense(4 * width, activation="gelu", name="up"), L.Dense(width, name="down"), L.LayerNormalization())
 
     def call(self, x):
         return x + self.down(self.up(self.norm(x)))
@@ -136,10 +132,7 @@ def wrong(kind, entries, kernels, sizes, random_):
             for place, size in enumerate(shape):
                 if size % sizes[axis]:
                     name = ".*" + "/".join(path.split("/")[-2:])
-                    return {
-                        **{k: v for k, v in entries.items() if k != name},
-                        name: tuple(axis if i == place else None for i in range(len(shape))),
-                    }
+                    return {**{k: v for k, v in entries.items() if k != name}, name: tuple(axis if i == place else None for i in range(len(shape)))}
     return None
 
 

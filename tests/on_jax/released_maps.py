@@ -103,12 +103,7 @@ def cases(few):
         for name, heads in {"8 and 8": (8, 8), "14 and 2": (14, 2), "8 and 1": (8, 1)}.items():
             for odd, more in {"": {}, **({} if few or name != "8 and 8" else ODD)}.items():
                 sizes = dict(zip(("num_query_heads", "num_key_value_heads"), heads, strict=True), **{**EVEN, **more})
-                yield (
-                    ("own, heads first" if first else "own"),
-                    odd or name,
-                    (lambda s=sizes, f=first: decoder(**s, heads_first=f)),
-                    own_map(first),
-                )
+                yield (("own, heads first" if first else "own"), odd or name, (lambda s=sizes, f=first: decoder(**s, heads_first=f)), own_map(first))
     if importlib.util.find_spec("keras_hub") is None:
         return
     import keras_hub

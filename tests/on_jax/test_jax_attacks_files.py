@@ -75,11 +75,7 @@ def operations():
 
 def wrapped():
     layers = keras.layers
-    inner = [
-        layers.TimeDistributed(layers.Dense(3)),
-        layers.Bidirectional(layers.LSTM(2, return_sequences=True)),
-        layers.RNN(layers.GRUCell(2)),
-    ]
+    inner = [layers.TimeDistributed(layers.Dense(3)), layers.Bidirectional(layers.LSTM(2, return_sequences=True)), layers.RNN(layers.GRUCell(2))]
     return keras.Sequential([keras.Input((4,)), layers.Reshape((2, 2)), *inner, layers.Dense(3)])
 
 

@@ -113,12 +113,7 @@ def data():
 @pytest.mark.parametrize(
     ("shape", "layer", "pool", "new"),
     [
-        (
-            (12, 12, 16),
-            'Conv2D(width, 3, padding="same")',
-            "x = layers.GlobalAveragePooling2D()(x)",
-            "layers.Conv2D(width, kernel_size=(1, 1))",
-        ),
+        ((12, 12, 16), 'Conv2D(width, 3, padding="same")', "x = layers.GlobalAveragePooling2D()(x)", "layers.Conv2D(width, kernel_size=(1, 1))"),
         ((16,), "Dense(width)", "", "layers.Dense(width)"),
     ],
 )
@@ -226,8 +221,7 @@ def data():
 
 
 @pytest.mark.parametrize(
-    ("held", "loss"),
-    [("", "keras.losses.SparseCategoricalCrossentropy()"), ("entropy = keras.losses.SparseCategoricalCrossentropy()", "entropy")],
+    ("held", "loss"), [("", "keras.losses.SparseCategoricalCrossentropy()"), ("entropy = keras.losses.SparseCategoricalCrossentropy()", "entropy")]
 )
 def test_a_loss_object_for_class_indices_is_one_for_one_hot_rows(tmp_path, held, loss):
     patch = first(tmp_path, STEP.format(held=held or "pass", loss=loss), "loss-raises")

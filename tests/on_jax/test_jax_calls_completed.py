@@ -24,10 +24,7 @@ CALLS = {
         own("def step(z, i):", "    return jnp.concatenate([z[:, 1:], z[:, :1] * i], axis=1)", "return jax.lax.fori_loop(0, 3, step, x)"),
         "def step(i, z):",
     ),
-    "a slice with a start too few": (
-        own("return x + jax.lax.dynamic_slice(x, (0, 0), x.shape)"),
-        "jax.lax.dynamic_slice(x, (0, 0, 0), x.shape)",
-    ),
+    "a slice with a start too few": (own("return x + jax.lax.dynamic_slice(x, (0, 0), x.shape)"), "jax.lax.dynamic_slice(x, (0, 0, 0), x.shape)"),
     "a cache that is written at one place": (
         own("cache = jnp.zeros((x.shape[0], 8, 6))", "new = jax.lax.dynamic_update_slice(cache, x[:, :1], (0, 3))", "return x + new"),
         "(0, 3, 0)",
@@ -37,27 +34,16 @@ CALLS = {
         "(x.shape[0], 16, 16, x.shape[-1])",
     ),
     "two tensors for each branch": (
-        own(
-            "index = jnp.argmax(x, axis=-1) % 2",
-            "return jax.lax.switch(index, [lambda a, b: a + b, lambda a, b: a - b], x, 2.0 * x)",
-            shape="(8,)",
-        ),
+        own("index = jnp.argmax(x, axis=-1) % 2", "return jax.lax.switch(index, [lambda a, b: a + b, lambda a, b: a - b], x, 2.0 * x)", shape="(8,)"),
         "jax.vmap(lambda index, row, row_1: jax.lax.switch(index, [lambda a, b: a + b, lambda a, b: a - b], row, row_1))(index, x, 2.0 * x)",
     ),
-    "places of each sample": (
-        own("places = np.array([0, 2, 4])", "return x.at[places].set(jnp.zeros((x.shape[0], 3, 6)))"),
-        "x.at[:, places].set",
-    ),
+    "places of each sample": (own("places = np.array([0, 2, 4])", "return x.at[places].set(jnp.zeros((x.shape[0], 3, 6)))"), "x.at[:, places].set"),
     "a list beside a tuple": (
         own("parts = (x, 2.0 * x)", "kept = [one + 1.0 for one in parts]", "return jax.tree.map(lambda a, b: a + b, parts, kept)[0]"),
         "kept = tuple(one + 1.0 for one in parts)",
     ),
     "a tuple of calls beside a list": (
-        own(
-            "parts = [x, 2.0 * x]",
-            "kept = tuple(ops.abs(one) for one in list(parts))",
-            "return jax.tree.map(lambda a, b: a + b, parts, kept)[0]",
-        ),
+        own("parts = [x, 2.0 * x]", "kept = tuple(ops.abs(one) for one in list(parts))", "return jax.tree.map(lambda a, b: a + b, parts, kept)[0]"),
         "kept = [ops.abs(one) for one in list(parts)]",
     ),
     "a branch by training": (own("return jax.lax.cond(training, lambda z: 2.0 * z, lambda z: z, x)"), "jax.lax.cond(bool(training), "),

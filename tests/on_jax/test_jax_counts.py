@@ -87,10 +87,7 @@ PLACES = {
     "a span of random place": ([START, "x = x.at[:, s:s + self.width].set(0.0)"], "ops.arange(self.width)].set(0.0)"),
     "one that ends there": ([START, "x = x.at[:, s - 2:s, :].multiply(2.0)"], "ops.arange(2), :].multiply(2.0)"),
     "windows of a loop": (
-        [
-            "w = self.width",
-            "x = jax.lax.fori_loop(0, 4, lambda i, y: y.at[:, i * w:(i + 1) * w].multiply(2.0), x)",
-        ],
+        ["w = self.width", "x = jax.lax.fori_loop(0, 4, lambda i, y: y.at[:, i * w:(i + 1) * w].multiply(2.0), x)"],
         "y.at[:, i * w + keras.ops.arange(w)].multiply(2.0)",
     ),
 }
@@ -121,13 +118,7 @@ def test_the_size_of_a_slice_is_what_its_bounds_differ_by(more, less, size):
     assert difference(*(ast.parse(text, mode="eval").body for text in (more, less))) == size
 
 
-REPEATED = [
-    "err, n = jnp.inf, 0",
-    "while err > 1e-3 and n < 9:",
-    "    y = jnp.tanh(x)",
-    "    err, x, n = jnp.sum(abs(y - x)), y, n + 1",
-    "return x",
-]
+REPEATED = ["err, n = jnp.inf, 0", "while err > 1e-3 and n < 9:", "    y = jnp.tanh(x)", "    err, x, n = jnp.sum(abs(y - x)), y, n + 1", "return x"]
 
 
 def test_a_loop_that_a_tensor_ends_is_told_as_one(tmp_path):

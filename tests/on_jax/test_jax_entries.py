@@ -195,11 +195,7 @@ CASES = {
     "latent": (LATENT, "op-shapes", '        self.enc = keras.Sequential([layers.Dense(32, activation="relu"), layers.Dense(2 * LATENT)])'),
     "gates": (GATES, "empty-slice", "    h = layers.Dense(32)(i)"),
     "decoder": (DECODER, "rnn-states", "        self.cell = layers.LSTMCell(units)"),
-    "own_loss": (
-        OWN_LOSS,
-        "loss-raises",
-        "        return ops.mean(keras.losses.sparse_categorical_crossentropy(x[:, 1:], y_pred, from_logits=True))",
-    ),
+    "own_loss": (OWN_LOSS, "loss-raises", "        return ops.mean(keras.losses.sparse_categorical_crossentropy(x[:, 1:], y_pred, from_logits=True))"),
     "next": (NEXT, "output-size", "    return t, t[:, 1:]"),
 }
 

@@ -31,11 +31,7 @@ def test_the_decoder_lies_on_its_mesh_as_its_map_says(example):
     assert report.ok, report
     assert not [finding for finding in report.findings if finding.rule.startswith("layout-")]
     gate = next(node for node in report.flow.nodes if node.name == "gate")
-    assert {weight.name: weight.shard for weight in gate.weights} == {
-        "kernel": (64, 32),
-        "lora_kernel_a": (64, 8),
-        "lora_kernel_b": (8, 128),
-    }
+    assert {weight.name: weight.shard for weight in gate.weights} == {"kernel": (64, 32), "lora_kernel_a": (64, 8), "lora_kernel_b": (8, 128)}
     assert [edge.layout for edge in report.flow.out_of(gate.id)] == [("batch", "", "model")]
 
 

@@ -439,10 +439,7 @@ def test_a_tensor_is_divided_by_its_own_sum_along_the_same_axis(tmp_path):
 
 
 def test_groups_that_a_class_has_by_default_divide_the_channels(tmp_path):
-    code = layer(
-        ["b, t, c = x.shape", "groups = x.reshape(b, t, self.groups, c // self.groups)", "return groups.reshape(b, t, c)"],
-        labels="(20, 12, 1)",
-    )
+    code = layer(["b, t, c = x.shape", "groups = x.reshape(b, t, self.groups, c // self.groups)", "return groups.reshape(b, t, c)"], labels="(20, 12, 1)")
     code = code.replace("def __init__(self):", "def __init__(self, groups=5):", 1).replace("self.q, self", "self.groups = groups\n        self.q, self", 1)
     assert "Own(groups=4)" in first(tmp_path, code, "reshape-size")
 

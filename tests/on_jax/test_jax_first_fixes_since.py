@@ -90,7 +90,9 @@ def data():
 
 
 def test_the_positions_of_each_sample_stay_together(tmp_path):
-    assert "+        return ops.reshape(self.pred(x), (ops.shape(self.pred(x))[0], -1, self.outputs))" in first(tmp_path, HEAD.format(target="-1, "), "batch-axis-merged")
+    assert "+        return ops.reshape(self.pred(x), (ops.shape(self.pred(x))[0], -1, self.outputs))" in first(
+        tmp_path, HEAD.format(target="-1, "), "batch-axis-merged"
+    )
     assert not serious(traced(tmp_path, HEAD.format(target="-1, 48, ")))
 
 

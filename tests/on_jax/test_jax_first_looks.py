@@ -109,11 +109,7 @@ def data():
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [('jnp.einsum("id,jd->ij", a, b)', '"id,ij->dj"'), ("(a @ b.T)", "a.T @ b")],
-    ids=["einsum", "matmul"],
-)
+@pytest.mark.parametrize(("old", "new"), [('jnp.einsum("id,jd->ij", a, b)', '"id,ij->dj"'), ("(a @ b.T)", "a.T @ b")], ids=["einsum", "matmul"])
 def test_a_square_of_features_is_no_square_of_samples(tmp_path, old, new):
     norm = "a, b = a - jnp.mean(a, 0), b - jnp.mean(b, 0)"
     loss = f"c = {old} / a.shape[0]\n        return jnp.sum((c - jnp.eye(self.dim)) ** 2)"
@@ -427,11 +423,7 @@ def data():
             "grads, ntv = jax.grad(self.loss_of, has_aux=True)(tv, ntv, x, y)",
             "        return ops.mean(losses), ntv",
         ),
-        (
-            "return (p - y) ** 2",
-            "grads = jax.grad(self.loss_of)(tv, ntv, x, y)",
-            "        return ops.mean((p - y) ** 2)",
-        ),
+        ("return (p - y) ** 2", "grads = jax.grad(self.loss_of)(tv, ntv, x, y)", "        return ops.mean((p - y) ** 2)"),
     ],
     ids=["beside the state", "by a name", "of every value"],
 )

@@ -18,12 +18,7 @@ LOOP = (
     "_, out = jax.lax.scan(step, start, x)",
     "return out",
 )
-TURNED = (
-    LOOP[0],
-    "x = jnp.swapaxes(x, 0, 1)",
-    *LOOP[1:3],
-    "return jnp.swapaxes(out, 0, 1)",
-)
+TURNED = (LOOP[0], "x = jnp.swapaxes(x, 0, 1)", *LOOP[1:3], "return jnp.swapaxes(out, 0, 1)")
 PAIR = "lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1])"
 ORDERED = {
     "a cumulative sum": (["return ops.cumsum(x, axis=0)"], "ops.cumsum(x, axis=1)"),
@@ -54,10 +49,7 @@ RIGHT = {
     "a loop that passes nothing on": ["return jax.lax.map(lambda one: one * 2, x)"],
     "a loop that passes on what no sample changes": ["return jax.lax.scan(lambda i, one: (i + 1, one * 2), 0, x)[1]"],
     "a loop through steps": TURNED,
-    "places in a queue": [
-        "one = ops.one_hot(ops.argmax(x, axis=-1), 6)",
-        "return x * ops.cast(ops.cumsum(one, axis=0) * one <= 8, x.dtype)",
-    ],
+    "places in a queue": ["one = ops.one_hot(ops.argmax(x, axis=-1), 6)", "return x * ops.cast(ops.cumsum(one, axis=0) * one <= 8, x.dtype)"],
 }
 
 
@@ -110,10 +102,7 @@ def test_steps_with_one_value_are_summed_over_the_steps(tmp_path):
     assert "ops.sum(w, axis=1, keepdims=True)" in finding.fixes[0].patch
 
 
-WHOLE = {
-    "a statistic": ["return (x - jnp.mean(x)) / (jnp.std(x) + 1e-3)"],
-    "the norm of a weight": ["return x / jnp.linalg.norm(self.w.value)"],
-}
+WHOLE = {"a statistic": ["return (x - jnp.mean(x)) / (jnp.std(x) + 1e-3)"], "the norm of a weight": ["return x / jnp.linalg.norm(self.w.value)"]}
 
 
 @pytest.mark.parametrize("lines", WHOLE.values(), ids=WHOLE)
@@ -165,10 +154,7 @@ def build():
 def data():
     return np.zeros((64, 6), "float32"), np.zeros((64,), "int32")
 """
-PLAIN, SHARED = (
-    "return jnp.mean(jax.nn.softmax(scores, axis=-1))",
-    "return jnp.mean(scores / jnp.sum(jnp.exp(scores)))",
-)
+PLAIN, SHARED = ("return jnp.mean(jax.nn.softmax(scores, axis=-1))", "return jnp.mean(scores / jnp.sum(jnp.exp(scores)))")
 
 
 def test_what_a_model_computes_is_apart_from_what_its_loss_does(tmp_path):

@@ -12,12 +12,7 @@ def own(*lines):
 
 
 TWICE = {
-    "two lines": [
-        "key = self.seed.next()",
-        "a = jax.random.normal(key, x.shape)",
-        "b = jax.random.normal(key, x.shape)",
-        "return x * a + b",
-    ],
+    "two lines": ["key = self.seed.next()", "a = jax.random.normal(key, x.shape)", "b = jax.random.normal(key, x.shape)", "return x * a + b"],
     "one line": ["key = self.seed.next()", "return x * jax.random.uniform(key, x.shape) + jax.random.uniform(key, x.shape)"],
     "a typed key": [
         "key = jax.random.wrap_key_data(self.seed.next())",
@@ -36,19 +31,10 @@ def test_the_second_draw_gets_a_key_of_its_own(tmp_path, lines):
 
 
 RIGHT = {
-    "a key for each": [
-        "a, b = jax.random.split(self.seed.next())",
-        "return x * jax.random.normal(a, x.shape) + jax.random.normal(b, x.shape)",
-    ],
+    "a key for each": ["a, b = jax.random.split(self.seed.next())", "return x * jax.random.normal(a, x.shape) + jax.random.normal(b, x.shape)"],
     "another distribution": ["key = self.seed.next()", "return x * jax.random.uniform(key, x.shape) + jax.random.normal(key, x.shape)"],
-    "one function, called twice": [
-        "key = self.seed.next()",
-        "def noise(): return jax.random.normal(key, x.shape)",
-        "return x * noise() + noise()",
-    ],
-    "next, twice": [
-        "return x * jax.random.normal(self.seed.next(), x.shape) + jax.random.normal(self.seed.next(), x.shape)",
-    ],
+    "one function, called twice": ["key = self.seed.next()", "def noise(): return jax.random.normal(key, x.shape)", "return x * noise() + noise()"],
+    "next, twice": ["return x * jax.random.normal(self.seed.next(), x.shape) + jax.random.normal(self.seed.next(), x.shape)"],
     "numbers of keras.random": ["return x * keras.random.normal((32, 6), seed=self.seed) + keras.random.normal((32, 6), seed=self.seed)"],
     "a loop": ["for _ in range(3):", "    x = x + jax.random.normal(self.seed.next(), x.shape)", "return x"],
 }

@@ -50,16 +50,8 @@ def test_a_star_behind_a_name_stands_for_any_characters(tmp_path):
 
 
 ROOTS = {
-    "a constant": (
-        'PATH = "lm/block_{}"',
-        'return {PATH.format(i) + "/expand/kernel": (None, "model") for i in range(2)} | REST',
-        'PATH = "stack/block_{}"',
-    ),
-    "a formatted string": (
-        "",
-        'return {f"lm/block_{i}/expand/kernel": (None, "model") for i in range(2)} | REST',
-        'f"stack/block_{i}/expand/kernel"',
-    ),
+    "a constant": ('PATH = "lm/block_{}"', 'return {PATH.format(i) + "/expand/kernel": (None, "model") for i in range(2)} | REST', 'PATH = "stack/block_{}"'),
+    "a formatted string": ("", 'return {f"lm/block_{i}/expand/kernel": (None, "model") for i in range(2)} | REST', 'f"stack/block_{i}/expand/kernel"'),
 }
 REST = 'REST = {".*project/kernel": ("model", None), ".*head/kernel": ("model", None)}\n'
 

@@ -32,10 +32,7 @@ def data(length):
 def test_lora_trains_its_factors_alone():
     model = _lora(build(8), 4)
     names = {variable.path for variable in model.trainable_variables}
-    assert names == {
-        *(f"{layer}/lora_kernel_{part}" for layer in ("up", "down", "head") for part in "ab"),
-        *(f"table/lora_embeddings_{part}" for part in "ab"),
-    }
+    assert names == {*(f"{layer}/lora_kernel_{part}" for layer in ("up", "down", "head") for part in "ab"), *(f"table/lora_embeddings_{part}" for part in "ab")}
     assert _lora(build(8), 0).get_layer("up").kernel.trainable
     with pytest.raises(ValueError, match="enable_lora"):
         _lora(keras.Sequential([keras.Input((4,)), L.Flatten()]), 4)

@@ -47,10 +47,7 @@ def test_a_loss_with_a_value_for_each_sample_has_no_gradient(tmp_path, method, l
     assert new in finding.fixes[0].patch
 
 
-RIGHT = {
-    "one number": (COMPUTED.format("ops.mean(ops.square(y - y_pred))"), ""),
-    "a sum": ("pass", "keras.losses.MeanSquaredError(reduction='sum')"),
-}
+RIGHT = {"one number": (COMPUTED.format("ops.mean(ops.square(y - y_pred))"), ""), "a sum": ("pass", "keras.losses.MeanSquaredError(reduction='sum')")}
 
 
 @pytest.mark.parametrize(("method", "loss"), RIGHT.values(), ids=RIGHT)
@@ -118,11 +115,7 @@ def build():
     model.compile("adam")
     return model
 """
-LARGEST = {
-    "jnp.max(q_next)": "jnp.max(q_next, axis=-1)",
-    "ops.max(q_next)": "ops.max(q_next, axis=-1)",
-    "q_next.max()": "q_next.max(axis=-1)",
-}
+LARGEST = {"jnp.max(q_next)": "jnp.max(q_next, axis=-1)", "ops.max(q_next)": "ops.max(q_next, axis=-1)", "q_next.max()": "q_next.max(axis=-1)"}
 
 
 @pytest.mark.parametrize(("wrong", "right"), LARGEST.items(), ids=LARGEST)

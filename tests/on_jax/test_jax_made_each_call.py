@@ -21,10 +21,7 @@ AGAIN = {
     "an argument": ("pass", "keras.random.SeedGenerator(7)"),
     "no number": ("pass", "keras.random.SeedGenerator()"),
 }
-ONCE = {
-    "made in build": ("pass", "self.held"),
-    "made by the first call": ("self.seed = self.seed or keras.random.SeedGenerator(7)", "self.seed"),
-}
+ONCE = {"made in build": ("pass", "self.held"), "made by the first call": ("self.seed = self.seed or keras.random.SeedGenerator(7)", "self.seed")}
 
 
 @pytest.mark.parametrize(("made", "seed"), AGAIN.values(), ids=AGAIN)

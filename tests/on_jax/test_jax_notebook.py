@@ -67,14 +67,8 @@ def test_a_distribution_brings_its_own_mesh(shell):
     ("typed", "said"),
     [
         ("--tpu v5e-8 --mesh batch=2,model=2", "v5e-8 has 8 devices, but the mesh (batch 2 × model 2) has 4."),
-        (
-            "--mesh batch=2,model=4 --layout model",
-            "A layout must be a keras.distribution.LayoutMap or a dict of its entries, but got Functional.",
-        ),
-        (
-            "--mesh batch=2,model=4 --layout none_such",
-            "There is no variable none_such. Use the name of a variable that holds a layout map.",
-        ),
+        ("--mesh batch=2,model=4 --layout model", "A layout must be a keras.distribution.LayoutMap or a dict of its entries, but got Functional."),
+        ("--mesh batch=2,model=4 --layout none_such", "There is no variable none_such. Use the name of a variable that holds a layout map."),
     ],
 )
 def test_what_cannot_be_laid_is_one_line(shell, capsys, typed, said):

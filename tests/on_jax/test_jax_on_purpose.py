@@ -34,10 +34,7 @@ INNER = "q = q / jnp.sum(q, axis=1, keepdims=True) / q.shape[0]"
 MEANT = {
     "both axes in turn": (INNER, "return q * q.shape[0]"),
     "an added loss": ("pass", "self.add_loss(-jnp.mean(jnp.sum(q * jax.nn.log_softmax(s), axis=-1)))\n        return s"),
-    "log space": (
-        "q = jax.nn.softmax(jax.nn.softmax(s, axis=0), axis=1)",
-        "return q",
-    ),
+    "log space": ("q = jax.nn.softmax(jax.nn.softmax(s, axis=0), axis=1)", "return q"),
 }
 
 

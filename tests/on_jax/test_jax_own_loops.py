@@ -130,10 +130,7 @@ def lost(tmp_path, layer="layers.BatchNormalization()", **parts):
 @pytest.mark.parametrize(
     ("parts", "patch"),
     [
-        (
-            {"thrown": "_", "result": f"{MEAN}, y_pred", "aux": ", has_aux=True", "got": "(loss, y_pred)"},
-            "    (loss, (y_pred, rest)), grads",
-        ),
+        ({"thrown": "_", "result": f"{MEAN}, y_pred", "aux": ", has_aux=True", "got": "(loss, y_pred)"}, "    (loss, (y_pred, rest)), grads"),
         ({"thrown": "new", "result": MEAN, "aux": "", "got": "loss"}, "    (loss, rest), grads"),
         ({"thrown": "_", "result": MEAN, "aux": "", "got": "loss", "layer": "layers.Dropout(0.1)"}, ", new_ntv"),
     ],

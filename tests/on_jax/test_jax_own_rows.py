@@ -25,11 +25,7 @@ def data():
 """
 BEST = "index = jnp.argsort(self.score(x)[..., 0], axis=1)[:, -8:]"
 DRAWN = "index = ops.argsort(keras.random.uniform((ops.shape(x)[0], 20), seed=self.seed), axis=1)[:, :8]"
-LATER = {
-    "a recurrent layer": "layers.GRU(4)(x)",
-    "flattened": "layers.Flatten()(x)",
-    "attention": "layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x))",
-}
+LATER = {"a recurrent layer": "layers.GRU(4)(x)", "flattened": "layers.Flatten()(x)", "attention": "layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x))"}
 
 
 @pytest.mark.parametrize("then", LATER.values(), ids=LATER)

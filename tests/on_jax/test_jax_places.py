@@ -12,7 +12,9 @@ HEAD = "import jax\nimport jax.numpy as jnp\n"
 
 def own(call, *, init=(), build=(), shape=(4,), name="call(self, x)"):
     parts = {"__init__(self)": ["super().__init__()", *init], "build(self, shape)": list(build), name: list(call)}
-    body = "".join(f"    def {head}:\n" + "".join(f"        {line}\n" for line in lines) for head, lines in parts.items() if lines and (head != "__init__(self)" or init))
+    body = "".join(
+        f"    def {head}:\n" + "".join(f"        {line}\n" for line in lines) for head, lines in parts.items() if lines and (head != "__init__(self)" or init)
+    )
     return HEAD + "class Own(layers.Layer):\n" + body + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "")
 
 

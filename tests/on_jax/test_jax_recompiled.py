@@ -34,8 +34,7 @@ def found(data, **compiled):
 
 
 @pytest.mark.parametrize(
-    ("rows", "steps", "axis", "sizes"),
-    [((32, 16, 8), (5, 5, 5), 0, (32, 16, 8)), ((16, 32, 32), (5, 5, 5), 0, (16, 32)), ((8, 8, 8), (5, 9, 7), 1, (5, 9, 7))],
+    ("rows", "steps", "axis", "sizes"), [((32, 16, 8), (5, 5, 5), 0, (32, 16, 8)), ((16, 32, 32), (5, 5, 5), 0, (16, 32)), ((8, 8, 8), (5, 9, 7), 1, (5, 9, 7))]
 )
 def test_sizes_that_vary_are_named(rows, steps, axis, sizes):
     (finding,) = found(Batches(rows, steps))

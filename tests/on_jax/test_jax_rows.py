@@ -19,17 +19,9 @@ def data():
 """
 PROGRAMS = {
     "a slice of the inputs alone": ("data-misfit", "return x_all[:64], y_all", "+    return x_all[:64], y_all[:64]"),
-    "a mask for the labels alone": (
-        "data-misfit",
-        "keep = y_all < 2\n    return x_all, y_all[keep]",
-        "+    return x_all[keep], y_all[keep]",
-    ),
+    "a mask for the labels alone": ("data-misfit", "keep = y_all < 2\n    return x_all, y_all[keep]", "+    return x_all[keep], y_all[keep]"),
     "jax arrays": ("data-misfit", "x = jnp.array(x_all)[16:]\n    y = jnp.array(y_all)\n    return x, y", "+    y = jnp.array(y_all)[16:]"),
-    "rows in another order": (
-        "shuffled-apart",
-        "order = np.random.permutation(96)\n    return x_all[order], y_all",
-        "+    return x_all[order], y_all[order]",
-    ),
+    "rows in another order": ("shuffled-apart", "order = np.random.permutation(96)\n    return x_all[order], y_all", "+    return x_all[order], y_all[order]"),
     "tables joined by rows": (
         "data-raises",
         "a, b = x_all[:, :3], x_all[:, 3:]\n    return np.concatenate([a, b]), y_all",

@@ -22,10 +22,7 @@ def data():
     return np.zeros((64, 20), "float32"), np.zeros((64, 20), "float32")
 """
 SCALED = "mean + jnp.exp(0.5 * deviation) * noise"
-SHARED = {
-    "of keras": "keras.random.normal((4,), seed=self.seed)",
-    "of jax": "jax.random.normal(self.seed.next(), (1, mean.shape[1]))",
-}
+SHARED = {"of keras": "keras.random.normal((4,), seed=self.seed)", "of jax": "jax.random.normal(self.seed.next(), (1, mean.shape[1]))"}
 
 
 @pytest.mark.parametrize("noise", SHARED.values(), ids=SHARED)

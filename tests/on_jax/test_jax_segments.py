@@ -28,10 +28,7 @@ def data():
     return [np.zeros((40, 12, 6), "float32"), np.zeros((40, 30), "int32"), np.zeros((40, 30), "int32")], np.zeros((40, 1), "float32")
 """
 MAPPED = "pooled = ops.vectorized_map(lambda p: ops.segment_sum(p[0], p[1], num_segments={n}), (sent, target))\n        "
-JOINED, ADDED = (
-    "return self.update(ops.concatenate([nodes, pooled], axis=-1))",
-    "own = self.lift(nodes)\n        return self.update(own + pooled)",
-)
+JOINED, ADDED = ("return self.update(ops.concatenate([nodes, pooled], axis=-1))", "own = self.lift(nodes)\n        return self.update(own + pooled)")
 
 
 @pytest.mark.parametrize("then", [JOINED, ADDED])

@@ -83,11 +83,7 @@ print(json.dumps(told))
 def told(tmp_path, text):
     path = tmp_path / "train.py"
     path.write_text(HEAD + text + TOLD, encoding="utf-8")
-    more = {
-        "KERAS_BACKEND": "jax",
-        "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8",
-    }
+    more = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"}
     done = subprocess.run([sys.executable, str(path)], env={**os.environ, **more}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -58,10 +58,7 @@ def test_rows_that_are_joined_and_split_again_keep_their_order(tmp_path):
     assert traced(tmp_path, program((16, 12, 3), *lines)).ok
 
 
-SIDES = {
-    "by name": "z = jnp.concatenate([x[:, :4], x[:, 4:]], axis=0)",
-    "by default": "z = jnp.concatenate((x[:, :4], x[:, 4:]))",
-}
+SIDES = {"by name": "z = jnp.concatenate([x[:, :4], x[:, 4:]], axis=0)", "by default": "z = jnp.concatenate((x[:, :4], x[:, 4:]))"}
 
 
 @pytest.mark.parametrize("line", SIDES.values(), ids=SIDES)

@@ -60,8 +60,7 @@ def test_the_optimizers_variables_come_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "path"),
-    [("self.tracker.update_state(loss)", "tracked/total"), ("loss = self.compute_loss(None, data[1], data[1])", "dense/kernel")],
+    ("more", "path"), [("self.tracker.update_state(loss)", "tracked/total"), ("loss = self.compute_loss(None, data[1], data[1])", "dense/kernel")]
 )
 def test_a_step_reads_no_variable_beside_its_state(tmp_path, more, path):
     code = step(more=more).replace('model.compile("adam")', 'model.compile("adam", "mse")')
@@ -171,16 +170,8 @@ def build():
 def data():
     return np.zeros((64, 10), "float32"), np.zeros((64, 1), "float32")
 """
-BRANCH = [
-    "def noisy():",
-    "    return x + keras.random.normal(ops.shape(x), seed=self.seed)",
-    "return ops.cond(ops.mean(x) > 0, noisy, lambda: x)",
-]
-STEPS = [
-    "def step(h, _):",
-    "    return h + keras.random.normal(ops.shape(x), seed=self.seed), None",
-    "return jax.lax.scan(step, x, None, length=3)[0]",
-]
+BRANCH = ["def noisy():", "    return x + keras.random.normal(ops.shape(x), seed=self.seed)", "return ops.cond(ops.mean(x) > 0, noisy, lambda: x)"]
+STEPS = ["def step(h, _):", "    return h + keras.random.normal(ops.shape(x), seed=self.seed), None", "return jax.lax.scan(step, x, None, length=3)[0]"]
 
 
 def test_numbers_of_a_branch_are_drawn_before_it(tmp_path):

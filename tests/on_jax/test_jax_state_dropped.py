@@ -68,12 +68,7 @@ def data():
 ORDERS = {
     "a tuple": ("[one, two]", '["categorical_crossentropy", "mse"]', 'np.eye(10, dtype="float32")[np.arange(32) % 10]', "(box, digit)"),
     "classes": ("[one, two]", '["sparse_categorical_crossentropy", "mse"]', "np.arange(32) % 10", "(box, digit)"),
-    "a dict": (
-        '{"digit": one, "box": two}',
-        '{"digit": "mse", "box": "mse"}',
-        'np.ones((32, 10), "float32")',
-        '{"digit": box, "box": digit}',
-    ),
+    "a dict": ('{"digit": one, "box": two}', '{"digit": "mse", "box": "mse"}', 'np.ones((32, 10), "float32")', '{"digit": box, "box": digit}'),
 }
 
 

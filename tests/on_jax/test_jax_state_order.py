@@ -37,18 +37,15 @@ def test_swapped_states_are_told_and_passed_in_order(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "unpack", "states"),
-    [
-        ("LSTM", "h, c = rest", "[h, c]"),
-        ("LSTM", "c, h = rest", "[c, h]"),
-        ("GRU", "h = rest[0]", "[h]"),
-        ("LSTM", "h, c = rest", "[h, ops.zeros_like(h)]"),
-    ],
+    [("LSTM", "h, c = rest", "[h, c]"), ("LSTM", "c, h = rest", "[c, h]"), ("GRU", "h = rest[0]", "[h]"), ("LSTM", "h, c = rest", "[h, ops.zeros_like(h)]")],
 )
 def test_states_as_they_were_returned_are_right(tmp_path, kind, unpack, states):
     assert not serious(traced(tmp_path, PAIR.format(kind=kind, unpack=unpack, states=states)))
 
 
 def test_data_for_several_arguments_of_a_layer_is_no_state(tmp_path):
-    text = PAIR.format(kind="LSTM", unpack="h, c = rest", states="[h, c]").replace("self.decoder(x, initial", "self.decoder(x + 0 * self.take(x, x, x), initial")
+    text = PAIR.format(kind="LSTM", unpack="h, c = rest", states="[h, c]").replace(
+        "self.decoder(x, initial", "self.decoder(x + 0 * self.take(x, x, x), initial"
+    )
     text = text.replace("self.head = ", "self.take = layers.MultiHeadAttention(1, 2)\n        self.head = ")
     assert not serious(traced(tmp_path, text))

@@ -85,11 +85,7 @@ def build():
 def data():
     return np.zeros((32, 20, 8), "float32"), np.zeros((32, 1), "float32")
 """
-PICKED = [
-    "ops.take_along_axis(x, where{}, axis=1)",
-    "jnp.take_along_axis(x, where{}, 1)",
-    "ops.take_along_axis(x, where{}, axis=-2)",
-]
+PICKED = ["ops.take_along_axis(x, where{}, axis=1)", "jnp.take_along_axis(x, where{}, 1)", "ops.take_along_axis(x, where{}, axis=-2)"]
 
 
 @pytest.mark.parametrize("picked", PICKED)

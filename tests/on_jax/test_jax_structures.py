@@ -60,8 +60,7 @@ class Own(layers.Layer):
 
 
 @pytest.mark.parametrize(
-    ("table", "more"),
-    [("np.linspace(0, 1, 5).astype('float32')", ""), ("[0.1, 0.2, 0.3, 0.4, 0.5]", ""), ("np.ones((5, 2), 'float32')", ", 0")],
+    ("table", "more"), [("np.linspace(0, 1, 5).astype('float32')", ""), ("[0.1, 0.2, 0.3, 0.4, 0.5]", ""), ("np.ones((5, 2), 'float32')", ", 0")]
 )
 def test_a_table_that_a_tensor_is_the_index_of_becomes_a_tensor(tmp_path, table, more):
     patch = first(tmp_path, NOISE.format(table=table, more=more) + AROUND.format(shape=(4,), rows=""), "value-asked")
@@ -70,7 +69,9 @@ def test_a_table_that_a_tensor_is_the_index_of_becomes_a_tensor(tmp_path, table,
 
 def test_layers_that_a_tensor_is_the_index_of_are_no_table(tmp_path):
     code = NOISE.format(table="[layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2), layers.Dense(2)]", more="")
-    assert not any("convert_to_tensor" in fix.patch for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows=""))) for fix in finding.fixes)
+    assert not any(
+        "convert_to_tensor" in fix.patch for finding in serious(traced(tmp_path, code + AROUND.format(shape=(4,), rows=""))) for fix in finding.fixes
+    )
 
 
 DECODER = """
@@ -180,10 +181,7 @@ def test_a_loss_of_the_models_own_that_no_weight_has_a_part_in(tmp_path):
     (finding,) = serious(traced(tmp_path, OWN_LOSS.format(init="pass", result="self.a(x)", lines="return ops.mean((ops.cast(y[:, :1], 'float32') - x) ** 2)")))
     assert (finding.rule, finding.severity) == ("no-gradient", "error")
     assert not serious(
-        traced(
-            tmp_path,
-            OWN_LOSS.format(init="pass", result="self.a(x)", lines="return ops.mean((ops.cast(y[:, :1], 'float32') - y_pred) ** 2)"),
-        )
+        traced(tmp_path, OWN_LOSS.format(init="pass", result="self.a(x)", lines="return ops.mean((ops.cast(y[:, :1], 'float32') - y_pred) ** 2)"))
     )
 
 

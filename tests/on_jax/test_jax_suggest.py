@@ -38,10 +38,7 @@ def test_every_candidate_lays_every_variable_and_each_of_its_keys_fits(build, de
 
 def test_heads_and_hidden_units_are_cut_so_that_only_their_second_kernel_is_summed():
     attend, feed = (
-        [
-            ("attend/query/kernel", (32, 4, 8)),
-            ("attend/attention_output/kernel", (4, 8, 32)),
-        ],
+        [("attend/query/kernel", (32, 4, 8)), ("attend/attention_output/kernel", (4, 8, 32))],
         [("up/kernel", (32, 128)), ("down/kernel", (128, 32)), ("up/bias", (128,))],
     )
     two = next(one for one in candidates([*attend, *feed], 8, 64) if one.name == "tensor parallel over 4")

@@ -77,10 +77,7 @@ def data():
 @pytest.mark.parametrize(
     ("spec", "patch"),
     [
-        (
-            'P("batch", None, "model")',
-            '+        return jax.lax.with_sharding_constraint(jnp.mean(x, axis=1), NamedSharding(MESH, P("batch", "model")))',
-        ),
+        ('P("batch", None, "model")', '+        return jax.lax.with_sharding_constraint(jnp.mean(x, axis=1), NamedSharding(MESH, P("batch", "model")))'),
         ("SPEC", '+SPEC = P(("batch",), None)'),
         ('P("batch", "model", "expert")', ""),
     ],

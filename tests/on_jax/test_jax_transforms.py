@@ -86,11 +86,7 @@ BROKEN = {
         "first=(None, 12, 6), second=(None, 12, 1)",
         "",
     ),
-    "weights that are mapped": (
-        layer("return jax.vmap(lambda row, w: row @ w)(x, self.w.value)"),
-        "(6, 0, 'w')",
-        "in_axes=(0, None)",
-    ),
+    "weights that are mapped": (layer("return jax.vmap(lambda row, w: row @ w)(x, self.w.value)"), "(6, 0, 'w')", "in_axes=(0, None)"),
     "floats as indices": (
         layer("return jnp.take(self.w.value, x[..., 0], axis=0)").replace("layers.Dense(6), ", ""),
         "dtype='float32'",
@@ -101,12 +97,7 @@ BROKEN = {
     "counts from a tensor": (layer("n = ops.cast(ops.sum(x), 'int32')", "return ops.tile(x, (n, 1, 1))"), "asked='index'", ""),
     "no has_aux": (step((", has_aux=True", "")), "several=True", "self.loss_of, has_aux=True)"),
     "a pair as predictions": (
-        step(
-            ("y_pred, rest = self.s", "y_pred = self.s"),
-            ("y_pred), rest", "y_pred)"),
-            (", has_aux=True", ""),
-            ("(loss, rest), g", "loss, g"),
-        ),
+        step(("y_pred, rest = self.s", "y_pred = self.s"), ("y_pred), rest", "y_pred)"), (", has_aux=True", ""), ("(loss, rest), g", "loss, g")),
         "StatefulPair(",
         "has_aux=True",  # a loss that returns no new state has a step that throws it away
     ),

@@ -40,29 +40,13 @@ BYTES = {"first": "inputs", "options": 'dtype="float32"', "dtype": ', dtype="uin
 
 
 def own(*lines, **how):
-    given = {
-        "rule": RULE,
-        "rows": 1000,
-        "shape": (5, 4),
-        "dtype": "",
-        "first": "layers.Dense(4)(inputs)",
-        "options": "",
-        "fed": "float32",
-    } | how
+    given = {"rule": RULE, "rows": 1000, "shape": (5, 4), "dtype": "", "first": "layers.Dense(4)(inputs)", "options": "", "fed": "float32"} | how
     return OWN.format(call="\n".join(f"        {line}" for line in lines), **given)
 
 
 FAULTS = {
-    "a logarithm in the other branch": (
-        "where-gradient",
-        own("return ops.where(x == 0, 0.0, ops.log(x))"),
-        "ops.log(ops.where(x == 0, 1.0, x))",
-    ),
-    "a division behind a mask with a name": (
-        "where-gradient",
-        own("near = x > 0", "return jnp.where(near, 1.0 / x, 0.0)"),
-        "1.0 / jnp.where(near, x, 1.0)",
-    ),
+    "a logarithm in the other branch": ("where-gradient", own("return ops.where(x == 0, 0.0, ops.log(x))"), "ops.log(ops.where(x == 0, 1.0, x))"),
+    "a division behind a mask with a name": ("where-gradient", own("near = x > 0", "return jnp.where(near, 1.0 / x, 0.0)"), "1.0 / jnp.where(near, x, 1.0)"),
     "a value with a name": (
         "where-gradient",
         own("root = jnp.sqrt(x)", "return jnp.where(x > 1e-12, root, 0.0)"),
@@ -75,12 +59,7 @@ FAULTS = {
     ),
     "a loop with numbers of its steps": (
         "key-in-loop",
-        own(
-            "key = self.seed.next()",
-            "def step(i, z):",
-            "    return z + 0.1 * jax.random.normal(key, z.shape)",
-            "return jax.lax.fori_loop(0, 3, step, x)",
-        ),
+        own("key = self.seed.next()", "def step(i, z):", "    return z + 0.1 * jax.random.normal(key, z.shape)", "return jax.lax.fori_loop(0, 3, step, x)"),
         "jax.random.normal(jax.random.fold_in(key, i), z.shape)",
     ),
     "a scan that counts": (
@@ -98,19 +77,12 @@ FAULTS = {
         own('return ops.cast(jnp.subtract(x[:, 1:], x[:, :-1]), "float32")', **BYTES),
         'jnp.subtract(ops.cast(x[:, 1:], "float32"), ops.cast(x[:, :-1], "float32"))',
     ),
-    "rows in brackets": (
-        "ids-rounded",
-        own('return ops.convert_to_tensor(self.table)[ops.cast(x, "int32")]', **IDS),
-        'keras.Input((5,), dtype="int32")',
-    ),
+    "rows in brackets": ("ids-rounded", own('return ops.convert_to_tensor(self.table)[ops.cast(x, "int32")]', **IDS), 'keras.Input((5,), dtype="int32")'),
     "a reversal": ("shift-across-samples", own("return x + jnp.flip(x)"), "jnp.flip(x, axis=1)"),
     "a shift of keras": ("shift-across-samples", own("return x + ops.roll(x, 2)"), "ops.roll(x, 2, axis=1)"),
     "a backward function with one gradient of two": (
         "backward-raises",
-        own(
-            "return clipped(x, 0.1)",
-            rule="def back(most, g):\n    return jnp.clip(g, -most, most)\nclipped.defvjp(lambda x, most: (x, most), back)",
-        ),
+        own("return clipped(x, 0.1)", rule="def back(most, g):\n    return jnp.clip(g, -most, most)\nclipped.defvjp(lambda x, most: (x, most), back)"),
         "return (jnp.clip(g, -most, most), None)",
     ),
 }
@@ -132,14 +104,10 @@ RIGHT = {
     "a difference inside": own("return x + ops.stop_gradient(ops.round(x) - x)"),
     "a difference outside, with the gradient": own("return ops.stop_gradient(ops.round(x)) - ops.stop_gradient(x) + x"),
     "keys that change with the step": own(
-        "key = self.seed.next()",
-        "step = lambda i, z: z + jax.random.normal(jax.random.fold_in(key, i), z.shape)",
-        "return jax.lax.fori_loop(0, 3, step, x)",
+        "key = self.seed.next()", "step = lambda i, z: z + jax.random.normal(jax.random.fold_in(key, i), z.shape)", "return jax.lax.fori_loop(0, 3, step, x)"
     ),
     "one mask for all steps": own(
-        "key = self.seed.next()",
-        "step = lambda i, z: z * jax.random.bernoulli(key, 0.9, z.shape)",
-        "return jax.lax.fori_loop(0, 3, step, x)",
+        "key = self.seed.next()", "step = lambda i, z: z * jax.random.bernoulli(key, 0.9, z.shape)", "return jax.lax.fori_loop(0, 3, step, x)"
     ),
     "bytes from a number": own('return ops.cast(255 - x, "float32")', **BYTES),
     "a table that bfloat16 can count": own("return ops.take(self.table, ops.cast(x, 'int32'), axis=0)", rows=200, **IDS),

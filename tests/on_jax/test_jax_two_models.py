@@ -51,8 +51,7 @@ def test_a_list_is_split_in_the_order_of_creation_and_the_gradients_are_joined_i
 
 
 @pytest.mark.parametrize(
-    ("first_", "split"),
-    [("judge", "judge, maker = trainable[:n], trainable[n:]"), ("maker", "maker, judge = trainable[-n:], trainable[:-n]")],
+    ("first_", "split"), [("judge", "judge, maker = trainable[:n], trainable[n:]"), ("maker", "maker, judge = trainable[-n:], trainable[:-n]")]
 )
 def test_a_list_that_is_split_in_the_order_of_creation_is_ok(tmp_path, first_, split):
     assert not serious(traced(tmp_path, PROGRAM.format(first=first_, split=split, joined="to_judge + to_make")))

@@ -18,7 +18,10 @@ class Own(layers.Layer):
 def own(made, *lines, shape=(6,)):
     """A layer that makes weights, each by its initializer, and the lines of its call."""
     weights = {"scale": "(width,)", "cut": "()"}
-    texts = [f'        self.{name} = self.add_weight(shape={weights.get(name, "(width, width)")}, initializer="{start}", name="{name}")' for name, start in made.items()]
+    texts = [
+        f'        self.{name} = self.add_weight(shape={weights.get(name, "(width, width)")}, initializer="{start}", name="{name}")'
+        for name, start in made.items()
+    ]
     body = "\n".join(f"        {line}" for line in lines)
     return OWN.format(made="\n".join(texts), lines=body) + AROUND.format(shape=shape, rows=f"{shape[0]}, " if len(shape) > 1 else "")
 
@@ -68,11 +71,7 @@ def test_no_gradient_passes_through_what_has_no_slope(tmp_path, made, lines, wei
     assert not finding.fixes
 
 
-ROUTED = [
-    "probs = jax.nn.softmax(x @ self.a.value, axis=-1)",
-    "chosen = jax.nn.one_hot(jnp.argmax(probs, axis=-1), x.shape[-1])",
-    "return x + {}",
-]
+ROUTED = ["probs = jax.nn.softmax(x @ self.a.value, axis=-1)", "chosen = jax.nn.one_hot(jnp.argmax(probs, axis=-1), x.shape[-1])", "return x + {}"]
 
 
 def test_a_choice_is_weighted_by_its_probability(tmp_path):

@@ -50,16 +50,8 @@ BROKEN = {
         "class Own(layers.Layer):\n    def call(self, x):\n        x[int(1)] = 0.0\n        return x",
         "x = x.at[int(1)].set(0.0)",
     ),
-    "a mask of booleans": (
-        "value-asked",
-        "class Own(layers.Layer):\n    def call(self, x):\n        return x * jnp.mean(x[x > 0])",
-        "",
-    ),
-    "a key on self": (
-        "state-lost",
-        NOISE,
-        "",
-    ),
+    "a mask of booleans": ("value-asked", "class Own(layers.Layer):\n    def call(self, x):\n        return x * jnp.mean(x[x > 0])", ""),
+    "a key on self": ("state-lost", NOISE, ""),
 }
 
 

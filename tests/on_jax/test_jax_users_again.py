@@ -22,14 +22,8 @@ def only(tmp_path, code):
 CHOICES = {
     "an if": (["norm = jnp.sum(x)", "if norm > 10.0:", "    x = x / norm", "return x"], "x = keras.ops.where(norm > 10.0, x / norm, x)"),
     "an if that adds": (["if jnp.mean(x) > 0:", "    x += 1.0", "return x"], "x = keras.ops.where(jnp.mean(x) > 0, x + 1.0, x)"),
-    "two branches": (
-        ["if jnp.mean(x) > 0:", "    y = x * 2", "else:", "    y = -x", "return y"],
-        "y = keras.ops.where(jnp.mean(x) > 0, x * 2, -x)",
-    ),
-    "two returns": (
-        ["if jnp.mean(x) > 0:", "    return x * 2", "else:", "    return x"],
-        "return keras.ops.where(jnp.mean(x) > 0, x * 2, x)",
-    ),
+    "two branches": (["if jnp.mean(x) > 0:", "    y = x * 2", "else:", "    y = -x", "return y"], "y = keras.ops.where(jnp.mean(x) > 0, x * 2, -x)"),
+    "two returns": (["if jnp.mean(x) > 0:", "    return x * 2", "else:", "    return x"], "return keras.ops.where(jnp.mean(x) > 0, x * 2, x)"),
     "an expression": (["return x * 2 if jnp.mean(x) > 0 else x"], "return keras.ops.where(jnp.mean(x) > 0, x * 2, x)"),
 }
 

@@ -34,12 +34,7 @@ def data():
 with strategy.scope():
     base = keras.applications.MobileNetV2(include_top=False, weights=None, input_shape=(64, 64, 3))
     model = keras.Sequential(
-        [
-            layers.Rescaling(1 / 127.5, offset=-1),
-            base,
-            layers.GlobalAveragePooling2D(),
-            layers.Dense(5, activation="softmax", dtype="float32"),
-        ]
+        [layers.Rescaling(1 / 127.5, offset=-1), base, layers.GlobalAveragePooling2D(), layers.Dense(5, activation="softmax", dtype="float32")]
     )
     schedule = keras.optimizers.schedules.CosineDecay(1e-3, 100)
     model.compile(keras.optimizers.SGD(schedule, momentum=0.9), "categorical_crossentropy", ["accuracy"])

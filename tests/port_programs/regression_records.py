@@ -19,10 +19,7 @@ def write():
     with tf.io.TFRecordWriter(FILE) as writer:
         for _ in range(64):
             row = random.random(8)
-            feature = {
-                "x": tf.train.Feature(float_list=tf.train.FloatList(value=row)),
-                "y": tf.train.Feature(float_list=tf.train.FloatList(value=[row.sum()])),
-            }
+            feature = {"x": tf.train.Feature(float_list=tf.train.FloatList(value=row)), "y": tf.train.Feature(float_list=tf.train.FloatList(value=[row.sum()]))}
             writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
 
 

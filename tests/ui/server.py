@@ -149,8 +149,7 @@ class Window:
     def written(self, index: int, part: str) -> str:
         """Waits until a cell of the active notebook holds a text, as after a fix went into it; gives all of it."""
         self.page.wait_for_function(
-            "([i, part]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.getSource().includes(part)",
-            arg=[index, part],
+            "([i, part]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.getSource().includes(part)", arg=[index, part]
         )
         return self.source(index)
 

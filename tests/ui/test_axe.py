@@ -19,8 +19,7 @@ PAGE = ["region", "page-has-heading-one", "landmark-one-main", "bypass", "docume
 def violations(window: Window, where: str) -> list[str]:
     """What axe-core finds in a part of the page, in words."""
     found = window.page.evaluate(
-        "([where, rules, off]) => axe.run(where, {runOnly: rules, rules: Object.fromEntries(off.map((id) => [id, {enabled: false}]))})",
-        [where, RULES, PAGE],
+        "([where, rules, off]) => axe.run(where, {runOnly: rules, rules: Object.fromEntries(off.map((id) => [id, {enabled: false}]))})", [where, RULES, PAGE]
     )
     return [f"{one['id']}: {one['nodes'][0]['target']} {one['nodes'][0]['failureSummary']}" for one in found["violations"]]
 

@@ -26,10 +26,7 @@ def report(location: Location | None = None, patch: str = "") -> Report:
     """A hand-made report with one problem and a hostile name."""
     spec = Spec((32, 8), "float32")
     flow = Flow(
-        [
-            Node("i", "in", "input", "InputLayer"),
-            Node("d", "<img src=x onerror=alert(1)>", "layer", "Dense", status="failed", location=location),
-        ],
+        [Node("i", "in", "input", "InputLayer"), Node("d", "<img src=x onerror=alert(1)>", "layer", "Dense", status="failed", location=location)],
         [Edge("e", "i", "d", spec, status="failed")],
     )
     fixes = [Fix("Insert Flatten", verified=True, proof="source", patch=patch, cell=location.cell if location else "")] if patch else []

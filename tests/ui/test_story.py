@@ -343,7 +343,9 @@ def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> N
     panel.get_by_role("button", name="Cancel").click()
     expect(panel.get_by_role("status")).to_have_text("Cancelled")
     # Another kernel is a change of the file, which closing would ask about.
-    window.page.evaluate("() => { const {context} = window.jupyterapp.shell.currentWidget; context.model.dirty = false; window.jupyterapp.shell.currentWidget.close(); }")
+    window.page.evaluate(
+        "() => { const {context} = window.jupyterapp.shell.currentWidget; context.model.dirty = false; window.jupyterapp.shell.currentWidget.close(); }"
+    )
     expect(panel).to_contain_text("Open a notebook or a console")
     expect(panel.get_by_role("button")).to_have_count(0)
 

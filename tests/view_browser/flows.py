@@ -217,22 +217,10 @@ def hostile() -> Report:
     """Names, messages, diffs and config that are markup."""
     nodes = [
         Node("in", "input", "input", "InputLayer"),
-        Node(
-            EVIL,
-            EVIL,
-            "layer",
-            IMAGE,
-            location=Location(IMAGE, 3),
-            config={IMAGE: EVIL},
-            note=IMAGE,
-            weights=(Weight(EVIL, (1,), "float32"),),
-        ),
+        Node(EVIL, EVIL, "layer", IMAGE, location=Location(IMAGE, 3), config={IMAGE: EVIL}, note=IMAGE, weights=(Weight(EVIL, (1,), "float32"),)),
         Node("out", "]]>" + EVIL + "<!--", "layer", "Dense", status="failed", failure=Failure("ValueError", IMAGE)),
     ]
-    edges = [
-        Edge("a", "in", EVIL, Spec((8, 4), "float32", axes=("batch", IMAGE))),
-        Edge("b", EVIL, "out", Spec((8, 4), IMAGE), "failed", label=EVIL),
-    ]
+    edges = [Edge("a", "in", EVIL, Spec((8, 4), "float32", axes=("batch", IMAGE))), Edge("b", EVIL, "out", Spec((8, 4), IMAGE), "failed", label=EVIL)]
     fix = Fix(IMAGE, (), True, Effect(text=EVIL), f"@@ -1 +1 @@\n-{IMAGE}\n+{EVIL}\n", proof="source")
     finding = Finding(
         IMAGE, "error", f"{EVIL} & {IMAGE} \u2028", EVIL, Side(IMAGE, (IMAGE, EVIL), (1,)), Side(EVIL), ("out",), ("b",),

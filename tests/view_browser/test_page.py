@@ -20,7 +20,11 @@ def texts(page: Page, selector: str) -> list[str]:
 
 
 def focused(page: Page) -> str:
-    return str(page.evaluate("() => { let at = document.activeElement; while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement; return at.textContent; }"))
+    return str(
+        page.evaluate(
+            "() => { let at = document.activeElement; while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement; return at.textContent; }"
+        )
+    )
 
 
 def test_the_keyboard_alone_finds_the_problem_reads_it_and_copies_the_fix(page_of: Open, flows: ModuleType) -> None:

@@ -4,18 +4,7 @@ from . import code, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchedParts, BatchOnce, Rebatch, ShardedOnce, ShareRows, ShuffledPairs
 from .code import BatchNumber
-from .compile_argument import (
-    CompileArgument,
-    CompiledAgain,
-    FreshOptimizer,
-    Keyed,
-    Listed,
-    MetricArgument,
-    MoreLosses,
-    OneTrained,
-    RenamedKeys,
-    Reordered,
-)
+from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, MetricArgument, MoreLosses, OneTrained, RenamedKeys, Reordered
 from .expression import Expression, OneParameter, Removed, Statement, Undecorated
 from .host_layer import HostLayer
 from .in_scope import InScope, SetFirst

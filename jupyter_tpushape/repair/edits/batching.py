@@ -184,7 +184,10 @@ class BatchedParts(DataCode):
             given = list(first.elts) if isinstance(first, (ast.Tuple, ast.List)) else list(calls[0].args)
             if max(self.parts) >= len(given) or any(isinstance(item, ast.Starred) for item in given):
                 raise NoPlace
-            return [source.change(item, f"{source.of(item) if is_atom(item) else f'({source.of(item)})'}{self._stage}") for item in (given[part] for part in self.parts)]
+            return [
+                source.change(item, f"{source.of(item) if is_atom(item) else f'({source.of(item)})'}{self._stage}")
+                for item in (given[part] for part in self.parts)
+            ]
         return []
 
     def shown(self, dataset: bool) -> Iterator[str]:

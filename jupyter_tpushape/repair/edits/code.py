@@ -133,7 +133,9 @@ class Transposed(CodeEdit):
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         found = [
-            call for call in nodes(scope, ast.Call) if called(call) == "reshape" and isinstance(call.func, ast.Attribute) and len(call.args) + len(call.keywords) == 2
+            call
+            for call in nodes(scope, ast.Call)
+            if called(call) == "reshape" and isinstance(call.func, ast.Attribute) and len(call.args) + len(call.keywords) == 2
         ]
         if len(found) != 1:
             return []

@@ -59,7 +59,9 @@ class CountRows(DataCode):
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         wanted = [str(n) for n in self.shape]
         return [
-            source.change(parts[0], "-1") for _, parts in _reshapes(scope) if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
+            source.change(parts[0], "-1")
+            for _, parts in _reshapes(scope)
+            if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
         ]
 
     def shown(self, dataset: bool) -> Iterator[str]:
@@ -316,10 +318,7 @@ class WholeAxis(DataCode):
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         read = loaded(scope)
-        scopes = [
-            scope,
-            *(item for item in source.tree.body if isinstance(item, ast.FunctionDef) and item.name in read and item is not scope),
-        ]
+        scopes = [scope, *(item for item in source.tree.body if isinstance(item, ast.FunctionDef) and item.name in read and item is not scope)]
         found = [item for one in scopes for item in nodes(one, ast.Subscript) if self._cuts(item)]
         if len(found) != 1:
             return []

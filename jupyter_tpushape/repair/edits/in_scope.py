@@ -190,7 +190,9 @@ def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bo
     while more := {item.name for item, inside in calls.items() if item.name not in through and any(called(one) in through for one in inside)}:
         through |= more
     return [
-        item for item in body if not isinstance(item, _DEFINING) and any(isinstance(node, ast.Call) and (direct(node) or called(node) in through) for node in own(item))
+        item
+        for item in body
+        if not isinstance(item, _DEFINING) and any(isinstance(node, ast.Call) and (direct(node) or called(node) in through) for node in own(item))
     ]
 
 

@@ -338,7 +338,9 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
     target = parent.targets[0]
     text = source.of(target)
     scope = source.tree if isinstance(target, ast.Attribute) else enclosing(above, call)
-    uses: list[ast.AST] = [node for node in nodes(scope, (ast.Name, ast.Attribute)) if isinstance(getattr(node, "ctx", None), ast.Load) and source.of(node) == text]
+    uses: list[ast.AST] = [
+        node for node in nodes(scope, (ast.Name, ast.Attribute)) if isinstance(getattr(node, "ctx", None), ast.Load) and source.of(node) == text
+    ]
     spots = [
         node
         for node in uses

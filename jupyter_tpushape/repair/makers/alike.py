@@ -102,7 +102,9 @@ def as_others(evidence: Evidence, finding: Finding) -> Made:
                 again = isinstance(part, ast.Name) and part.id == target.id and [*map(_kind, its)] == [kind or None] * (mine is not node)
                 if again or (_kind(part) == kind != "" and (called(mine) != called(last) if part is not last else kind[:4] == "self")):
                     old = node if again else mine
-                    if old is not node and any(one.id == node.id and one.lineno != node.lineno and one.lineno > old.lineno for one in nodes(line.scope, ast.Name)):
+                    if old is not node and any(
+                        one.id == node.id and one.lineno != node.lineno and one.lineno > old.lineno for one in nodes(line.scope, ast.Name)
+                    ):
                         continue  # others read it, too
                     stays, gone = (old, part) if part is not last else (getattr(mine, "func", mine), getattr(last, "func", last))
                     at, text = line.source.start(part) - line.source.start(last), line.source.of(last)

@@ -135,11 +135,7 @@ def rows_as_wide(evidence: Evidence, finding: Finding, fact: ArraysApart) -> Mad
     axis, wide, room = off[0]
     for line, sizes in _filled(evidence):
         if len(sizes) == len(fact.second) + 1 and line.number(sizes[axis]) == room:
-            yield (
-                f"Use rows of {wide} values at line {sizes[axis].lineno}",
-                [line.edit(sizes[axis], str(wide))],
-                "The array then has room for each row.",
-            )
+            yield (f"Use rows of {wide} values at line {sizes[axis].lineno}", [line.edit(sizes[axis], str(wide))], "The array then has room for each row.")
 
 
 @of(RowBeyond)
@@ -236,7 +232,11 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
     if found is None:
         return
     shape = (found.steps, found.features)
-    declared = [declaration(evidence, door, shape) for (door, want), (path, _) in matched(evidence) if path == found.array.path and (want.shape or ())[1:] == shape[::-1]]
+    declared = [
+        declaration(evidence, door, shape)
+        for (door, want), (path, _) in matched(evidence)
+        if path == found.array.path and (want.shape or ())[1:] == shape[::-1]
+    ]
     for line in line_in(evidence, found.at.file, found.call):
         if found.beside:
             edit = line.edit(found.call, f"{MODULE}.swapaxes({line.source.of(found.inner)}, 1, 2)", "numpy")
@@ -257,11 +257,7 @@ def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Ma
         given, _ = reshaped(line)
         if given is not None and isinstance(line.node, ast.expr):
             new = f"{MODULE}.transpose({line.source.of(given)}, {order})"
-            yield (
-                f"Transpose in place of the reshape at {line.at}",
-                [line.edit(line.node, new, "tensorflow")],
-                "Moves the values along with the axes.",
-            )
+            yield (f"Transpose in place of the reshape at {line.at}", [line.edit(line.node, new, "tensorflow")], "Moves the values along with the axes.")
 
 
 def _ordered(evidence: Evidence, other: Array, draw: Draw, index: str) -> list[Edit]:

@@ -36,11 +36,7 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     short = 0 < rows < size
     drop = (replicas > 1 or bool(declared)) and not short
     edit = AddBatch("data", size, drop, any(None in (leaf.shape or ()) for _, leaf in evidence.sample.leaves()))
-    yield (
-        f"Batch the dataset: {edit.stage}",
-        [edit],
-        "fit expects a batched dataset and does not batch it itself.",
-    )
+    yield (f"Batch the dataset: {edit.stage}", [edit], "fit expects a batched dataset and does not batch it itself.")
 
 
 @of(ZippedApart)
@@ -302,8 +298,4 @@ def cache_first(evidence: Evidence, finding: Finding) -> Made:
 
 def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
     """Rows shared out instead of files."""
-    yield (
-        "Shard the rows across hosts: auto_shard_policy = DATA",
-        [ShareRows("data", "DATA")],
-        "There are no files to shard.",
-    )
+    yield ("Shard the rows across hosts: auto_shard_policy = DATA", [ShareRows("data", "DATA")], "There are no files to shard.")

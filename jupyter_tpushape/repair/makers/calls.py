@@ -140,11 +140,7 @@ def other_layer(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
             continue
         for name, call in made.items():
             if called(call) == node.op and name not in loaded:
-                yield (
-                    f"Call {name} instead of {ast.unparse(used)} at line {used.lineno}",
-                    [line.edit(used, name)],
-                    f"{name} is created but never called.",
-                )
+                yield (f"Call {name} instead of {ast.unparse(used)} at line {used.lineno}", [line.edit(used, name)], f"{name} is created but never called.")
 
 
 @of(CallArguments)
@@ -293,10 +289,7 @@ def kept_input(evidence: Evidence, finding: Finding, fact: InputReplaced) -> Mad
     """The input under a name of its own, from where it is made to where the model is."""
     for line in lines_at(evidence, finding.location)[:1]:
         made = next((one for one in nodes(line.scope, ast.Assign) if one.lineno == fact.made and called(one.value) == "Input"), None)
-        call = next(
-            (one for one in nodes(line.scope, ast.Call) if one.lineno == line.raised.line and fact.name in map(ast.unparse, words_of(one))),
-            None,
-        )
+        call = next((one for one in nodes(line.scope, ast.Call) if one.lineno == line.raised.line and fact.name in map(ast.unparse, words_of(one))), None)
         used = {one.id for one in nodes(line.scope, ast.Name)}
         name = next(one for one in ("inputs", f"{fact.name}_input", "first_input") if one not in used)
         given = next((one for one in words_of(call) if ast.unparse(one) == fact.name), None) if call is not None else None
@@ -316,11 +309,7 @@ def without_batch(evidence: Evidence, finding: Finding) -> Made:
         whole = [item for item in given if isinstance(item, ast.Attribute) and item.attr in ("output_shape", "input_shape")]
         for item in whole[:3]:
             text = ast.unparse(item)
-            yield (
-                f"Leave the batch axis out at line {item.lineno}: {text}[1:]",
-                [line.edit(item, f"{text}[1:]")],
-                "A declared shape is that of one sample.",
-            )
+            yield (f"Leave the batch axis out at line {item.lineno}: {text}[1:]", [line.edit(item, f"{text}[1:]")], "A declared shape is that of one sample.")
 
 
 @of(InnerBatch)

@@ -13,23 +13,7 @@ from ...rules.facts.loss import GridApart
 from ...rules.upstream import size_behind
 from ..text.arguments import argument
 from ..text.source import nodes
-from .edits import (
-    Made,
-    append,
-    configure,
-    given,
-    gives,
-    halves,
-    insert,
-    known,
-    named,
-    of,
-    owner_of,
-    padding_of,
-    received,
-    same_size,
-    way_to,
-)
+from .edits import Made, append, configure, given, gives, halves, insert, known, named, of, owner_of, padding_of, received, same_size, way_to
 from .ends import ends_of
 from .line import lines_at, makers_of
 
@@ -123,11 +107,7 @@ def row_of_reshape(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
     target = node.config.get("target_shape") if node is not None and isinstance(size, Part) else None
     if node is not None and isinstance(size, Part) and isinstance(target, (list, tuple)) and len(target) == 2 and target[0] == -1:
         row = size.written * (value(size) or 0) // steps
-        yield (
-            f"Reshape to (-1, {row}) in {node.name}",
-            [configure(node.name, target_shape=[-1, row])],
-            f"Each of the {steps} positions has {row} values.",
-        )
+        yield (f"Reshape to (-1, {row}) in {node.name}", [configure(node.name, target_shape=[-1, row])], f"Each of the {steps} positions has {row} values.")
 
 
 def padded_throughout(evidence: Evidence, finding: Finding) -> Made:

@@ -91,11 +91,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
                 "As many as the sampled labels need; a softmax makes one probability of each, and they sum to 1.",
             )
-        from_one = (
-            "Number the classes from 0: labels minus 1",
-            [transform(("y",), "shift", by=-1)],
-            "Use this if your labels start at 1.",
-        )
+        from_one = ("Number the classes from 0: labels minus 1", [transform(("y",), "shift", by=-1)], "Use this if your labels start at 1.")
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
         yield from ([from_one, more] if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1 else [more, from_one] if fits else [more])
@@ -361,11 +357,7 @@ def depth_of_other(evidence: Evidence, finding: Finding) -> Made:
             new = f"{ast.unparse(names[0])}.shape[-1]" if names else str(its[-1])
             for name, made in constants(line.source.tree):
                 if name == ast.unparse(depth) and made.value == shape[-1]:
-                    yield (
-                        f"Set {name} = {its[-1]} at line {made.lineno}",
-                        [line.edit(made, str(its[-1]))],
-                        f"{short(other)} has {its[-1]} values.",
-                    )
+                    yield (f"Set {name} = {its[-1]} at line {made.lineno}", [line.edit(made, str(its[-1]))], f"{short(other)} has {its[-1]} values.")
             yield (
                 f"Use {its[-1]} classes in the encoding at line {depth.lineno}: {new} instead of {short(depth)}",
                 [line.edit(one, new) for one in _all_of(line, depth)],

@@ -115,11 +115,7 @@ def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
                 edits = [line.edit(branch, new, "keras.ops"), gone]
             else:
                 continue
-            yield (
-                f"Choose with where at line {branch.lineno}",
-                edits,
-                "Both values are computed, and the condition chooses between them.",
-            )
+            yield (f"Choose with where at line {branch.lineno}", edits, "Both values are computed, and the condition chooses between them.")
             return
 
 
@@ -169,7 +165,9 @@ def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate)
             continue
         condition = line.source.of(test)
         if more:
-            condition = f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+            condition = (
+                f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+            )
         yield (
             f"Choose for each sample with where at {line.at}",
             [line.edit(call, f"{MODULE}.where({condition}, {texts[0]}, {texts[1]})", "keras.ops")],
@@ -330,10 +328,7 @@ def drawn_before(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
             continue
         yield (
             f"Move the draw of the random numbers before the branch, at line {outer.lineno}",
-            [
-                line.before(outer, f"{name} = {line.source.of(draw)}"),
-                line.edit(draw, name),
-            ],
+            [line.before(outer, f"{name} = {line.source.of(draw)}"), line.edit(draw, name)],
             "The seed then changes in the step itself.",
         )
         return

@@ -11,17 +11,7 @@ from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...flow.syntax import called
 from ...rules.entry import batched_twice, matched
-from ...rules.facts.data import (
-    ClassesAsWeights,
-    RankNeeded,
-    Refused,
-    ReturnedDtype,
-    SlicedApart,
-    TextArray,
-    Unfilled,
-    WidthsVary,
-    YieldedShape,
-)
+from ...rules.facts.data import ClassesAsWeights, RankNeeded, Refused, ReturnedDtype, SlicedApart, TextArray, Unfilled, WidthsVary, YieldedShape
 from ...rules.facts.loss import GridApart
 from ..edits import YieldArrays, data_code
 from ..text.source import nodes
@@ -157,11 +147,7 @@ def batched_once(evidence: Evidence, finding: Finding) -> Made:
 def sliced_tuple(evidence: Evidence, finding: Finding, fact: SlicedApart) -> Made:
     """Inputs in a tuple, of which each is sliced, and not in a list."""
     for count in {min(fact.first, fact.second)}:
-        yield (
-            f"Put the {count} arrays of the list into a tuple",
-            [data_code.SlicedTuple("data", count)],
-            "Each array is then sliced by rows.",
-        )
+        yield (f"Put the {count} arrays of the list into a tuple", [data_code.SlicedTuple("data", count)], "Each array is then sliced by rows.")
 
 
 @of(ReturnedDtype)
@@ -239,11 +225,7 @@ def no_animations(evidence: Evidence, finding: Finding) -> Made:
 def as_numbers(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """An array of objects, texts or long floats as numbers of one dtype."""
     if fact.dtype:
-        yield (
-            f"Convert {show(fact.path)} to {fact.dtype}",
-            [transform(fact.path, "cast", dtype=fact.dtype)],
-            "Every value can be read as a number.",
-        )
+        yield (f"Convert {show(fact.path)} to {fact.dtype}", [transform(fact.path, "cast", dtype=fact.dtype)], "Every value can be read as a number.")
 
 
 @of(TextArray)
@@ -315,15 +297,8 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
     x, y = shapes
     counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
     if len(counts) == 2 and x[1] == y[1] and len(declared[0]) == 2 and declared[0][1] == counts[0]:
-        edits = [
-            transform(("x",), "transpose", perm=[1, 0]),
-            transform(("y",), "transpose", perm=[1, 0]),
-        ]
-        yield (
-            "Transpose data and labels: one sample per row",
-            edits,
-            f"Both have {x[1]} columns, and the model reads {counts[0]} values per sample.",
-        )
+        edits = [transform(("x",), "transpose", perm=[1, 0]), transform(("y",), "transpose", perm=[1, 0])]
+        yield ("Transpose data and labels: one sample per row", edits, f"Both have {x[1]} columns, and the model reads {counts[0]} values per sample.")
 
 
 @of(Unfilled)
@@ -370,8 +345,4 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
         return
     edits = [transform(path, "pad_axis", axis=0, size=shared, cut=True) for path, _ in evidence.sample.leaves("x", "y")]
     if edits:
-        yield (
-            f"Keep the first {shared} rows, which all arrays have",
-            edits,
-            "Correct only if row i of each array is the same sample. Later rows are dropped.",
-        )
+        yield (f"Keep the first {shared} rows, which all arrays have", edits, "Correct only if row i of each array is the same sample. Later rows are dropped.")

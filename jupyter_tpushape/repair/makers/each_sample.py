@@ -36,11 +36,7 @@ def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Mad
         inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))
         edits.append(line.edit(axis, inner) if axis is not None else line.more(call, f"axis={inner}"))
         places.append(str(line.raised.line))
-    yield (
-        f"Sum over the axes of each sample at lines {' and '.join(places)}",
-        edits,
-        "Each sample then has a separate sum, and the margin is taken of each.",
-    )
+    yield (f"Sum over the axes of each sample at lines {' and '.join(places)}", edits, "Each sample then has a separate sum, and the margin is taken of each.")
 
 
 @of(SamplesReturn)
@@ -191,7 +187,10 @@ def kept_dims(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
         whole = ast.unparse(node.left)
         inside = [one for item in nodes(node.right, ast.Name) for one in given_to(line.scope, item, line.raised.line)[-1:]]
         found = [
-            call for one in (node.right, *inside) for call in nodes(one, ast.Call) if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
+            call
+            for one in (node.right, *inside)
+            for call in nodes(one, ast.Call)
+            if called(call) in _SUMMARIES and call.args and ast.unparse(call.args[0]) == whole
         ]
         words = {word.arg for call in found for word in call.keywords}
         if len(found) == 1 and "axis" in words and "keepdims" not in words:

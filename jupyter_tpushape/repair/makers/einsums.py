@@ -37,11 +37,7 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         said = [
             new
             for i in range(len(terms))
-            for new in (
-                *_other_letter(terms, shapes, i, parts[2]),
-                *_without_batch(terms, shapes, i),
-                *_with_batch(terms, shapes, i, parts[2]),
-            )
+            for new in (*_other_letter(terms, shapes, i, parts[2]), *_without_batch(terms, shapes, i), *_with_batch(terms, shapes, i, parts[2]))
             # The samples keep the letter with which the result begins.
             if i >= len(batch) or terms[i][batch[i] :][:1] != parts[2][:1] or new[1][batch[i] :][:1] == parts[2][:1]
         ]
@@ -148,7 +144,9 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> tu
     if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
         return "", False
     fits = [
-        "".join(order) for order in itertools.permutations(term) if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
+        "".join(order)
+        for order in itertools.permutations(term)
+        if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
     ]
     # Letters of one size could change places: most of them stay where they are.
     stay = [sum(new == old for new, old in zip(one, term, strict=True)) for one in fits]

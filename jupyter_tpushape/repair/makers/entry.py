@@ -75,10 +75,7 @@ def ids_of_rows(evidence: Evidence, finding: Finding, fact: CodedRows) -> Made:
     doors = [door for (door, want), (path, _) in matched(evidence) if path == fact.path and not fits((None, *(want.shape or ())[1:]), row)]
     yield (
         "Pass ids instead of one-hot vectors: argmax over the last axis",
-        [
-            transform(fact.path, "argmax"),
-            *(declaration(evidence, door, row[1:]) for door in doors),
-        ],
+        [transform(fact.path, "argmax"), *(declaration(evidence, door, row[1:]) for door in doors)],
         f"Each one-hot vector of {fact.shape[-1]} values represents one id.",
     )
 
@@ -188,11 +185,7 @@ def reshape_data(evidence: Evidence, finding: Finding) -> Made:
         if None in target or elements(target) != elements(got.shape[1:]):
             continue
         if len(target) == 1:
-            yield (
-                "Flatten each row of the data",
-                [transform(path, "flatten_rows")],
-                "The values keep their order.",
-            )
+            yield ("Flatten each row of the data", [transform(path, "flatten_rows")], "The values keep their order.")
             continue
         # An autoencoder predicts its input.
         labels = [leaf for leaf, spec in evidence.y if spec.shape == got.shape]
@@ -369,11 +362,7 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape):
             continue
         if len(got.shape) == 4 and want.shape[-1] == 1:
-            yield (
-                "Convert the images to grayscale: average their channels",
-                [transform(path, "mean_last")],
-                "Color information is lost.",
-            )
+            yield ("Convert the images to grayscale: average their channels", [transform(path, "mean_last")], "Color information is lost.")
         if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
             yield (
                 f"Repeat the single channel {want.shape[-1]} times",

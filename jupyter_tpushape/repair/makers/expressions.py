@@ -59,11 +59,7 @@ def own_column(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
             for column in meant:
                 new, name = f"{ast.unparse(node)}[:, {column}]", ast.unparse(node)
                 why = f"The function reads {name} by its columns elsewhere, and {short(other)} has one value for each sample."
-                yield (
-                    f"Use {new} instead of {name} at line {node.lineno}",
-                    [line.edit(node, new, choice="column" if len(meant) > 1 else "")],
-                    why,
-                )
+                yield (f"Use {new} instead of {name} at line {node.lineno}", [line.edit(node, new, choice="column" if len(meant) > 1 else "")], why)
 
 
 @of(IndexInRow)
@@ -183,11 +179,7 @@ def reduced_loss(evidence: Evidence, finding: Finding, fact: LossVector) -> Made
     loss = evidence.flow.node(finding.nodes[0]) if fact.reduction else None
     if loss is not None:
         name = snake(loss.op)
-        yield (
-            f"Let {loss.name} return the mean over the batch",
-            [Loss(loss.id, name, {"reduction": "sum_over_batch_size"}, name)],
-            why,
-        )
+        yield (f"Let {loss.name} return the mean over the batch", [Loss(loss.id, name, {"reduction": "sum_over_batch_size"}, name)], why)
     for line in lines_at(evidence, evidence.facts.get("own_loss"))[:1] if loss is None else ():
         given = [item.value for item in nodes(line.scope, ast.Return) if item.value is not None]
         if len(given) == 1:
@@ -214,10 +206,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
             moved = [over for one in later if (over := argument(one, "axis", ["x", "axis"])) is not None and whole_number(over) == 0]
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [
-                    line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1"),
-                    *(line.edit(one, "1") for one in moved),
-                ],
+                [line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1"), *(line.edit(one, "1") for one in moved)],
                 "The values of each sample then stay together.",
             )
 
@@ -286,11 +275,7 @@ def _as_wanted(line: Line, said: HeardDtype) -> Made:
         spec = line.spec(node)
         if isinstance(node, ast.Constant) or (spec is not None and spec.dtype in said.wanted):
             continue
-        yield (
-            f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
-            [line.cast(node, said.wanted[0])],
-            f"The function expects {' or '.join(said.wanted)}.",
-        )
+        yield (f"Cast {short(node)} to {said.wanted[0]} at {line.at}", [line.cast(node, said.wanted[0])], f"The function expects {' or '.join(said.wanted)}.")
 
 
 def _beside_number(line: Line, operands: list[ast.expr]) -> Made:

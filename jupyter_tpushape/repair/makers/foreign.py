@@ -42,11 +42,7 @@ def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
     if any(call.lineno <= place[1] <= (call.end_lineno or call.lineno) for call, _ in calls):
         said = dict.fromkeys(f"{ast.unparse(call.func)} → {made}" for call, made in calls)
         spans, names = [span_of(call) for call, _ in calls], [ast.unparse(call.func) for call, _ in calls]
-        yield (
-            f"Use keras.ops: {', '.join(said)}",
-            [KerasOps(line.raised.function, line.raised.file, spans, names)],
-            "keras.ops works on every backend.",
-        )
+        yield (f"Use keras.ops: {', '.join(said)}", [KerasOps(line.raised.function, line.raised.file, spans, names)], "keras.ops works on every backend.")
 
 
 def _calls(line: Line) -> list[ast.Call]:
@@ -122,21 +118,14 @@ def declared_batch(evidence: Evidence, finding: Finding, fact: UnknownArguments)
             adds = [item for item in nodes(line.scope, ast.Expr) if isinstance(item.value, ast.Call) and item.value.args == [call]]
             if shape is None or not (inside or adds):
                 continue
-            rest = [
-                *map(ast.unparse, call.args),
-                *(f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word is not shape and word.arg),
-            ]
+            rest = [*map(ast.unparse, call.args), *(f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords if word is not shape and word.arg)]
             door, new = f"{MODULE}.Input(batch_shape={ast.unparse(shape.value)})", f"{ast.unparse(call.func)}({', '.join(rest)})"
             module = evidence.framework or "keras"
             edits: list[Edit] = [line.edit(call, f"{door}, {new}", module)]
             if adds:
                 add = ast.unparse(adds[0].value.func)
                 edits = [line.before(adds[0], f"{add}({door})", module), line.edit(call, new)]
-            yield (
-                f"Declare the batch in an Input: batch_shape={ast.unparse(shape.value)}",
-                edits,
-                "Keras 3 takes the shape of a batch in Input alone.",
-            )
+            yield (f"Declare the batch in an Input: batch_shape={ast.unparse(shape.value)}", edits, "Keras 3 takes the shape of a batch in Input alone.")
 
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
@@ -289,7 +278,11 @@ def _reads(call: ast.Call, names: set[str]) -> bool:
 
 
 def _from_start(line: Line) -> int:
-    made = [call.lineno for call in nodes(line.scope, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line]
+    made = [
+        call.lineno
+        for call in nodes(line.scope, ast.Call)
+        if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line
+    ]
     return min(made, default=math.inf)  # type: ignore[return-value]
 
 

@@ -84,7 +84,11 @@ def as_fit_passes(evidence: Evidence, finding: Finding, fact: PartsApart) -> Mad
             lacks = len(fact.given) - len(names)
             if not fact.given or not names or abs(lacks) > 1:
                 continue
-            losses = [call for call in nodes(line.scope, ast.Call) if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)]
+            losses = [
+                call
+                for call in nodes(line.scope, ast.Call)
+                if called(call) == "compute_loss" and not any(word.arg == "sample_weight" for word in call.keywords)
+            ]
             edits = [line.more(call, "sample_weight=sample_weight") for call in losses] if lacks == 1 else []
             given = [*names, *fact.given[len(names) :]]
             new = f"{', '.join(given)} = {fact.data}" if lacks >= 0 else f"{', '.join(names)} = *{fact.data}, None"
@@ -107,11 +111,7 @@ def returned(evidence: Evidence, finding: Finding, fact: NothingReturned) -> Mad
             continue
         text = line.source.of(last)
         new = f"return {text}" if isinstance(last, ast.Expr) and ast.unparse(last) == fact.value else f"{text}\n{' ' * last.col_offset}return {fact.value}"
-        yield (
-            f"Return {fact.value if len(fact.value) < 30 else 'it'} from {fact.function}",
-            [line.edit(last, new)],
-            "Nothing else is computed after it.",
-        )
+        yield (f"Return {fact.value if len(fact.value) < 30 else 'it'} from {fact.function}", [line.edit(last, new)], "Nothing else is computed after it.")
 
 
 @of(ClassForObject)
@@ -122,11 +122,7 @@ def object_of(evidence: Evidence, finding: Finding, fact: ClassForObject) -> Mad
         here = line.node.func.value if isinstance(line.node, ast.Call) and isinstance(line.node.func, ast.Attribute) else None
         made = held[-1].value if held else here
         if made is not None:
-            yield (
-                f"Create an object at line {made.lineno}: {fact.kind}()",
-                [line.edit(made, f"{ast.unparse(made)}()")],
-                "The class is only called.",
-            )
+            yield (f"Create an object at line {made.lineno}: {fact.kind}()", [line.edit(made, f"{ast.unparse(made)}()")], "The class is only called.")
 
 
 def given_defaults(evidence: Evidence, finding: Finding) -> Made:

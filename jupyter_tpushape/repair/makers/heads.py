@@ -165,11 +165,7 @@ def pool_steps(evidence: Evidence, finding: Finding) -> Made:
     """A pooling over time in front of the head."""
     found = _cause(evidence, finding)
     if found is not None:
-        yield (
-            f"Average over time: add GlobalAveragePooling1D before {found[2]}",
-            [insert(found[2], "GlobalAveragePooling1D")],
-            "Uses every step.",
-        )
+        yield (f"Average over time: add GlobalAveragePooling1D before {found[2]}", [insert(found[2], "GlobalAveragePooling1D")], "Uses every step.")
 
 
 def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -221,11 +217,7 @@ def flatten_inside(evidence: Evidence, finding: Finding, fact: OperationRaised) 
         targets += [dense] if dense and dense not in targets else []
     if targets:
         title = f"Add Flatten before {listed(tuple(targets))}"
-        yield (
-            title,
-            [insert(name, "Flatten") for name in targets],
-            "A Dense works on the last axis only and keeps the positions of the map.",
-        )
+        yield (title, [insert(name, "Flatten") for name in targets], "A Dense works on the last axis only and keeps the positions of the map.")
 
 
 def _sampleless(evidence: Evidence, finding: Finding) -> bool:

@@ -42,11 +42,7 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         return
     if fact.source is not None and fact.source[1] != "target_shape":
         who, key, _, _, new = fact.source
-        yield (
-            f"Set {key}={new} on {who}, as {fact.layer.name} declares",
-            [configure(who, **{key: new})],
-            "The value is changed where it is set.",
-        )
+        yield (f"Set {key}={new} on {who}, as {fact.layer.name} declares", [configure(who, **{key: new})], "The value is changed where it is set.")
     yield from _input_shape(evidence, fact, apart)
     if len(fact.wanted) == 4 and apart and set(apart) <= {1, 2} and None not in (sides := fact.wanted[1:3]):
         yield (
@@ -108,11 +104,7 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     fit = [one for one in sizes if _number(line, one) == old]
     if len(fit) == 1:
         new = _changed(line, fit[0], size - old)
-        yield (
-            f"Declare the input of {model} with {size} values at line {fit[0].lineno}",
-            [line.edit(fit[0], new)],
-            f"It receives {size} values, not {old}.",
-        )
+        yield (f"Declare the input of {model} with {size} values at line {fit[0].lineno}", [line.edit(fit[0], new)], f"It receives {size} values, not {old}.")
 
 
 def _added(line: Line, model: ast.Call) -> list[ast.Call]:

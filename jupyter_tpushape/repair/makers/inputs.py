@@ -68,11 +68,7 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
 def swapped_pair(evidence: Evidence, finding: Finding) -> Made:
     """Inputs and labels in each other's place."""
     if pair_swapped(evidence) is not None and getattr(evidence.sample, "weight", None) is None:
-        yield (
-            "Swap the inputs and the labels",
-            [Regroup("data", parts=2, element="(b, a)")],
-            "The labels have the shape that the model's input declares.",
-        )
+        yield ("Swap the inputs and the labels", [Regroup("data", parts=2, element="(b, a)")], "The labels have the shape that the model's input declares.")
 
 
 def _alike(declared: list[tuple[str, Spec]], x: list[tuple[Any, Spec]], order: tuple[int, ...]) -> tuple[float, float]:
@@ -219,21 +215,13 @@ def side_by_side(evidence: Evidence, finding: Finding) -> Made:
         )
     given = [(spec.shape or (None,))[1:] for _, spec in evidence.x]
     if len(given) > 1 == len(declared) and [*map(len, given)] == [1] * len(given) and declared[0][1][1:] == (sum(n or 0 for (n,) in given),):
-        yield (
-            f"Join the {len(given)} arrays of x along the last axis",
-            [transform(("x",), "join_last")],
-            "Together they have the declared columns.",
-        )
+        yield (f"Join the {len(given)} arrays of x along the last axis", [transform(("x",), "join_last")], "Together they have the declared columns.")
 
 
 @of(InputsStacked)
 def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
     """One array that holds all inputs one after the other on axis 0, taken apart."""
-    yield (
-        f"Split the array into the {len(fact.inputs)} inputs: a list of its rows",
-        [transform(("x",), "apart")],
-        "Each input is a separate array.",
-    )
+    yield (f"Split the array into the {len(fact.inputs)} inputs: a list of its rows", [transform(("x",), "apart")], "Each input is a separate array.")
 
 
 @of(InputsBySample)
@@ -265,11 +253,7 @@ def without_weights(evidence: Evidence, finding: Finding, fact: ThirdPart) -> Ma
     """Inputs and labels alone, without what no loss can be weighted with."""
     sample = evidence.sample
     function = sample.stages[0].function or "" if sample is not None and sample.kind != "dataset" and sample.stages else ""
-    yield (
-        "Remove the third part of each element",
-        [Regroup("x", 3, "(a, b)", "", function)],
-        "fit then gets (inputs, labels).",
-    )
+    yield ("Remove the third part of each element", [Regroup("x", 3, "(a, b)", "", function)], "fit then gets (inputs, labels).")
 
 
 @of(WrongWeights)
@@ -304,10 +288,7 @@ def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
     if len(evidence.y) != 1 or len(evidence.outputs) != 1 or len(evidence.weight) != 1:
         return
     (path, labels), (_, out) = evidence.y[0], evidence.outputs[0]
-    last = next(
-        (evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)),
-        None,
-    )
+    last = next((evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)), None)
     row = out.shape[1:] if out.shape else ()
     if last is None or last.kind != "layer" or not row or None in row or labels.shape != fact.weights or out.shape != labels.shape:
         return

@@ -35,7 +35,9 @@ def other_place(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             node, last = (read, whole[-1:]) if shape[:-1] == whole[:-1] and shape != whole else (operand, ())
             shape = shape if last else whole
             for made, axes in _insertions(line, node, shape) if len(shape) == len(other) else ():
-                fit = [(places, moved) for places, moved in _moved(shape, axes) if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)]
+                fit = [
+                    (places, moved) for places, moved in _moved(shape, axes) if places != axes and _broadcast((*moved[:-1], *last) if last else moved, other)
+                ]
                 # Where several places fit, the sizes do not tell which is meant; what hides keys has them along the last axis.
                 sure = len(fit) == 1 or any(hides(line, assigned_to(line, one)) for one in (node, *nodes(made, ast.Name)))
                 for places, moved in fit[:1] if sure else ():

@@ -44,11 +44,7 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
                 edits.append(line.edit(call.func, f"{MODULE}.{called(call)}", "jax.numpy"))
             index = ast.unparse(at)[len(tensor) + 1 : -1]
             if made or not buffer:
-                yield (
-                    f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
-                    edits,
-                    "The original array is unchanged.",
-                )
+                yield (f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)", edits, "The original array is unchanged.")
             return
 
 
@@ -60,11 +56,7 @@ def put_in_shape(evidence: Evidence, finding: Finding, fact: PutApart) -> Made:
         part = dict(enumerate(listed(value.slice))).get(fact.value.index(1)) if isinstance(value, ast.Subscript) else None
         if isinstance(part, ast.Slice) and part.lower is not None:
             new = ast.unparse(part.lower)
-            yield (
-                f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}",
-                [line.edit(part, new)],
-                "A slice keeps its axis.",
-            )
+            yield (f"Take one element at line {part.lineno}: {new} instead of {ast.unparse(part)}", [line.edit(part, new)], "A slice keeps its axis.")
 
 
 @of(PutApart)
@@ -148,11 +140,7 @@ def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
                 )
             if fact.after[1:] == fact.before and shape is not None and len(sizes) == len(fact.before) and rows:
                 parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, sizes)])
-                yield (
-                    f"Create {name} with as many rows as {rows}: ({parts})",
-                    [line.edit(shape, f"({parts})")],
-                    "",
-                )
+                yield (f"Create {name} with as many rows as {rows}: ({parts})", [line.edit(shape, f"({parts})")], "")
         names = names_of(line, owner, fact.after[-1]) if fact.before[:-1] == fact.after[:-1] else []
         if owner is not None and len(names) == 1 and fact.before[-1]:
             yield created(owner, names[0][5:], fact.before[-1], "", f"A step returns {show_shape(fact.after)}.")
@@ -273,7 +261,9 @@ def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     rest = [None if mine is not None else axis for mine, (_, axis, _) in zip(axes, fact.axes, strict=True)]
     for line in lines_of(evidence):
         for call in _calls(line, {"vmap"}):
-            for what, mapped, over in (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ():
+            for what, mapped, over in (
+                (("the batch only", axes, "row"), ("all but the batch", rest, "turn")) if len(call.args) == 1 and not call.keywords else ()
+            ):
                 yield (
                     f"Map over {what}: in_axes={_tuple(mapped)} at line {call.lineno}",
                     [line.edit(call.args[0], f"{IT}, in_axes={_tuple(mapped)}")],
@@ -325,11 +315,7 @@ def batch_of_both(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made
         for _, _, axes, names in mapped_calls(line) if fact.operation.op == "MatMul" else ():
             for axis, name in zip(axes, names, strict=False):
                 if isinstance(axis, ast.Constant) and axis.value is None:
-                    yield (
-                        f"Map over the batch of {name} at line {axis.lineno}",
-                        [line.edit(axis, "0")],
-                        "Each sample is then combined with its own values.",
-                    )
+                    yield (f"Map over the batch of {name} at line {axis.lineno}", [line.edit(axis, "0")], "Each sample is then combined with its own values.")
 
 
 def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr], list[str]]]:
@@ -344,12 +330,7 @@ def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr
             name = getattr(function, "attr", getattr(function, "id", ""))
             known = [function] if isinstance(function, ast.Lambda) else [one for one in nodes(tree, ast.FunctionDef) if one.name == name]
             for made in known[:1]:
-                yield (
-                    outer,
-                    call,
-                    listed(argument(call, "in_axes", ["fun", "in_axes"])),
-                    [one.arg for one in made.args.args if one.arg != "self"],
-                )
+                yield (outer, call, listed(argument(call, "in_axes", ["fun", "in_axes"])), [one.arg for one in made.args.args if one.arg != "self"])
 
 
 @of(GradientOf)
@@ -466,10 +447,7 @@ def _paired(line: Line) -> Made:
     given = [one.value for function in functions for one in nodes(function, ast.Return)]
     taken = [one.targets[0].elts[0] for one in nodes(line.scope, ast.Assign) if one.value is line.node and isinstance(one.targets[0], ast.Tuple)]
     # The call may take a pair already.
-    wrong = [
-        *given,
-        *(one for one in taken if not (isinstance(one, ast.Tuple) and len(one.elts) == 2 and isinstance(one.elts[1], ast.Tuple))),
-    ]
+    wrong = [*given, *(one for one in taken if not (isinstance(one, ast.Tuple) and len(one.elts) == 2 and isinstance(one.elts[1], ast.Tuple)))]
     if len(given) == len(taken) == 1 and all(isinstance(one, ast.Tuple) and len(one.elts) > 2 for one in wrong):
         edits = []
         for one in wrong:
@@ -500,11 +478,7 @@ def whole_index(evidence: Evidence, finding: Finding) -> Made:
         if isinstance(node, ast.Call) and called(node) in ("take", "take_along_axis") and len(node.args) > 1:
             index = node.args[1]
         if index is not None and not isinstance(index, (ast.Slice, ast.Tuple, ast.Constant)):
-            yield (
-                f"Cast {short(index)} to int32 at {line.at}",
-                [line.cast(index, "int32", "keras.ops")],
-                "Indices are integers.",
-            )
+            yield (f"Cast {short(index)} to int32 at {line.at}", [line.cast(index, "int32", "keras.ops")], "Indices are integers.")
 
 
 def _calls(line: Line, names: frozenset[str] | set[str]) -> list[ast.Call]:

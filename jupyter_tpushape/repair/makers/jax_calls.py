@@ -98,11 +98,7 @@ def other_contracted(evidence: Evidence, finding: Finding, fact: OperationRaised
             at, meets = pair[1][0], reason.left
             other = 1 - reason.summed[1] % 2
             if isinstance(at, ast.Constant) and shapes[1][other] == meets:
-                yield (
-                    f"Sum over axis {other} of {short(call.args[1])} at line {at.lineno}",
-                    [line.edit(at, str(other))],
-                    f"Its size is {meets}.",
-                )
+                yield (f"Sum over axis {other} of {short(call.args[1])} at line {at.lineno}", [line.edit(at, str(other))], f"Its size is {meets}.")
 
 
 def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
@@ -116,11 +112,7 @@ def start_of_each_axis(evidence: Evidence, finding: Finding) -> Made:
         if call is not None and shapes and len(sizes) == len(starts) - 1 == len(shapes[0]) - 1:
             # The axis that begins with its first entry is meant whole: that of the samples first.
             for axis in [axis for axis, one in enumerate(starts) if ast.unparse(one) == "0"][:1]:
-                new = [
-                    *map(line.source.of, sizes[:axis]),
-                    f"{line.source.of(call.args[0])}.shape[{axis}]",
-                    *map(line.source.of, sizes[axis:]),
-                ]
+                new = [*map(line.source.of, sizes[:axis]), f"{line.source.of(call.args[0])}.shape[{axis}]", *map(line.source.of, sizes[axis:])]
                 yield (
                     f"Give a size for each axis at {line.at}: ({', '.join(new)})",
                     [line.edit(call.args[2], f"({', '.join(new)})")],
@@ -304,11 +296,7 @@ def truth_of_training(evidence: Evidence, finding: Finding) -> Made:
     for line in lines_of(evidence):
         call = line.call("cond")
         if call is not None and call.args and isinstance(call.args[0], ast.Name) and call.args[0].id == "training":
-            yield (
-                f"Use bool(training) at {line.at}",
-                [line.edit(call.args[0], f"bool({IT})")],
-                "training is None unless somebody passes it.",
-            )
+            yield (f"Use bool(training) at {line.at}", [line.edit(call.args[0], f"bool({IT})")], "training is None unless somebody passes it.")
             return
 
 

@@ -155,11 +155,7 @@ def merged_heads(evidence: Evidence, finding: Finding) -> Made:
         # A softmax of one value is always 1.
         alike = {"activation": rest.pop()} if y[-1] == 1 and len(rest) == 1 else {}
         edits = [configure(name, **{width_of(head): y[-1]}, **(alike if head.config.get("activation") == "softmax" else {})) for name, head in odd.items()]
-        yield (
-            f"Set {width_of(next(iter(odd.values())))}={y[-1]} on {names}, one for each value of a label",
-            edits,
-            "Their outputs are merged value by value.",
-        )
+        yield (f"Set {width_of(next(iter(odd.values())))}={y[-1]} on {names}, one for each value of a label", edits, "Their outputs are merged value by value.")
 
 
 _SUMS = MERGES - {"Concatenate", "Dot"} | {"AddV2", "Sub", "Mul", "add", "sub", "mul"}
@@ -349,8 +345,4 @@ def flat_factors(evidence: Evidence, finding: Finding) -> Made:
             both = [at(node, position, "Flatten") for position in range(len(givers))]
             yield f"Add Flatten to both inputs of {product.name}, which then multiplies vectors", both, why
         elif all(one.kind == "layer" for one in givers):
-            yield (
-                f"Add Flatten after {' and '.join(names)}: {product.name} then multiplies vectors",
-                [append(name, "Flatten") for name in names],
-                why,
-            )
+            yield (f"Add Flatten after {' and '.join(names)}: {product.name} then multiplies vectors", [append(name, "Flatten") for name in names], why)

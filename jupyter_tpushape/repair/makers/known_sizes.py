@@ -335,11 +335,7 @@ def squeezed_axis(evidence: Evidence, finding: Finding, fact: RankUnknown) -> Ma
     axis = _written(fact.shape)
     for line, call in calls_at(evidence, fact.line or finding.location, "squeeze"):
         if ones and line.keyword("axis") is None and len(call.args) == 1:
-            yield (
-                f"Pass axis={axis} to squeeze at {line.at}",
-                [line.more(call, f"axis={axis}")],
-                "The batch axis then stays, whatever its size.",
-            )
+            yield (f"Pass axis={axis} to squeeze at {line.at}", [line.more(call, f"axis={axis}")], "The batch axis then stays, whatever its size.")
 
 
 def _written(shape: Shape) -> str:

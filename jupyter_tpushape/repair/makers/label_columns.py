@@ -99,11 +99,7 @@ def joined(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
         last = [listed(one.slice)[-1:] for one in taken if isinstance(one, ast.Subscript)]
         if len(last) == len(taken) and all(one and whole_number(one[0]) is not None for one in last):
             edits = [line.edit(one, f"{ast.unparse(one)}:{(whole_number(one) or 0) + 1 or ''}") for (one,) in last]
-            yield (
-                f"Keep the axis of each column: {edits[0].replace} instead of {edits[0].find}",
-                edits,
-                "Each is then a column, and has an axis 1.",
-            )
+            yield (f"Keep the axis of each column: {edits[0].replace} instead of {edits[0].find}", edits, "Each is then a column, and has an axis 1.")
         if isinstance(call.func, ast.Attribute):
             yield (
                 f"Stack the vectors along axis 1 at {line.at}",

@@ -161,11 +161,7 @@ def values_for_metric(evidence: Evidence, finding: Finding, fact: LossRaised) ->
     """The number of values that each prediction has, for a metric that was told another."""
     node, size = named(evidence, fact.name), (fact.predictions or (None,))[-1]
     if node is not None and fact.argument and size is not None:
-        yield (
-            f"Set {fact.argument}={size} on {node.op}",
-            [MetricArgument(node.name, node.op, fact.argument, size)],
-            f"Each prediction has {size} values.",
-        )
+        yield (f"Set {fact.argument}={size} on {node.op}", [MetricArgument(node.name, node.op, fact.argument, size)], f"Each prediction has {size} values.")
 
 
 @of(WrongUnits)
@@ -235,11 +231,7 @@ def last_step_unfed(evidence: Evidence, finding: Finding, fact: GridApart) -> Ma
         edits: list[Edit] = [transform(path, "pad_axis", axis=1, size=steps - 1, cut=True)]
         if want.shape is not None and want.shape[1:2] == (steps,):
             edits.append(declaration(evidence, door, (steps - 1, *want.shape[2:])))
-        yield (
-            f"Feed {show(path)}[:, :-1]: the labels are {show(path)}[:, 1:], the next step of each",
-            edits,
-            "The last step has no label.",
-        )
+        yield (f"Feed {show(path)}[:, :-1]: the labels are {show(path)}[:, 1:], the next step of each", edits, "The last step has no label.")
 
 
 def label_numbers(evidence: Evidence, finding: Finding) -> Made:
@@ -247,11 +239,7 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if isinstance(fact, RowsOfValues) and fact.values not in ("", "one-hot"):
         return
-    yield (
-        "Convert the one-hot vectors to class indices: argmax",
-        [transform(label_path(evidence, finding), "argmax")],
-        "Keeps the loss unchanged.",
-    )
+    yield ("Convert the one-hot vectors to class indices: argmax", [transform(label_path(evidence, finding), "argmax")], "Keeps the loss unchanged.")
 
 
 def are_whole(evidence: Evidence) -> bool:
@@ -283,11 +271,7 @@ def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> M
             "The labels are then the two classes.",
         )
     elif fact.lowest >= 0 and _BRIGHT <= fact.highest <= 255 and _many_values(evidence, fact):
-        yield (
-            "Divide the labels by 255",
-            [transform(fact.path, "scale", by=255)],
-            "Bytes then become values from 0 to 1.",
-        )
+        yield ("Divide the labels by 255", [transform(fact.path, "scale", by=255)], "Bytes then become values from 0 to 1.")
 
 
 def _many_values(evidence: Evidence, fact: LabelScale) -> bool:

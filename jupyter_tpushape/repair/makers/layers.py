@@ -237,16 +237,8 @@ def pooled_once(evidence: Evidence, finding: Finding) -> Made:
     if node is not None and node.op.startswith("Global") and shape and len(shape) == 2:
         for above in itertools.islice(upstream(evidence, node), 1):
             if above.op == "Flatten" and len(given(evidence, above) or ()) == len(axes_of(node.op)):
-                yield (
-                    f"Remove {above.name}",
-                    [RemoveLayer(above.name)],
-                    f"{node.name} pools over the positions that {above.name} takes away.",
-                )
-        yield (
-            f"Remove {node.name}: its input has one vector per sample already",
-            [RemoveLayer(node.name)],
-            "No positions are left to pool over.",
-        )
+                yield (f"Remove {above.name}", [RemoveLayer(above.name)], f"{node.name} pools over the positions that {above.name} takes away.")
+        yield (f"Remove {node.name}: its input has one vector per sample already", [RemoveLayer(node.name)], "No positions are left to pool over.")
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -257,11 +249,7 @@ def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
             side = math.isqrt(shape[1])
             if side > 1 and side * side == shape[1] and known(shape[1:]):
                 made = [side, side, *[int(n or 0) for n in shape[2:]]]
-                yield (
-                    f"Reshape to {tuple(made)} in {above.name}",
-                    [configure(above.name, target_shape=made)],
-                    f"{shape[1]} positions are {side} × {side}.",
-                )
+                yield (f"Reshape to {tuple(made)} in {above.name}", [configure(above.name, target_shape=made)], f"{shape[1]} positions are {side} × {side}.")
         if not passes(evidence.flow, above):
             return
 

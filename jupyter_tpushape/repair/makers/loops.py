@@ -30,11 +30,7 @@ def column(evidence: Evidence, finding: Finding) -> Made:
             rows = "shape" in " ".join([size, *(ast.unparse(one.value) for one in read)])
             of = [arg.arg for outer in line.around(ast.FunctionDef) if outer is not line.scope for arg in outer.args.args if arg.arg != "self"]
             text = f"({size}, 1)" if rows else f"({of[0]}.shape[0], {size})" if of else size
-            yield (
-                f"Create the first state with shape {text} at line {shape.lineno}",
-                [line.edit(shape, text)],
-                f"{name} then has one row for each sample.",
-            )
+            yield (f"Create the first state with shape {text} at line {shape.lineno}", [line.edit(shape, text)], f"{name} then has one row for each sample.")
 
 
 def as_before(evidence: Evidence, finding: Finding) -> Made:

@@ -73,11 +73,7 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
         else:
             edits = _moved(line, call)
         if edits:
-            yield (
-                f"Move batch() after map(): {name} takes one sample",
-                edits,
-                "It is then called on each sample, before samples are batched.",
-            )
+            yield (f"Move batch() after map(): {name} takes one sample", edits, "It is then called on each sample, before samples are batched.")
         outer: ast.AST = call
         while isinstance(above.get(outer), (ast.Attribute, ast.Call)):
             outer = above[outer]
@@ -85,11 +81,7 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
                 assert isinstance(call.func, ast.Attribute)
                 between = [stage for stage in _behind(outer) if source.end(stage) > source.end(call)]
                 text = source.of(call.func.value) + "".join(_suffix(source, stage) for stage in (outer, call, *reversed(between)))
-                yield (
-                    f"Move batch() before map(): {name} takes a batch",
-                    [line.edit(outer, text)],
-                    "It is then called on a batch, and not on each sample.",
-                )
+                yield (f"Move batch() before map(): {name} takes a batch", [line.edit(outer, text)], "It is then called on a batch, and not on each sample.")
                 break
         if not any(called(one) in ("batch", "padded_batch") for one in nodes(line.scope, ast.Call)) and isinstance(call.func, ast.Attribute):
             end = source.of(call.func.value)
@@ -391,11 +383,7 @@ def written_size(evidence: Evidence, finding: Finding, fact: PipelineShapes) -> 
             given = [item for call in calls for item in words_of(call)]
             written = [item for item in given if isinstance(item, ast.Constant) and type(item.value) is int and item.value == old]
             if old != new and old and new and min(old, new) > 1 and len(written) == 1:
-                yield (
-                    f"Replace {old} with {new} at line {written[0].lineno}",
-                    [line.edit(written[0], str(new))],
-                    "This is the size of the other tensor.",
-                )
+                yield (f"Replace {old} with {new} at line {written[0].lineno}", [line.edit(written[0], str(new))], "This is the size of the other tensor.")
 
 
 @of(NoLabels)
@@ -423,10 +411,7 @@ def drawn_once(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
         random = [item for item in calls if ast.unparse(item.func).startswith(("tf.random.shuffle", "tf.image.random_flip", "tf.image.random_crop"))]
         flips = [item for item in calls if called(item) in ("flip_left_right", "flip_up_down")]
         if len(random) == 2 and called(random[0]) == called(random[1]) and isinstance(line.scope, ast.FunctionDef):
-            drawn, new = (
-                "seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)",
-                f"tf.image.stateless_{called(random[0])}(%s, seed=seed)",
-            )
+            drawn, new = ("seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)", f"tf.image.stateless_{called(random[0])}(%s, seed=seed)")
             if (text := ast.unparse(random[0])) == ast.unparse(random[1]):
                 drawn, new = f"order = {text}", "order"
             elif called(random[0]) == "shuffle":

@@ -37,11 +37,7 @@ def ended(evidence: Evidence, finding: Finding, fact: MaskApart) -> Made:
         elif own is None:
             indent = " " * call.col_offset
             text = f"def compute_mask(self, {call.args.args[1].arg}, mask=None):\n{indent}    return {new or 'None'}\n"
-            yield (
-                f"Add compute_mask to {node.op}, which returns {new or 'None'}",
-                [line.before(call, text)],
-                why,
-            )
+            yield (f"Add compute_mask to {node.op}, which returns {new or 'None'}", [line.before(call, text)], why)
 
 
 def _of_output(call: ast.FunctionDef, mask: str) -> str:
@@ -63,11 +59,7 @@ def of_the_values(evidence: Evidence, finding: Finding, fact: MaskAlone) -> Made
         for mask in masks if len(masks) == 1 else ():
             if size in (steps[1], None):
                 edit = line.edit(mask, f"[None, {IT}]")
-                yield (
-                    f"Pass the mask as that of the values at line {mask.lineno}",
-                    [edit],
-                    "Hidden steps of the values then get no attention.",
-                )
+                yield (f"Pass the mask as that of the values at line {mask.lineno}", [edit], "Hidden steps of the values then get no attention.")
             if size in (steps[0], None):
                 edit = line.edit(mask, f"[{IT}, None]")
                 yield f"Pass the mask as that of the query at line {mask.lineno}", [edit], "Hidden steps of the query then give zeros."
@@ -159,11 +151,7 @@ def along_keys(evidence: Evidence, finding: Finding, fact: MaskUnseen) -> Made:
                 axis = next((one for one in words_of(item)[1:] if whole_number(one) in (-1, len(fact.shape) - 1)), None)
                 edit = line.edit(axis, "-2") if axis is not None else None
             if edit is not None:
-                yield (
-                    f"Put the new axis of the mask before the last one at line {item.lineno}",
-                    [edit],
-                    "It then has one value for each key.",
-                )
+                yield (f"Put the new axis of the mask before the last one at line {item.lineno}", [edit], "It then has one value for each key.")
 
 
 @of(MaskAdded)
@@ -193,11 +181,7 @@ def far_below(evidence: Evidence, finding: Finding, fact: MaskAdded) -> Made:
                     new = written.lstrip("- ") if below else f"-{written}"
             if fact.sure or fact.chosen:
                 edits += [line.edit(number, new)] if new != written else []
-                yield (
-                    f"Give the padding about -1e9 at line {item.lineno}",
-                    edits,
-                    "It then gets no weight.",
-                )
+                yield (f"Give the padding about -1e9 at line {item.lineno}", edits, "It then gets no weight.")
 
 
 def _maker(evidence: Evidence, finding: Finding, is_it: Callable[[Node], bool]) -> Node:

@@ -59,11 +59,7 @@ def nearest(evidence: Evidence, finding: Finding, fact: LabelsInterpolated) -> M
         for call in calls if len(calls) == 1 else ():
             method = next((word.value for word in call.keywords if word.arg == "method"), None)
             edit = line.edit(method, '"nearest"') if method is not None else line.more(call, 'method="nearest"')
-            yield (
-                f'Set method="nearest" on {ast.unparse(call.func)} at line {call.lineno}',
-                [edit],
-                "Each pixel then keeps one of the classes.",
-            )
+            yield (f'Set method="nearest" on {ast.unparse(call.func)} at line {call.lineno}', [edit], "Each pixel then keeps one of the classes.")
 
 
 def taken_along(evidence: Evidence, finding: Finding) -> Made:
@@ -139,11 +135,7 @@ def last_place(evidence: Evidence, finding: Finding, fact: IndexBeyond) -> Made:
         ]
         for part in found[:1] if len(found) == 1 else ():
             new = "-1" if whole_number(part) is not None else f"{ast.unparse(part)} - 1"
-            yield (
-                f"Use index {new} instead of {ast.unparse(part)} at {line.at}",
-                [line.edit(part, new)],
-                "This is the last place, which JAX reads already.",
-            )
+            yield (f"Use index {new} instead of {ast.unparse(part)} at {line.at}", [line.edit(part, new)], "This is the last place, which JAX reads already.")
 
 
 @of(LabelsNotInputs)

@@ -353,11 +353,7 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
     differs = [i for i in range(1, rank) if len({shape[i] for shape in shapes}) > 1]
     if len(differs) == 1:
         axis = differs[0]
-        yield (
-            f"Concatenate along axis {axis}, the one that differs: Concatenate(axis={axis})",
-            [configure(node.name, axis=axis)],
-            "All other axes match.",
-        )
+        yield (f"Concatenate along axis {axis}, the one that differs: Concatenate(axis={axis})", [configure(node.name, axis=axis)], "All other axes match.")
 
 
 def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True, attended: bool = False) -> Made:
@@ -387,11 +383,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
     if len(big) > len(small) and known(big[1:]):
         if len(small) == 2 and pooling(big):
             flat = f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
-            pooled = (
-                f"Pool {name} to one vector: {pooling(big)}",
-                [at(node, index, pooling(big))],
-                "Averages over the spatial or time axes.",
-            )
+            pooled = (f"Pool {name} to one vector: {pooling(big)}", [at(node, index, pooling(big))], "Averages over the spatial or time axes.")
             yield from (pooled, flat) if attended else (flat, pooled)
         if elements(big[1:]) == elements(small[1:]):
             edit = at(node, index, "Reshape", target_shape=list(small[1:]))

@@ -45,11 +45,7 @@ def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss
         elts = listed(given) if isinstance(given, (ast.List, ast.Tuple)) else []
         if len(elts) == len(fact.outputs):
             pairs = ", ".join(f"{name!r}: {ast.unparse(one)}" for name, one in zip(fact.outputs, elts, strict=True))
-            yield (
-                f"Return the outputs in a dict at line {given.lineno}",
-                [line.edit(given, f"{{{pairs}}}")],
-                "Outputs in a dict may go without a loss.",
-            )
+            yield (f"Return the outputs in a dict at line {given.lineno}", [line.edit(given, f"{{{pairs}}}")], "Outputs in a dict may go without a loss.")
 
 
 @of(NamelessOutputs)
@@ -207,10 +203,7 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
         if len(labels) == len(order) == len(given) - len(kept):
             yield (
                 f"Rename the keys in compile and in the labels: {renamed}",
-                [
-                    RenamedKeys("model", order),
-                    ExchangeInputs("y", {name: (labels | kept)[name] for name in fact.outputs if name in labels | kept}),
-                ],
+                [RenamedKeys("model", order), ExchangeInputs("y", {name: (labels | kept)[name] for name in fact.outputs if name in labels | kept})],
                 "Keras matches losses, labels and outputs by name.",
             )
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
@@ -227,11 +220,7 @@ def matched_weights(evidence: Evidence, finding: Finding, fact: LossWeightsApart
             said = " and ".join(f"{old} to {new}" for old, new in renamed.items())
             yield f"Rename the keys in compile: {said}", [RenamedKeys("model", renamed)], why
         if not fact.unknown:
-            yield (
-                f"Add a loss weight of 1 for {' and '.join(fact.missing)}",
-                [Keyed("model", "loss_weights", names, 1.0)],
-                "1 leaves a loss as it is.",
-            )
+            yield (f"Add a loss weight of 1 for {' and '.join(fact.missing)}", [Keyed("model", "loss_weights", names, 1.0)], "1 leaves a loss as it is.")
     elif fact.kind in ("number", "all") and fact.count == 1:
         edits = [Keyed("model", "loss", names)]
         if fact.missing and fact.given:
@@ -284,11 +273,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     new = {key: given[i][0][1] for key, i in zip(keys, orders[0], strict=True)}
     changed = [evidence.flow.node(out.source).name for key, (_, (_, out)) in zip(keys, pairs, strict=True) if out is not None and new[key] != key]
     order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
-    yield (
-        f"Swap the labels of {' and '.join(changed)}",
-        [ExchangeInputs("y", order)],
-        "This is the only order in which every loss can read its labels.",
-    )
+    yield (f"Swap the labels of {' and '.join(changed)}", [ExchangeInputs("y", order)], "This is the only order in which every loss can read its labels.")
 
 
 def _sigmoid_elsewhere(evidence: Evidence) -> bool:

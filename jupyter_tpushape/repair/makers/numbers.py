@@ -57,11 +57,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
             where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
-            yield (
-                f"Replace {old} with {new} {where}",
-                [line.edit(node, str(new)) for node in written],
-                "This is the size of its input.",
-            )
+            yield (f"Replace {old} with {new} {where}", [line.edit(node, str(new)) for node in written], "This is the size of its input.")
         yield from _named_size(evidence, line, old, new)
         owner = own_layer(evidence)
         set_to = defaults(line) | (owner.config if owner is not None else {})
@@ -169,7 +165,9 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
 
 def _read_off(line: Line, node: ast.expr) -> bool:
     made = [
-        item for item in nodes(line.scope, ast.Assign) if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
+        item
+        for item in nodes(line.scope, ast.Assign)
+        if ast.unparse(node) in map(ast.unparse, (one for target in item.targets for one in listed(target) or [target]))
     ]
     return any(shape_read(item) is not None for one in made for item in nodes(one.value, (ast.Call, ast.Attribute)))
 
@@ -239,11 +237,7 @@ def row_of_position(evidence: Evidence, finding: Finding, fact: RowsCut) -> Made
             plain = isinstance(given, (ast.Name, ast.Attribute))
             size = f"{ast.unparse(given)}.shape[-1]" if plain else str(fact.before[-1])
             for made, name, new in _constant_in(line, target[-1], fact.before[-1] or 0):
-                yield (
-                    f"Set {name} = {new} at line {made.lineno}",
-                    [line.edit(made, str(new))],
-                    f"Each position has {fact.before[-1]} values.",
-                )
+                yield (f"Set {name} = {new} at line {made.lineno}", [line.edit(made, str(new))], f"Each position has {fact.before[-1]} values.")
             yield (
                 f"Keep the last axis at line {call.lineno}: {size} instead of {short(target[-1])}",
                 [line.edit(target[-1], size)],

@@ -260,7 +260,9 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
     if isinstance(node, ast.Call):
         return node
     found = [
-        item.value for item in nodes(line.scope, ast.Assign) if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
+        item.value
+        for item in nodes(line.scope, ast.Assign)
+        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
     ]
     return found[-1] if found and isinstance(found[-1], ast.Call) else None
 
@@ -366,11 +368,7 @@ def samples_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
             if axis is None or whole_number(axis) != 0 or len(calls) != 1:
                 continue
             for other in others:
-                yield (
-                    f"Use axis {other} in {short(call)} at {line.at}",
-                    [line.edit(axis, str(other))],
-                    "Axis 0 are the samples.",
-                )
+                yield (f"Use axis {other} in {short(call)} at {line.at}", [line.edit(axis, str(other))], "Axis 0 are the samples.")
             return
 
 

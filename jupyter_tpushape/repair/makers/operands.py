@@ -107,11 +107,7 @@ def size_of_query(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made
                 edits.append(line.edit(read, instead))
                 said.append(f"{instead} instead of {name}")
         if edits:
-            yield (
-                f"Create the mask for the size of {', '.join(dict.fromkeys(said))}",
-                edits,
-                "It then has one entry for each pair of steps.",
-            )
+            yield (f"Create the mask for the size of {', '.join(dict.fromkeys(said))}", edits, "It then has one entry for each pair of steps.")
 
 
 _FILLED = ("ones", "zeros", "full", "fill", "tri", "eye", "arange", "range")
@@ -135,21 +131,14 @@ def mask_of_written_size(evidence: Evidence, finding: Finding, fact: WrongMask) 
             if isinstance(size, (ast.Name, ast.Attribute, ast.Constant)) and line.number(size) == made[0]
         ]
         if sizes and not x:
-            yield (
-                f"Create the mask for {steps} steps",
-                [line.edit(size, str(steps)) for size in sizes],
-                f"The sequences have {steps} steps.",
-            )
+            yield (f"Create the mask for {steps} steps", [line.edit(size, str(steps)) for size in sizes], f"The sequences have {steps} steps.")
         if x and sizes:
             yield (
                 f"Create the mask for the steps of {x} instead of {short(sizes[0])}",
                 [line.edit(size, f"{MODULE}.shape({x})[1]", line.module()) for size in sizes],
                 "It then has one entry for each pair of steps.",
             )
-        mask = next(
-            (word.value for call in [line.node] if isinstance(call, ast.Call) for word in call.keywords if word.arg == "attention_mask"),
-            None,
-        )
+        mask = next((word.value for call in [line.node] if isinstance(call, ast.Call) for word in call.keywords if word.arg == "attention_mask"), None)
         # An array is cut by numbers alone.
         for end in (f"{MODULE}.shape({x})[1]", f"{x}.shape[1]") if x and mask is not None and (made[0] or 0) > steps else ():
             assert mask is not None
@@ -180,10 +169,7 @@ def counted_by_reshape(evidence: Evidence, finding: Finding, fact: SymbolicQuest
             continue
         first = target.elts[0] if target.elts else None
         if isinstance(first, ast.Subscript) and "shape" in ast.unparse(first.value):
-            title, counted = (
-                f"Let the reshape infer the batch size: -1 instead of {short(first)} at {line.at}",
-                line.edit(first, "-1"),
-            )
+            title, counted = (f"Let the reshape infer the batch size: -1 instead of {short(first)} at {line.at}", line.edit(first, "-1"))
             yield title, [counted], "The batch size is unknown while the model is built."
             for other, edits, why in declare_known(evidence, finding):
                 yield f"{title}; {other[:1].lower()}{other[1:]}", [counted, *edits], why
@@ -222,16 +208,8 @@ def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
         elif len(call.args) == 3:
             first, grads, weights = call.args
             if not isinstance(finding.fact, GradientsSwapped):
-                yield (
-                    f"Swap {short(first)} and {short(grads)} at {line.at}",
-                    line.swap(first, grads),
-                    "The optimizer's variables come first.",
-                )
-            yield (
-                f"Swap {short(grads)} and {short(weights)} at {line.at}",
-                line.swap(grads, weights),
-                "The gradients come before the weights.",
-            )
+                yield (f"Swap {short(first)} and {short(grads)} at {line.at}", line.swap(first, grads), "The optimizer's variables come first.")
+            yield (f"Swap {short(grads)} and {short(weights)} at {line.at}", line.swap(grads, weights), "The gradients come before the weights.")
 
 
 @of(WrongCount)

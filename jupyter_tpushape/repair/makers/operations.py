@@ -167,11 +167,7 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
         for line, call in calls_at(evidence, finding.location, "reshape"):
             rows = next((item.elts[0] for item in words_of(call) if isinstance(item, (ast.Tuple, ast.List)) and item.elts), None)
             if rows is not None and line.number(rows) == batch:
-                yield (
-                    f"Let reshape infer the number of rows: -1 instead of {short(rows)}",
-                    [line.edit(rows, "-1")],
-                    "Works for every batch size.",
-                )
+                yield (f"Let reshape infer the number of rows: -1 instead of {short(rows)}", [line.edit(rows, "-1")], "Works for every batch size.")
 
 
 def _own(evidence: Evidence, node: Node) -> Node | None:
@@ -191,11 +187,7 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
                 continue
             before, after = through(evidence, owner)
             if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
-                yield (
-                    f"Use axis 1 in {owner.name}: axis 0 is the batch",
-                    [code.Axis(owner.name, 0, 1)],
-                    "Each sample is then processed separately.",
-                )
+                yield (f"Use axis 1 in {owner.name}: axis 0 is the batch", [code.Axis(owner.name, 0, 1)], "Each sample is then processed separately.")
                 return
 
 
@@ -216,11 +208,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
         return
     name = _within(evidence, node)
     for axis in (1, -1) if name is not None else ():
-        yield (
-            f"Apply softmax along axis {axis}{' in ' + name if name else ''}",
-            [code.Axis(name or "", 0, axis)],
-            "Each sample is then processed separately.",
-        )
+        yield (f"Apply softmax along axis {axis}{' in ' + name if name else ''}", [code.Axis(name or "", 0, axis)], "Each sample is then processed separately.")
 
 
 def features_axis(evidence: Evidence, finding: Finding) -> Made:
@@ -299,11 +287,7 @@ def single_precision(evidence: Evidence, finding: Finding) -> Made:
     nodes = [evidence.flow.node(name) for name in finding.nodes] or evidence.flow.nodes
     for name in dict.fromkeys(owner.name for node in nodes if (owner := _own(evidence, node)) is not None):
         for old, new in (("complex128", "complex64"), ("float64", "float32")):
-            yield (
-                f"Use {new} in {name}",
-                [code.Name(name, old, new)],
-                f"TPUs do not support {old}.",
-            )
+            yield (f"Use {new} in {name}", [code.Name(name, old, new)], f"TPUs do not support {old}.")
 
 
 def static_mask(evidence: Evidence, finding: Finding) -> Made:

@@ -14,16 +14,7 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
-from ...rules.facts.other_axes import (
-    AxisBeyond,
-    RowsAgainstColumns,
-    RowsMetApart,
-    RowsTakenApart,
-    SamplesInOrder,
-    SharedByAll,
-    VectorTransposed,
-    WeightsAcross,
-)
+from ...rules.facts.other_axes import AxisBeyond, RowsAgainstColumns, RowsMetApart, RowsTakenApart, SamplesInOrder, SharedByAll, VectorTransposed, WeightsAcross
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
 from ..edits import Edit
@@ -87,11 +78,7 @@ def loop_through_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrde
         given = line.keyword("xs") or next(iter(call.args[2:3]), None)
         if isinstance(given, (ast.Name, ast.Attribute)):
             edits = [_swapped(line, call, given), *_first_state(line, call, given)]
-            yield (
-                f"Swap batch and steps around scan at line {call.lineno}",
-                [*edits, *turned_back(line, call)],
-                "scan steps through the first axis.",
-            )
+            yield (f"Swap batch and steps around scan at line {call.lineno}", [*edits, *turned_back(line, call)], "scan steps through the first axis.")
 
 
 def _first_state(line: Line, call: ast.Call, given: ast.expr) -> list[Edit]:
@@ -352,10 +339,7 @@ def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str,
         call = method_of(class_of(line.source.tree, maker.op), "call")
         for item in nodes(call, ast.Return) if call is not None else ():
             if item.value is not None and not isinstance(item.value, (ast.Tuple, ast.List, ast.Dict)):
-                yield (
-                    f"Return the batch first from {maker.op}.call",
-                    line.edit(item.value, f"{MODULE}.swapaxes({IT}, 0, {axis})", "keras.ops"),
-                )
+                yield (f"Return the batch first from {maker.op}.call", line.edit(item.value, f"{MODULE}.swapaxes({IT}, 0, {axis})", "keras.ops"))
 
 
 def _used(evidence: Evidence, reader: Node, axis: int) -> Iterator[tuple[str, Edit]]:

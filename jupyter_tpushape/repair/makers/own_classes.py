@@ -96,7 +96,9 @@ def summed_attention(evidence: Evidence, finding: Finding, fact: WrongRank) -> M
 
 def _weighted(owner: ast.ClassDef) -> Iterator[tuple[ast.BinOp, int]]:
     for method in nodes(owner, ast.FunctionDef):
-        held = {target.id: made.value for made in nodes(method, ast.Assign) for target in made.targets if method.name == "call" and isinstance(target, ast.Name)}
+        held = {
+            target.id: made.value for made in nodes(method, ast.Assign) for target in made.targets if method.name == "call" and isinstance(target, ast.Name)
+        }
         for back in nodes(method, ast.Return) if method.name == "call" else ():
             result = held.get(back.value.id) if isinstance(back.value, ast.Name) else back.value
             if not isinstance(result, ast.BinOp) or not isinstance(result.op, ast.Mult):
@@ -270,10 +272,7 @@ def _of_attribute(line: Line, node: Node, held: ast.Assign, target: ast.Attribut
     if any(_alike(item, held) and _reads(owner, item) == 0 for item in nodes(owner, ast.Assign)):
         return  # one that nothing calls is meant
     other = next(f"{name}_{number}" for number in range(times, 99) if f"{name}_{number}" not in known)
-    edits = [
-        line.before(held, f"{other} = {line.source.of(held.value)}"),
-        line.edit(uses[times - 1].func, other),
-    ]
+    edits = [line.before(held, f"{other} = {line.source.of(held.value)}"), line.edit(uses[times - 1].func, other)]
     yield f"Create another {node.op} for line {uses[times - 1].lineno} instead of using {name} again", list(edits), _WHY.format(name)
 
 

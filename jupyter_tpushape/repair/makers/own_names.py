@@ -35,11 +35,7 @@ def own_names(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
 
 
 def _as_own(line: Line, name: ast.Name) -> Fix:
-    return (
-        f"Use self.{name.id} instead of {name.id} at line {name.lineno}",
-        [line.edit(name, f"self.{name.id}")],
-        "Methods share only attributes.",
-    )
+    return (f"Use self.{name.id} instead of {name.id} at line {name.lineno}", [line.edit(name, f"self.{name.id}")], "Methods share only attributes.")
 
 
 @of(LayerRaised)

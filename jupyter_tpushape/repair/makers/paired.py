@@ -14,16 +14,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import DistanceOverBatch, PairsPredicted, RowsLost
-from ...rules.facts.mixing import (
-    BatchLost,
-    EveryIndex,
-    EveryPair,
-    NormedOverBatch,
-    RowsMultiplied,
-    SamplesPicked,
-    SamplesReturn,
-    SamplesSummed,
-)
+from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, NormedOverBatch, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
 from ...rules.facts.reasons import LacksAxis
 from ...rules.mixing import above
 from ...rules.upstream import unrelated
@@ -172,11 +163,7 @@ def inner_axis(evidence: Evidence, finding: Finding) -> Made:
         axis = line.keyword("axis") if call is None else argument(call, "axis", ["x", "axis"])
         if size_of(axis) == 0 and axis is not None and isinstance(line.node, ast.Call):
             keep = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1 and line.keyword("keepdims") is None
-            yield (
-                f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
-                [line.edit(axis, "-1, keepdims=True" if keep else "-1")],
-                _EACH,
-            )
+            yield (f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch", [line.edit(axis, "-1, keepdims=True" if keep else "-1")], _EACH)
         elif isinstance(fact, SamplesReturn) and len(fact.shape) == 4 and axis is not None and ast.unparse(axis)[1:-1] == "0, 1":
             yield f"Use the axes 1 and 2 at {line.at}: axis 0 is the batch", [line.edit(axis, "(1, 2)")], _EACH
 
@@ -270,11 +257,7 @@ def _squeezed(line: Line, node: ast.expr, axis: int) -> Made:
             [line.apply(made, "squeeze", axis)],
             "Each sample is then combined with its own value, wherever the function reads it.",
         )
-    yield (
-        f"Squeeze axis {axis} of {short(node)} at {line.at}",
-        [line.apply(node, "squeeze", axis)],
-        "Each sample is then combined with its own value.",
-    )
+    yield (f"Squeeze axis {axis} of {short(node)} at {line.at}", [line.apply(node, "squeeze", axis)], "Each sample is then combined with its own value.")
 
 
 def fits_without(many: tuple[int | None, ...], axis: int, few: tuple[int | None, ...]) -> bool:
@@ -362,10 +345,7 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
                 # For code that reads the axis of the lookup.
                 yield (
                     f"Look up each row at its own index at {line.at}, and keep the axis: batch_dims=1",
-                    [
-                        line.edit(indices, f"{IT}[:, None]"),
-                        line.edit(last, f"{IT}, batch_dims=1") if said is None else line.edit(said, "1"),
-                    ],
+                    [line.edit(indices, f"{IT}[:, None]"), line.edit(last, f"{IT}, batch_dims=1") if said is None else line.edit(said, "1")],
                     "Each sample then has one value.",
                 )
 

@@ -72,11 +72,7 @@ def returned_whole(evidence: Evidence, finding: Finding, fact: CutIntoPatches) -
             for name in names if isinstance(given, ast.Name) and given.id in made else ():
                 assert line is not None and isinstance(given, ast.Name)
                 if name != given.id:
-                    yield (
-                        f"Return {name} instead of {given.id} in {function.name}",
-                        [line.edit(given, name)],
-                        "The model takes the whole image.",
-                    )
+                    yield (f"Return {name} instead of {given.id} in {function.name}", [line.edit(given, name)], "The model takes the whole image.")
 
 
 def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
@@ -88,11 +84,7 @@ def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
         else:
             pairs = [(written, size)] if written is not None else []
         if pairs:
-            yield (
-                f"Resize to {size[0]} × {size[1]} at {line.at}",
-                [line.edit(item, str(new)) for item, new in pairs],
-                why,
-            )
+            yield (f"Resize to {size[0]} × {size[1]} at {line.at}", [line.edit(item, str(new)) for item, new in pairs], why)
 
 
 def _resizes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:

@@ -61,11 +61,7 @@ def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Ma
         parts = [f"{MODULE}.swapaxes({ast.unparse(one)}, 1, 2)" for one in call.args[:3]]
         new = f"{MODULE}.swapaxes({ast.unparse(call.func)}({', '.join([*parts, *map(ast.unparse, [*call.args[3:], *call.keywords])])}), 1, 2)"
         if len(parts) == 3:
-            yield (
-                f"Swap steps and heads around {called(call)} at {line.at}",
-                [line.edit(call, new, line.module())],
-                "Each step then attends to the others.",
-            )
+            yield (f"Swap steps and heads around {called(call)} at {line.at}", [line.edit(call, new, line.module())], "Each step then attends to the others.")
     soft, made = flow.node(finding.nodes[-1]), [*flow.into(finding.nodes[0])]
     while soft.op.lower() not in ("batchmatmulv2", "matmul", "einsum") and len(readers := flow.out_of(soft.id)) == 1:
         soft = flow.node(readers[0].target)
@@ -89,7 +85,9 @@ def heads_first(evidence: Evidence, finding: Finding, fact: HeadsAttended) -> Ma
 def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
     """Two weights of a layer in each other's place, where a product does not fit one of them."""
     for line in lines_of(evidence):
-        product = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)) or (isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS)
+        product = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)) or (
+            isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS
+        )
         made = {
             ast.unparse(item.targets[0]): item.value
             for item in nodes(line.owner(), ast.Assign)
@@ -103,11 +101,7 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                     apart = _sizes_apart(made[one], made[two])
                     if len(apart) == 1 and _meets(finding, made[one], apart[0][0], line.operands().index(mine)):
                         # As they are used and as they start, only their sizes are in each other's place.
-                        yield (
-                            f"Swap the sizes of {one} and {two} at line {apart[0][0].lineno}",
-                            line.swap(*apart[0]),
-                            "Each product then fits.",
-                        )
+                        yield (f"Swap the sizes of {one} and {two} at line {apart[0][0].lineno}", line.swap(*apart[0]), "Each product then fits.")
                     yield f"Swap {one} and {two} at {line.at}", line.swap(mine, other), "Each product then fits."
 
 
@@ -145,26 +139,15 @@ def same_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Ma
                     "Both branches return the same shape.",
                 )
             elif isinstance(made, ast.Call) and len(got) == len(want) + 1 and (kept := argument(made, "keepdims", [])) is not None:
-                yield (
-                    f"Drop the reduced axis at line {made.lineno}: keepdims=False",
-                    [line.edit(kept, "False")],
-                    "Both branches return the same shape.",
-                )
+                yield (f"Drop the reduced axis at line {made.lineno}: keepdims=False", [line.edit(kept, "False")], "Both branches return the same shape.")
             elif got == want and "float" in dtypes[other] and "int" in dtypes[one]:
                 cast = f'{MODULE}.cast({IT}, "{dtypes[other]}")'
-                yield (
-                    f"Cast to {dtypes[other]} at line {made.lineno}",
-                    [line.edit(made, cast, "keras.ops")],
-                    "Both branches return the same dtype.",
-                )
+                yield (f"Cast to {dtypes[other]} at line {made.lineno}", [line.edit(made, cast, "keras.ops")], "Both branches return the same dtype.")
             elif len(want) == len(got) == 4 and (want[0], want[3]) == (got[0], got[3]):
                 size = f"({want[1]}, {want[2]})"
                 rest = [(large or 0) - (small or 0) for large, small in zip(want[1:3], got[1:3], strict=True)]
                 edges = ", ".join(f"({one // 2}, {one - one // 2})" for one in rest)
-                for what, new in (
-                    ("Resize", f"{MODULE}.image.resize({IT}, {size})"),
-                    ("Pad", f"{MODULE}.pad({IT}, ((0, 0), {edges}, (0, 0)))"),
-                ):
+                for what, new in (("Resize", f"{MODULE}.image.resize({IT}, {size})"), ("Pad", f"{MODULE}.pad({IT}, ((0, 0), {edges}, (0, 0)))")):
                     if min(rest) >= 0:
                         yield (
                             f"{what} the crop to {size} at line {made.lineno}",
@@ -272,11 +255,7 @@ def scanned_along_steps(evidence: Evidence, finding: Finding, fact: BatchScanned
     for line in lines_of(evidence)[:1]:
         call = line.call("associative_scan")
         if call is not None and line.keyword("axis") is None:
-            yield (
-                f"Pass axis=1 to associative_scan at {line.at}",
-                [line.more(call, "axis=1")],
-                "It then runs along the steps of each sample.",
-            )
+            yield (f"Pass axis=1 to associative_scan at {line.at}", [line.more(call, "axis=1")], "It then runs along the steps of each sample.")
 
 
 _SEED, _RANDOM = "{seed}", "{random}"
@@ -306,7 +285,12 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             if reads & {one.id for target in item.targets for one in nodes(target, ast.Name)}:
                 made_of.append(item.value)
                 reads |= loaded(item.value)
-        keys = [one for item in filter(None, made_of) for one in nodes(item, ast.Call) if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)]
+        keys = [
+            one
+            for item in filter(None, made_of)
+            for one in nodes(item, ast.Call)
+            if called(one) in _KEYS and one.args and isinstance(one.args[0], ast.Constant)
+        ]
         made = _generators(line, seed)
         if isinstance(call, ast.Call) and (unseeded or isinstance(seed, ast.Constant) or made) and "jax." not in ast.unparse(call.func):
             text = line.source.of(call)

@@ -43,7 +43,11 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
             # The shapes of several inputs are taken apart first.
             parts = [item.targets[0] for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole]
             taken = [ast.unparse(name) for part in parts if isinstance(part, ast.Tuple) for name in nodes(part, ast.Name)]
-            read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and index_of(node) in _places(shape, old)]
+            read = [
+                node
+                for node in nodes(build, ast.Subscript)
+                if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and index_of(node) in _places(shape, old)
+            ]
             if len(read) > 1:  # those of the weight that the expression works on
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
                 made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]

@@ -254,11 +254,7 @@ def shape_of_today(evidence: Evidence, finding: Finding) -> Made:
         whole = [(node, new) for node, new in found if node not in inner]
         if whole:
             said = dict.fromkeys(f"{ast.unparse(new)} instead of {ast.unparse(node)}" for node, new in whole)
-            yield (
-                f"Use {', '.join(said)}",
-                [line.edit(node, ast.unparse(new)) for node, new in whole],
-                "Shapes are tuples of plain numbers in this version.",
-            )
+            yield (f"Use {', '.join(said)}", [line.edit(node, ast.unparse(new)) for node, new in whole], "Shapes are tuples of plain numbers in this version.")
 
 
 _GONE = frozenset({"value", "as_list", "get_shape", "_keras_shape"})
@@ -290,20 +286,14 @@ def loss_in_layer(evidence: Evidence, finding: Finding, fact: LossOfModel) -> Ma
             continue
         model, name = line.source.of(call.func.value), "AddedLoss"
         made = f"{MODULE}.Model({model}.input, {name}()([{model}.output, {line.source.of(call.args[0])}]), name={model}.name)"
-        layer = (
-            f"class {name}({MODULE}.layers.Layer):\n    def call(self, inputs):\n        outputs, loss = inputs\n        self.add_loss(loss)\n        return outputs\n\n"
-        )
+        layer = f"class {name}({MODULE}.layers.Layer):\n    def call(self, inputs):\n        outputs, loss = inputs\n        self.add_loss(loss)\n        return outputs\n\n"
         written = class_of(line.source.tree, name)
         if written is not None and ast.unparse(written).partition(":")[2] != ast.unparse(syntax.parse(layer.replace(MODULE, "keras"))).partition(":")[2]:
             continue  # another class has the name
         edits: list[Edit] = [line.edit(whole, f"{model} = {made}", evidence.framework)]
         if written is None:
             edits.insert(0, line.before(top, layer, evidence.framework))
-        yield (
-            f"Add the loss in a layer that the output of {model} passes through: {name}",
-            edits,
-            "Inside call, add_loss accepts tensors of the graph.",
-        )
+        yield (f"Add the loss in a layer that the output of {model} passes through: {name}", edits, "Inside call, add_loss accepts tensors of the graph.")
 
 
 @of(UnknownArguments)

@@ -21,40 +21,8 @@ from ..edits import Edit, ReplaceLayer
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, words_of
-from .edits import (
-    Made,
-    created,
-    failing,
-    flattened,
-    given,
-    gives,
-    images,
-    insert,
-    known,
-    named,
-    of,
-    owner_of,
-    reshaped_before,
-    setting,
-    squared,
-    way_to,
-)
-from .line import (
-    Line,
-    assigned_to,
-    calls_at,
-    constants,
-    defaults,
-    factors,
-    lines_at,
-    lines_of,
-    listed,
-    makers_of,
-    own_layer,
-    reshaped,
-    short,
-    written_in,
-)
+from .edits import Made, created, failing, flattened, given, gives, images, insert, known, named, of, owner_of, reshaped_before, setting, squared, way_to
+from .line import Line, assigned_to, calls_at, constants, defaults, factors, lines_at, lines_of, listed, makers_of, own_layer, reshaped, short, written_in
 
 
 @of(OperationRaised)
@@ -189,11 +157,7 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
                 if whole or (isinstance(units, ast.BinOp) and len(names) == 1 and (line.number(names[0]) or 0) > each):
                     name = names[0].id
                     new = f"{said.divisor} * {name}"
-                    yield (
-                        f"Set units={new} on {giver.name}, one {name} for each part",
-                        [line.edit(units, new)],
-                        why.partition(", of")[0] + ".",
-                    )
+                    yield (f"Set units={new} on {giver.name}, one {name} for each part", [line.edit(units, new)], why.partition(", of")[0] + ".")
                     if not whole:
                         return
         yield setting(giver, "units", wanted, f": {said.divisor} times {each}", why)
@@ -250,10 +214,7 @@ def width_for_blocks(evidence: Evidence, finding: Finding, fact: WrongCount) -> 
     if not block or edge is None or not edge.spec.shape:
         return
     ways = way_to(evidence, evidence.flow.node(edge.source))
-    maker = next(
-        (node for node in ways if node.kind == "layer" and node.weights and not {"filters", "units", "output_dim"}.isdisjoint(node.config)),
-        None,
-    )
+    maker = next((node for node in ways if node.kind == "layer" and node.weights and not {"filters", "units", "output_dim"}.isdisjoint(node.config)), None)
     for key in ("filters", "units", "output_dim"):
         if maker is not None and maker.config.get(key) == edge.spec.shape[-1]:
             yield setting(maker, key, block, "", f"The reshape splits the last axis into blocks of {fact.block or fact.emptied} values.")

@@ -188,10 +188,7 @@ def joined_alike(evidence: Evidence, finding: Finding) -> Made:
 def _counterparts(step: Step, parts: list[ast.expr], name: str) -> list[str]:
     first = ast.unparse(parts[0]) if parts else ""
     same = next((i for i, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name)))
-    tail = next(
-        (i for i, (a, b) in enumerate(zip(first[same:][::-1], name[same:][::-1], strict=False)) if a != b),
-        min(len(first), len(name)) - same,
-    )
+    tail = next((i for i, (a, b) in enumerate(zip(first[same:][::-1], name[same:][::-1], strict=False)) if a != b), min(len(first), len(name)) - same)
     old, new = first[same : len(first) - tail], name[same : len(name) - tail]
     found = [ast.unparse(part).replace(old, new, 1) for part in parts] if old and new else []
     known = {*names_given_in(step.file), name}
@@ -243,10 +240,7 @@ def appended_together(evidence: Evidence, finding: Finding) -> Made:
                 text = line.source.of(moved[0])
                 yield (
                     f"Move the append to {other.root} next to that of {one.root}, line {mine[0].lineno}",
-                    [
-                        line.removed(moved[0]),
-                        line.before(mine[0], text),
-                    ],
+                    [line.removed(moved[0]), line.before(mine[0], text)],
                     f"{one.root} gets {one.rows} rows, because the loop does not always get as far as line {mine[0].lineno}.",
                 )
 
@@ -299,11 +293,7 @@ def unpacked_in_order(evidence: Evidence, finding: Finding) -> Made:
             if target.id not in (kept, name):
                 for line in line_in(evidence, here.file, statement):
                     names = [name if item is target else target.id if item is mine else item.id for item in targets]
-                    yield (
-                        f"Unpack {', '.join(names)} at line {statement.lineno}",
-                        line.swap(mine, target),
-                        "The call returns the arrays in this order.",
-                    )
+                    yield (f"Unpack {', '.join(names)} at line {statement.lineno}", line.swap(mine, target), "The call returns the arrays in this order.")
 
 
 def folded_rows(evidence: Evidence, finding: Finding) -> Made:
@@ -320,11 +310,7 @@ def folded_rows(evidence: Evidence, finding: Finding) -> Made:
         reason = f"{step.text} makes {one.rows} rows, and there are {rest[0].rows} samples."
         for line in line_in(evidence, step.file, call):
             if not written:
-                yield (
-                    f"Remove the reshape at line {call.lineno}: {ast.unparse(step.inner)}",
-                    [line.edit(call, ast.unparse(step.inner))],
-                    reason,
-                )
+                yield (f"Remove the reshape at line {call.lineno}: {ast.unparse(step.inner)}", [line.edit(call, ast.unparse(step.inner))], reason)
                 continue
             whole = math.prod(size or 0 for size in written) * ratio
             fits = [shape for shape in declared if None not in shape and math.prod(size or 0 for size in shape) == whole]

@@ -22,36 +22,20 @@ from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed
 
 def in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Model, optimizer and metrics made in the strategy's scope."""
-    yield (
-        "Build and compile inside strategy.scope()",
-        [InScope("model")],
-        "Variables are replicated only if they are created inside the scope.",
-    )
+    yield ("Build and compile inside strategy.scope()", [InScope("model")], "Variables are replicated only if they are created inside the scope.")
 
 
 def set_first(evidence: Evidence, finding: Finding) -> Made:
     """The distribution set before anything is built, or all of it built in its scope."""
     if getattr(finding.fact, "scoped", False):
-        yield (
-            "Build the model in the scope of the distribution",
-            [InScope("model")],
-            "Keras places a variable when it is created.",
-        )
+        yield ("Build the model in the scope of the distribution", [InScope("model")], "Keras places a variable when it is created.")
         return
-    yield (
-        "Set the distribution before the model is built",
-        [SetFirst("model")],
-        "Keras places a variable when it is created.",
-    )
+    yield ("Set the distribution before the model is built", [SetFirst("model")], "Keras places a variable when it is created.")
 
 
 def fresh_optimizer(evidence: Evidence, finding: Finding) -> Made:
     """An optimizer of the model's own."""
-    yield (
-        "Give the model a separate optimizer",
-        [FreshOptimizer("compile")],
-        "An optimizer stores state for the variables that it was built for.",
-    )
+    yield ("Give the model a separate optimizer", [FreshOptimizer("compile")], "An optimizer stores state for the variables that it was built for.")
 
 
 @of(OptimizerStale)
@@ -66,20 +50,12 @@ def compiled_again(evidence: Evidence, finding: Finding, fact: OptimizerStale) -
 
 def not_eagerly(evidence: Evidence, finding: Finding) -> Made:
     """Compiled steps."""
-    yield (
-        "Compile without run_eagerly",
-        [CompileArgument("compile", "run_eagerly", False)],
-        "TPUs run compiled programs only.",
-    )
+    yield ("Compile without run_eagerly", [CompileArgument("compile", "run_eagerly", False)], "TPUs run compiled programs only.")
 
 
 def jit_auto(evidence: Evidence, finding: Finding) -> Made:
     """Keras decides about XLA."""
-    yield (
-        'Set jit_compile="auto"',
-        [CompileArgument("compile", "jit_compile", "auto")],
-        "TPUs compile the step anyway.",
-    )
+    yield ('Set jit_compile="auto"', [CompileArgument("compile", "jit_compile", "auto")], "TPUs compile the step anyway.")
 
 
 @of(MeshAxes)
@@ -92,11 +68,7 @@ def axis_names(evidence: Evidence, finding: Finding, fact: MeshAxes) -> Made:
         # A layout may have been written on other lines than the one that uses it.
         found = [one for one in written if fact.batch or one.lineno == line.raised.line] or written
         if found and (not fact.batch or len(found) == 1):
-            yield (
-                f"Use the axis {fact.near!r} at line {found[0].lineno}",
-                [line.edit(one, f'"{fact.near}"') for one in found],
-                "The mesh has that axis.",
-            )
+            yield (f"Use the axis {fact.near!r} at line {found[0].lineno}", [line.edit(one, f'"{fact.near}"') for one in found], "The mesh has that axis.")
         return
 
 
@@ -107,7 +79,9 @@ def as_many_entries(evidence: Evidence, finding: Finding, fact: PartitionTooLong
     for line in lines_of(evidence)[:1]:
         # JAX says one name where a tuple holds it alone.
         written = [
-            one for one in nodes(line.source.tree, ast.Call) if tuple(ast.unparse(arg.elts[0] if len(listed(arg)) == 1 else arg) for arg in one.args) == fact.entries
+            one
+            for one in nodes(line.source.tree, ast.Call)
+            if tuple(ast.unparse(arg.elts[0] if len(listed(arg)) == 1 else arg) for arg in one.args) == fact.entries
         ]
         here = [one for one in written if one.lineno <= line.raised.line <= (one.end_lineno or 0)] or written
         open_ones = [i for i, entry in enumerate(fact.entries) if entry == "None"]

@@ -110,13 +110,7 @@ def set_by_where(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
                 whole, mask, layer, rows = found.groups()
                 yield (
                     f"Call {layer} on all rows at line {put.lineno}, and keep those of {mask} with where",
-                    [
-                        line.edit(
-                            put.value,
-                            f"{MODULE}.where({mask}[{', '.join([':', *['None'] * (axes - 1)])}], {layer}({rows}), {whole})",
-                            "keras.ops",
-                        )
-                    ],
+                    [line.edit(put.value, f"{MODULE}.where({mask}[{', '.join([':', *['None'] * (axes - 1)])}], {layer}({rows}), {whole})", "keras.ops")],
                     "The shape does not depend on values, and each row is computed by itself.",
                 )
 
@@ -197,7 +191,9 @@ class _Selection:
         if isinstance(node, ast.Call) and called(node) not in _EACH | _ROWS:
             return False
         children = [one for one in ast.iter_child_nodes(node) if isinstance(one, (ast.expr, ast.keyword))]
-        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Name)) and all(self._each(one.value if isinstance(one, ast.keyword) else one) for one in children)
+        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Name)) and all(
+            self._each(one.value if isinstance(one, ast.keyword) else one) for one in children
+        )
 
     def edits(self) -> list[tuple[ast.expr, str]]:
         """The expressions and their new texts; a selection inside of a mean is part of the mean's."""

@@ -183,11 +183,7 @@ def as_many_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
         if called(call) == "pad":
             if written is not None and listed(written) and more == -1:
                 new = ", ".join(["[0, 0]", *map(ast.unparse, listed(written))])
-                yield (
-                    f"Pad by [{new}] at {line.at}",
-                    [line.edit(written, f"[{new}]")],
-                    "The batch axis stays as it is, and each axis has one pair.",
-                )
+                yield (f"Pad by [{new}] at {line.at}", [line.edit(written, f"[{new}]")], "The batch axis stays as it is, and each axis has one pair.")
         elif more > 0:
             yield (
                 f"Add {'an axis' if more == 1 else f'{more} axes'} of size 1 before the others of {short(call.args[0])} at {line.at}",

@@ -37,7 +37,11 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
         if not units or states is None or not (each or (isinstance(states, ast.Name) and len(fact.given) == 2 * half)):
             continue
         # All of them may have one name, as after ``output, *states = ...``.
-        parts = [ast.unparse(item) for item in states.elts] if isinstance(states, (ast.List, ast.Tuple)) else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
+        parts = (
+            [ast.unparse(item) for item in states.elts]
+            if isinstance(states, (ast.List, ast.Tuple))
+            else [f"{ast.unparse(states)}[{i}]" for i in range(2 * half)]
+        )
         if len(parts) == half:  # those of the forward layer: the others are unpacked beside them
             unpacked = [[ast.unparse(name) for name in listed(item.targets[0])] for item in nodes(line.scope, ast.Assign)]
             parts = next((names[1:] for names in unpacked if len(names) == 2 * half + 1 and names[1 : half + 1] == parts), [])
@@ -160,11 +164,7 @@ def unused_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
                     and made.lineno < states.lineno
                     and len(listed(value)) == len(fact.keeps)
                 ):
-                    yield (
-                        f"Pass {target.id} as the initial state at {line.at}",
-                        [line.edit(states, target.id)],
-                        f"Nothing else uses {target.id}.",
-                    )
+                    yield (f"Pass {target.id} as the initial state at {line.at}", [line.edit(states, target.id)], f"Nothing else uses {target.id}.")
 
 
 @of(States)
@@ -235,18 +235,10 @@ def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
             target, value = statement.targets[0], statement.value
             if fact.layer.op in ATTENTIONS and fact.wanted == 2 and isinstance(value, ast.Call):
                 asked = f"{ast.unparse(value)[:-1]}, return_attention_scores=True)"
-                yield (
-                    f"Return the attention scores too at {line.at}",
-                    [line.edit(value, asked)],
-                    "The layer then returns two tensors.",
-                )
+                yield (f"Return the attention scores too at {line.at}", [line.edit(value, asked)], "The layer then returns two tensors.")
             elif fact.layer.op in RECURRENT:
                 edit = configure(fact.layer.name, return_state=True)
-                yield (
-                    f"Return the states of {fact.layer.name} too: set return_state=True",
-                    [edit],
-                    "The layer then returns its output and its states.",
-                )
+                yield (f"Return the states of {fact.layer.name} too: set return_state=True", [edit], "The layer then returns its output and its states.")
             first, *rest = [ast.unparse(item) for item in target.elts]  # type: ignore[attr-defined]
             if not any(item.id in rest and isinstance(item.ctx, ast.Load) for item in nodes(line.scope, ast.Name)):
                 yield f"Use one name for the tensor at {line.at}: {first}", [line.edit(target, first)], "Nothing uses the other names."
@@ -359,11 +351,7 @@ def states(evidence: Evidence, finding: Finding) -> Made:
             if every is not None:
                 if len({*every} - {"_"}) == len(every):
                     said = f"Pass the states of both directions at {line.at}: {', '.join(every)}"
-                    yield (
-                        said,
-                        [line.edit(given, f"[{', '.join(every)}]")],
-                        "A bidirectional layer has a separate state for each direction.",
-                    )
+                    yield (said, [line.edit(given, f"[{', '.join(every)}]")], "A bidirectional layer has a separate state for each direction.")
                 return
             plain = isinstance(given, ast.List)
             yield (
@@ -396,11 +384,7 @@ def _element(line: Line, calls: list[ast.FunctionDef], why: str) -> Made:
         handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]
         bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
         if bare:
-            yield (
-                f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
-                [line.edit(item, f"{IT}[0]") for item in bare],
-                why,
-            )
+            yield (f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list", [line.edit(item, f"{IT}[0]") for item in bare], why)
 
 
 _FILLS = frozenset({"zeros", "zeroslike", "fill", "broadcastto"})

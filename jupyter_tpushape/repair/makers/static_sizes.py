@@ -59,11 +59,7 @@ def whole_argument(evidence: Evidence, finding: Finding, fact: FloatArgument) ->
         given = [word for call in makers_of(line, made) for word in words_of(call)]
         edits |= {node: _in_integers(line, node) for word in given for node in nodes(word, ast.BinOp) if isinstance(node.op, ast.Div)}
     if edits:
-        yield (
-            f"Use integer division for {fact.argument} of {fact.layer.name}",
-            list(edits.values()),
-            "The result is the same number as an integer.",
-        )
+        yield (f"Use integer division for {fact.argument} of {fact.layer.name}", list(edits.values()), "The result is the same number as an integer.")
 
 
 def _in_integers(line: Line, node: ast.BinOp) -> Edit:

@@ -84,7 +84,10 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
         builds = [
             one
             for one in nodes(tree, ast.Call)
-            if called(one) == "build" and isinstance(one.func, ast.Attribute) and isinstance(one.func.value, ast.Attribute) and one.func.value.attr == fact.attribute
+            if called(one) == "build"
+            and isinstance(one.func, ast.Attribute)
+            and isinstance(one.func.value, ast.Attribute)
+            and one.func.value.attr == fact.attribute
         ]
         call = applied[-1].value if applied else None
         target = applied[-1].targets[0] if applied else None
@@ -119,11 +122,7 @@ def in_the_state(evidence: Evidence, finding: Finding, fact: OptimizerBeside) ->
                 f"{rest} = list({known}.values())",
             )
         )
-        edits = [
-            line.edit(built, f"{of_(built)}\n{line.source.indent(built)}{held}"),
-            line.edit(applied[-1], text),
-            *_needless(line, step, call.args[0]),
-        ]
+        edits = [line.edit(built, f"{of_(built)}\n{line.source.indent(built)}{held}"), line.edit(applied[-1], text), *_needless(line, step, call.args[0])]
         yield (
             f"Keep the variables of {fact.attribute} in the model: self.{name}, in {rest} of the state",
             edits,
@@ -196,11 +195,7 @@ def beside_loss(evidence: Evidence, finding: Finding, fact: StateDropped) -> Mad
             if aux and len(pair) == len(kept) == 2:
                 edits = [line.edit(kept[1], f"({of_(kept[1])}, {new})"), line.edit(pair[1], f"({of_(pair[1])}, {held})")]
             elif not aux and not kept and called(taken) == "value_and_grad":
-                edits = [
-                    line.edit(back[0], f"{of_(back[0])}, {new}"),
-                    line.more(taken, "has_aux=True"),
-                    line.edit(first, f"({of_(first)}, {held})"),
-                ]
+                edits = [line.edit(back[0], f"{of_(back[0])}, {new}"), line.more(taken, "has_aux=True"), line.edit(first, f"({of_(first)}, {held})")]
             else:
                 continue
             yield (
@@ -214,7 +209,9 @@ def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
     for item in nodes(step, ast.Assign):
         if item.value is taken:
             named = [ast.unparse(target) for target in item.targets]
-            results: list[ast.expr] = [one.targets[0] for one in nodes(step, ast.Assign) if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named]
+            results: list[ast.expr] = [
+                one.targets[0] for one in nodes(step, ast.Assign) if isinstance(one.value, ast.Call) and [ast.unparse(one.value.func)] == named
+            ]
             return results[0] if len(results) == 1 else None
         if isinstance(item.value, ast.Call) and item.value.func is taken:
             target: ast.expr = item.targets[0]

@@ -49,9 +49,7 @@ def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
 def stateless(statement: str, indent: str, state: str) -> str:
     """A statement that reads the variables of a state, and writes them."""
     inner, every = statement.replace("\n", "\n    "), "self.non_trainable_variables"
-    return (
-        f"with {MODULE}.StatelessScope(list(zip({every}, {state}))) as scope:\n{indent}    {inner}\n{indent}{state} = [scope.get_current_value(one) for one in {every}]"
-    )
+    return f"with {MODULE}.StatelessScope(list(zip({every}, {state}))) as scope:\n{indent}    {inner}\n{indent}{state} = [scope.get_current_value(one) for one in {every}]"
 
 
 def groups(step: ast.FunctionDef) -> list[str]:
@@ -125,11 +123,7 @@ def updated_metrics(evidence: Evidence, finding: Finding) -> Made:
         after = [names[names.index(y) + 1] for names in given if y in names[:-1]]
         for predicted in [name for name in dict.fromkeys(after) if _used(step, name, ast.Store)]:
             text = f"self.compute_metrics({', '.join([x, y, predicted, *weight])})"
-            yield (
-                f"Call {text} at the end of train_step",
-                [line.before(ends[0], text)],
-                "",
-            )
+            yield (f"Call {text} at the end of train_step", [line.before(ends[0], text)], "")
 
 
 @of(OtherVariables)
@@ -148,11 +142,7 @@ def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) ->
                 if joined:
                     turned = [line.edit(one, f"{ast.unparse(one.right)} + {ast.unparse(one.left)}") for one in joined]
                     title = f"Take the last {size} variables first at line {item.lineno}"
-                    yield (
-                        f"{title}, and their gradients last at line {joined[0].lineno}",
-                        [edit, *turned],
-                        "The other model comes first in the list.",
-                    )
+                    yield (f"{title}, and their gradients last at line {joined[0].lineno}", [edit, *turned], "The other model comes first in the list.")
                 yield f"Take the last {size} variables first at line {item.lineno}", [edit], "The other model comes first in the list."
 
 
@@ -185,11 +175,7 @@ def applied(evidence: Evidence, finding: Finding) -> Made:
         for item in _own(step):
             if names and isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and called(item.value) == "stateless_apply":
                 kept = f"{names[0]}, {names[2]}"
-                yield (
-                    f"Store what stateless_apply returns: {kept}",
-                    [line.edit(item, f"{kept} = {line.source.of(item)}")],
-                    "It changes nothing in place.",
-                )
+                yield (f"Store what stateless_apply returns: {kept}", [line.edit(item, f"{kept} = {line.source.of(item)}")], "It changes nothing in place.")
 
 
 def applied_without_state(evidence: Evidence, finding: Finding) -> Made:
@@ -203,18 +189,16 @@ def applied_without_state(evidence: Evidence, finding: Finding) -> Made:
             if given is not None and ast.unparse(call.func).startswith("self.optimizer."):
                 kept = f"{names[0]}, {names[2]}"
                 new = f"{kept} = self.optimizer.stateless_apply({names[2]}, {ast.unparse(given)}, {names[0]})"
-                yield (
-                    f"Use stateless_apply at line {item.lineno}, and store what it returns",
-                    [line.edit(item, new)],
-                    "It changes nothing in place.",
-                )
+                yield (f"Use stateless_apply at line {item.lineno}, and store what it returns", [line.edit(item, new)], "It changes nothing in place.")
 
 
 def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Metrics that a step updates, in a scope that holds their state."""
     for line, step in _steps(evidence, finding, ReadOutside):
         names, source = groups(step), line.source
-        used = [i for i, item in enumerate(step.body) if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)]
+        used = [
+            i for i, item in enumerate(step.body) if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)
+        ]
         if not used or not names or not all(map(source.first_in_line, step.body)):
             continue
         inside = step.body[used[0] : used[-1] + 1]
@@ -336,11 +320,7 @@ def passed_on(evidence: Evidence, finding: Finding) -> Made:
     owner, _, name = fact.function.rpartition(".")
     for line in lines_of(evidence):
         for method, edit in _accepting(line, owner, name, [given]):
-            yield (
-                f"Accept {given} in {name} at line {method.lineno}: {given}=None",
-                [edit],
-                f"{name} then accepts what it is called with.",
-            )
+            yield (f"Accept {given} in {name} at line {method.lineno}: {given}=None", [edit], f"{name} then accepts what it is called with.")
 
 
 def _accepting(line: Line, owner: str, name: str, given: Sequence[str]) -> Iterator[tuple[ast.FunctionDef, Edit]]:

@@ -180,11 +180,7 @@ def _whole_sum(evidence: Evidence, fact: ScalarSum) -> Made:
         sums = [call for call in nodes(line.node or line.scope, ast.Call) if called(call) in ("sum", "reduce_sum")]
         axes = [word for call in sums for word in call.keywords if word.arg == "axis" and ast.unparse(word.value) == "0"]
         if len(sums) == len(axes) == 1:
-            yield (
-                f"Sum over all axes at {line.at}",
-                [line.edit(axes[0].value, "None")],
-                "Each prediction is a single number, so the sum is one too.",
-            )
+            yield (f"Sum over all axes at {line.at}", [line.edit(axes[0].value, "None")], "Each prediction is a single number, so the sum is one too.")
 
 
 def _assigned(node: ast.AST | None) -> str:

@@ -39,22 +39,14 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     folds = foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else []
     # What has more of the sizes that are written is nearer to what was meant.
     for folded in sorted(folds, key=lambda one: -sum(a == b for a, b in zip(one, wanted, strict=True))):
-        yield (
-            f"Reshape to {folded}, the size that arrives",
-            [configure(node.name, target_shape=list(folded))],
-            "The target shape was for a different size.",
-        )
+        yield (f"Reshape to {folded}, the size that arrives", [configure(node.name, target_shape=list(folded))], "The target shape was for a different size.")
     made = [_with_axis(node, wanted, axis, size) for axis in _axes_to_change(wanted, kept)]
     # A target that is as high as wide was meant so.
     square = len(wanted) == 3 and wanted[0] == wanted[1]
     side = math.isqrt(size // wanted[2]) if square and wanted[2] > 0 else 0
     if side > 1 and side**2 * wanted[2] == size:
         whole = [side, side, wanted[2]]
-        yield (
-            f"Reshape to {tuple(whole)}, which has {size:,} values",
-            [configure(node.name, target_shape=whole)],
-            "The map stays as high as wide.",
-        )
+        yield (f"Reshape to {tuple(whole)}, which has {size:,} values", [configure(node.name, target_shape=whole)], "The map stays as high as wide.")
     made = [(fix, target) for fix, target in made if target]
     apart = [fix for fix, target in made if square and target[0] != target[1]]
     yield from (fix for fix, _ in made if fix not in apart)

@@ -124,11 +124,7 @@ def _swapped(line: Line, item: ast.Assign, function: str = "") -> Made:
     given = [one.value for one in nodes(line.scope, ast.Assign) if ast.unparse(one.targets[0]) == made]
     if isinstance(target, ast.Tuple) and len(target.elts) > 1 and function in (made, *map(function_of, given)):
         one, other, *_ = target.elts
-        yield (
-            f"Swap {short(one)} and {short(other)} at line {item.lineno}",
-            line.swap(one, other),
-            f"This is the order in which {function} returns them.",
-        )
+        yield (f"Swap {short(one)} and {short(other)} at line {item.lineno}", line.swap(one, other), f"This is the order in which {function} returns them.")
 
 
 @of(StateMisplaced)

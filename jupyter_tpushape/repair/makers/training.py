@@ -130,10 +130,7 @@ def watched_whole(evidence: Evidence, finding: Finding, fact: NoGradient) -> Mad
         whole, index = ast.unparse(part.value), line.source.of(part)[len(line.source.of(part.value)) :]
         yield (
             f"Take the gradient with respect to {whole} at line {taken[0].lineno}, and keep {index} of it",
-            [
-                line.edit(watches[0].args[0], whole),
-                line.edit(taken[0], f"{ast.unparse(taken[0].func)}({ast.unparse(taken[0].args[0])}, {whole}){index}"),
-            ],
+            [line.edit(watches[0].args[0], whole), line.edit(taken[0], f"{ast.unparse(taken[0].func)}({ast.unparse(taken[0].args[0])}, {whole}){index}")],
             f"{fact.target} is computed from {whole}.",
         )
 
@@ -162,11 +159,7 @@ def exchanged(evidence: Evidence, finding: Finding, fact: UpdateRefused) -> Made
     for line, call in _updates(evidence, finding) if fact.how == "exchanged" else ():
         two = _two(call)
         if len(two) == 2:
-            yield (
-                f"Swap {short(two[0])} and {short(two[1])} at line {call.lineno}",
-                line.swap(*two),
-                "The gradient comes before its variable.",
-            )
+            yield (f"Swap {short(two[0])} and {short(two[1])} at line {call.lineno}", line.swap(*two), "The gradient comes before its variable.")
 
 
 @of(UpdateRefused)
@@ -254,11 +247,7 @@ def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
     for line, last, made in ends.values():
         edits.append(line.edit(last, f"\n{line.source.indent(last)}".join([line.source.of(last), *dict.fromkeys(made)]), "tensorflow"))
     if edits:
-        yield (
-            "Divide the loss by the number of replicas, for the gradient",
-            edits,
-            "The sum over the replicas is then the gradient of the batch's mean.",
-        )
+        yield ("Divide the loss by the number of replicas, for the gradient", edits, "The sum over the replicas is then the gradient of the batch's mean.")
 
 
 def _applied(evidence: Evidence, gradient: str) -> bool:

@@ -33,11 +33,7 @@ def transpose_data(evidence: Evidence, finding: Finding) -> Made:
             [transform(path, "transpose", perm=[1, 0])],
             "The data has as many values as the model declares for one sample.",
         )
-        yield (
-            f"Declare the input as {show_shape(got.shape[1:])}",
-            [declaration(evidence, door, got.shape[1:])],
-            "Each value is then a separate sample.",
-        )
+        yield (f"Declare the input as {show_shape(got.shape[1:])}", [declaration(evidence, door, got.shape[1:])], "Each value is then a separate sample.")
 
 
 def channels(evidence: Evidence, finding: Finding) -> Made:

@@ -63,11 +63,7 @@ def way_through(evidence: Evidence, finding: Finding, fact: Cancelled) -> Made:
             if ast.unparse(own) == subtracted and isinstance(stopped, ast.Call) and called(stopped) == "stop_gradient" and len(stopped.args) == 1:
                 it, q = line.source.of(own), line.source.of(stopped.args[0])
                 new = f"{it} + {line.source.of(stopped.func)}({q if is_atom(stopped.args[0]) else f'({q})'} - {it})"
-                yield (
-                    f"Keep the difference inside at {line.at}: {new}",
-                    [line.edit(node, new)],
-                    "The values stay the same, and the gradient passes through.",
-                )
+                yield (f"Keep the difference inside at {line.at}: {new}", [line.edit(node, new)], "The values stay the same, and the gradient passes through.")
                 return
 
 
@@ -127,10 +123,7 @@ def _as_steps(line: Line, body: ast.AST, call: ast.Call, key: ast.Name, module: 
         count = line.source.of(steps.args[0])
     if not count:
         return
-    keys, title = (
-        f"{module}.split({key.id}, {count})",
-        f"Pass a key for each step to the scan at line {call.lineno}: split({key.id}, {count})",
-    )
+    keys, title = (f"{module}.split({key.id}, {count})", f"Pass a key for each step to the scan at line {call.lineno}: split({key.id}, {count})")
     second, start = body.args.args[1], line.source.start(body)
     text = line.source.of(body)
     function = text[: line.source.start(second) - start] + key.id + text[line.source.end(second) - start :]

@@ -67,7 +67,9 @@ def other_order(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     fixes = list[tuple[ast.expr, int, int, tuple[int | None, ...]]]()
     for node, mine, other in zip(operands, shapes, reversed(shapes), strict=True):
         ways = [
-            order for order in itertools.permutations(range(1, len(mine))) if all(a == b or 1 in (a, b) for a, b in zip((mine[k] for k in order), other[1:], strict=True))
+            order
+            for order in itertools.permutations(range(1, len(mine)))
+            if all(a == b or 1 in (a, b) for a, b in zip((mine[k] for k in order), other[1:], strict=True))
         ]
         moved = [at for at, axis in enumerate(ways[0], 1) if at != axis] if len(ways) == 1 else []
         if len(moved) == 2 and 1 not in (mine[moved[0]], mine[moved[1]]):

@@ -137,11 +137,7 @@ def key_like_it(evidence: Evidence, finding: Finding, fact: KeyMissing) -> Made:
     for line in lines_of(evidence)[:1] if len(alike) == 1 else ():
         for item in line.around(ast.Subscript):
             if ast.unparse(item.value) == fact.name and isinstance(item.slice, ast.Constant) and item.slice.value == fact.key:
-                yield (
-                    f"Use the key {alike[0]!r} of {fact.name} at {line.at}",
-                    [line.edit(item.slice, f'"{alike[0]}"')],
-                    f"The data has no key {fact.key!r}.",
-                )
+                yield (f"Use the key {alike[0]!r} of {fact.name} at {line.at}", [line.edit(item.slice, f'"{alike[0]}"')], f"The data has no key {fact.key!r}.")
                 return
 
 
@@ -159,11 +155,7 @@ def _unread(evidence: Evidence) -> Made:
                 # Two arguments, or two that the function makes: what comes from outside is no twin of what is made here.
                 alike = len(mine) == len(its) and (place.id in arguments) == (name in arguments)
                 if alike and mine != its and line.specs[place.id].dtype == line.specs[name].dtype:
-                    yield (
-                        f"Use {name} instead of {place.id} at line {place.lineno}",
-                        [line.edit(place, name)],
-                        f"{name} is never used.",
-                    )
+                    yield (f"Use {name} instead of {place.id} at line {place.lineno}", [line.edit(place, name)], f"{name} is never used.")
 
 
 @of(NoWeights)

@@ -300,7 +300,9 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
                 continue
             new, text = pieces * wanted.pop(), ast.unparse(argument)
             names = [name for name, value in _handed(line, owner) if value == new]
-            written = names[0] if len(names) == 1 else f"{pieces} * {text}" if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute)) else str(new)
+            written = (
+                names[0] if len(names) == 1 else f"{pieces} * {text}" if new == pieces * whole and isinstance(argument, (ast.Name, ast.Attribute)) else str(new)
+            )
             yield (
                 f"Set the output size of {giver.name} to {new}: {written} instead of {text} at line {argument.lineno}",
                 [line.edit(argument, written)],
@@ -364,7 +366,9 @@ def reshaped_end(evidence: Evidence, finding: Finding) -> Made:
 def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """As many units as a table of the loss has values."""
     _, predictions = ends_of(evidence, finding)
-    tables = [shape[-1] for one in evidence.given if one.giver is None and (shape := one.spec.shape) and set(shape[:-1]) <= {1} and shape[-1] != 1 and not one.grows]
+    tables = [
+        shape[-1] for one in evidence.given if one.giver is None and (shape := one.spec.shape) and set(shape[:-1]) <= {1} and shape[-1] != 1 and not one.grows
+    ]
     if predictions is None or len(tables) != 1 or not tables[0] or isinstance(fact.reason, Uneven):
         return
     head = head_of(evidence, evidence.flow.node(predictions.source))

@@ -78,11 +78,7 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if (isinstance(fact, WindowTooLarge) and (fact.narrow or fact.picture)) or _inserted(evidence, shape):
         return  # it would read nothing but padding, or slide over the channels of a picture
-    yield (
-        f'Keep the spatial size in {node.name}: padding="same"',
-        [configure(node.name, padding="same")],
-        "The window may extend past the border.",
-    )
+    yield (f'Keep the spatial size in {node.name}: padding="same"', [configure(node.name, padding="same")], "The window may extend past the border.")
     above = [
         item
         for item in evidence.flow.nodes
@@ -136,11 +132,7 @@ def inserted_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) ->
         for call in nodes(line.source.tree, ast.Call):
             axis = argument(call, "axis", ["x", "axis"]) if called(call) == "expand_dims" else None
             if isinstance(axis, ast.Constant) and type(axis.value) is int and 0 < axis.value < len(shape or ()) - 1:
-                yield (
-                    f"Insert the axis of size 1 at the end at line {axis.lineno}: axis=-1",
-                    [line.edit(axis, "-1")],
-                    "The channels are the last axis.",
-                )
+                yield (f"Insert the axis of size 1 at the end at line {axis.lineno}: axis=-1", [line.edit(axis, "-1")], "The channels are the last axis.")
 
 
 def upsampled(evidence: Evidence, finding: Finding) -> Made:

@@ -120,11 +120,7 @@ def summed_size(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
         if change is not None and maker is not None:
             made.append((-_place(evidence, maker), change))
     for _, (who, argument, n) in sorted(made):
-        yield (
-            f"Set {argument}={n} on {who}, the size of the other operand",
-            [configure(who, **{argument: n})],
-            "The product sums over both sizes.",
-        )
+        yield (f"Set {argument}={n} on {who}, the size of the other operand", [configure(who, **{argument: n})], "The product sums over both sizes.")
 
 
 def summed_axes(evidence: Evidence, fact: OperationRaised) -> tuple[int, int] | None:
@@ -157,11 +153,7 @@ def written_output(evidence: Evidence, finding: Finding) -> Made:
         change = _change(size, wanted) if value(size) != wanted else None
         if change is not None:
             who, argument, n = change
-            yield (
-                f"Set {argument}={n} on {who}, to match the labels",
-                [configure(who, **{argument: n})],
-                "The value is changed where it is set.",
-            )
+            yield (f"Set {argument}={n} on {who}, to match the labels", [configure(who, **{argument: n})], "The value is changed where it is set.")
 
 
 def written_grid(evidence: Evidence, finding: Finding) -> Made:

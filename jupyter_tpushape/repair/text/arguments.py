@@ -95,7 +95,9 @@ def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: d
         named = {_parameter(names, call, callee, (was or {}).get(key)): value for key, value in config.items()}
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
-    changes = [with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order) for key, value in config.items() if key in takes]
+    changes = [
+        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order) for key, value in config.items() if key in takes
+    ]
     if len(changes) > 1 and not call.args and not call.keywords:
         changes = [(*changes[0][:2], ", ".join(text for _, _, text in changes))]
     inner = {key: value for key, value in config.items() if key not in takes}

@@ -20,10 +20,7 @@ from .source import NoPlace, calls_nothing, is_atom, nodes
 Expression = Callable[..., str]
 _ROLES = {"x": 0, "y": 1, "weight": 2}
 _NAMES = ("x", "y", "w")
-_BATCHING = {
-    "batch": ["batch_size", "drop_remainder"],
-    "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"],
-}
+_BATCHING = {"batch": ["batch_size", "drop_remainder"], "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"]}
 
 
 class Handed(Place):

@@ -65,7 +65,9 @@ class Place:
             with contextlib.suppress(NoPlace):
                 return self._in_order(where.span)
         every: list[ast.Call] = [
-            call for call in nodes(self.source.tree, ast.Call) if called(call) in FITTING | TRACING and call.lineno <= where[1] <= (call.end_lineno or call.lineno)
+            call
+            for call in nodes(self.source.tree, ast.Call)
+            if called(call) in FITTING | TRACING and call.lineno <= where[1] <= (call.end_lineno or call.lineno)
         ]
         if len(every) != 1:
             raise NoPlace

@@ -110,16 +110,16 @@ class UnlikeBranches(Fact, frozen=True):
             return f"{listed(tuple(scalar))} is a single number for the whole batch: a sum or mean without axis= reduces over the samples too. {rule}"
         single = [one.giver.name for one in self.branches if one.shape is not None and len(one.shape) == 1]
         if single and len(single) < len(self.branches):
-            return (
-                f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"
-            )
+            return f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"
         rows = [one.giver.name for one in self.branches if one.shape and one.shape[0] == 1]
         if rows and any(one.shape and one.shape[0] is None for one in self.branches):
             return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a custom layer."
         longer = self.longer
         if self.gate:
             whole = longer[0]
-            return f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
+            return (
+                f"{self.gate} weights the channels of {whole.giver.name}, so it needs {whole.shape[-1] if whole.shape else '?'} values for each sample. {rule}"
+            )
         if longer and len(longer) < len(self.branches):
             names = listed(tuple(one.giver.name for one in longer))
             embeds = any(one.giver.op == "Embedding" for one in longer)

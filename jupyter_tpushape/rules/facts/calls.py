@@ -195,9 +195,7 @@ class CodedIds(Fact, frozen=True):
         return f"{named(self.layer)} expects word ids, but {named(self.coder)} outputs a vector of 0s and 1s with output_mode='{self.mode}'."
 
     def why(self) -> str:
-        return (
-            "This encoding has one position per word of the vocabulary and no word order. Use output_mode='int' for an Embedding, or pass the encoding to a Dense layer."
-        )
+        return "This encoding has one position per word of the vocabulary and no word order. Use output_mode='int' for an Embedding, or pass the encoding to a Dense layer."
 
     def sides(self) -> Sides:
         return Side("word ids"), Side(f"{self.mode} encoding")

@@ -9,12 +9,7 @@ from ..words import count, listed, pair
 
 What = Literal["loss", "metrics", "labels", "weights"]
 Apart = Literal["missing", "number", "order", "all"]
-_NAMED = {
-    "loss": "The loss dict in compile",
-    "metrics": "The metrics dict in compile",
-    "labels": "The dict of labels",
-    "weights": "The dict of sample weights",
-}
+_NAMED = {"loss": "The loss dict in compile", "metrics": "The metrics dict in compile", "labels": "The dict of labels", "weights": "The dict of sample weights"}
 _SINGLE = {"loss": "loss in the list", "metrics": "entry in metrics", "labels": "array of labels", "weights": "array of sample weights"}
 _COUNTED = {"loss": "losses", "metrics": "entries in metrics", "labels": "labels", "weights": "sample weights"}
 
@@ -185,7 +180,13 @@ class MetricReads(Fact, frozen=True):
     silent: bool = False
 
     def message(self) -> str:
-        reads = "expects class indices on both sides" if self.classes else "expects one-hot labels" if self.silent else "compares labels and predictions value by value"
+        reads = (
+            "expects class indices on both sides"
+            if self.classes
+            else "expects one-hot labels"
+            if self.silent
+            else "compares labels and predictions value by value"
+        )
         return (
             f"The metric {self.metric} {reads}, but receives class indices {show_shape(self.labels)} and vectors of "
             f"{self.predictions[-1]} values {show_shape(self.predictions)}."

@@ -24,7 +24,11 @@ class WeightApart(Fact, frozen=True):
         if self.owner is not None and self.owner.op == "Embedding" and len(self.wanted) == len(self.given) == 2:
             rows, wide = self.wanted[0] != self.given[0], self.wanted[1] != self.given[1]
             table = f"input_dim={self.given[0]}" if rows and not wide else f"output_dim={self.given[1]}" if wide and not rows else ""
-            one = " A difference of one often comes from id 0, which is reserved for padding." if rows and abs((self.wanted[0] or 0) - (self.given[0] or 0)) == 1 else ""
+            one = (
+                " A difference of one often comes from id 0, which is reserved for padding."
+                if rows and abs((self.wanted[0] or 0) - (self.given[0] or 0)) == 1
+                else ""
+            )
             ask = f" Set {table} to match this array." if table else ""
             return f"The table has input_dim rows of output_dim values.{ask}{one}"
         if len(self.wanted) == len(self.given) and sorted(map(str, self.wanted)) == sorted(map(str, self.given)):
@@ -384,9 +388,7 @@ class InnerDoor(Fact, frozen=True):
         if self.source is None and self.reshaped:
             return f"Both shapes have {elements(self.wanted[1:])} values per sample, but the model accepts only the shape that it declares."
         if self.built:
-            return (
-                "A Sequential model without an Input takes the shape of its first call for its declaration. Start it with an Input whose sizes are None where they vary."
-            )
+            return "A Sequential model without an Input takes the shape of its first call for its declaration. Start it with an Input whose sizes are None where they vary."
         if self.source is None:
             return "Each tensor must have the shape that the model declares for it."
         who, argument, now, becomes, instead = self.source

@@ -173,7 +173,9 @@ class InputReplaced(Fact, frozen=True):
         return f"The model starts at {self.name}, which no longer holds the Input from line {self.made}, but the result of a later layer."
 
     def why(self) -> str:
-        return f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a separate name."
+        return (
+            f"Model(inputs, outputs) needs the tensor that Input returned. Here {self.name} was given {self.value[:60]}. Keep the Input under a separate name."
+        )
 
     def sides(self) -> Sides:
         return Side("the Input"), Side(self.value[:40])
@@ -216,9 +218,7 @@ class ZippedPairs(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return (
-            "zip produces ((input, label), (input, label)). Map each element to one tuple of inputs and one label: ds.map(lambda a, b, ...: ((a[0], b[0], ...), a[1]))."
-        )
+        return "zip produces ((input, label), (input, label)). Map each element to one tuple of inputs and one label: ds.map(lambda a, b, ...: ((a[0], b[0], ...), a[1]))."
 
     def sides(self) -> Sides:
         return Side(f"(({', '.join(self.declared)}), label)"), Side(", ".join(["(input, label)"] * self.parts))
@@ -245,7 +245,9 @@ class WrongInputs(Fact, frozen=True):
     def why(self) -> str:
         if self.as_labels:
             inner = ", ".join(f"x{i + 1}" for i in range(len(self.declared)))
-            return f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
+            return (
+                f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
+            )
         if self.ignored:
             return "A Sequential model reads the first array and ignores the others, without an error."
         return "Each declared input needs its own array: in the declared order, or by name in a dict."

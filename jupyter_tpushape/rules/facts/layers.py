@@ -81,9 +81,7 @@ class WrongRank(Fact, frozen=True):
             return f"The layer slides over {listed(names[1:-1])} and expects channels on the last axis."
         if not self.before:
             return ""
-        return (
-            f"{listed(self.givers)} receives {show_shape(self.before)} and returns {show_shape(self.shape)}: an axis is gone. A sum or mean with keepdims=True keeps it."
-        )
+        return f"{listed(self.givers)} receives {show_shape(self.before)} and returns {show_shape(self.shape)}: an axis is gone. A sum or mean with keepdims=True keeps it."
 
     def sides(self) -> Sides:
         surplus = tuple(range(1, 1 + self.given - self.wanted))

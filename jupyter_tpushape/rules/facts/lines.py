@@ -33,10 +33,7 @@ OF_ARRAYS = frozenset(
     )
 )
 OF_TORCH = frozenset(
-    re.findall(
-        r"\w+",
-        "abs bmm clamp clone contiguous detach exp float log long masked_fill matmul mm permute pow sigmoid size softmax sqrt t unsqueeze view",
-    )
+    re.findall(r"\w+", "abs bmm clamp clone contiguous detach exp float log long masked_fill matmul mm permute pow sigmoid size softmax sqrt t unsqueeze view")
 )
 
 
@@ -203,9 +200,7 @@ class NoGradient(Fact, frozen=True):
 
     def why(self) -> str:
         if self.watched:
-            return (
-                f"{self.tape} watches {self.source}, but {self.target} is computed from other tensors. Compute {self.target} from {self.source}, or watch one of those."
-            )
+            return f"{self.tape} watches {self.source}, but {self.target} is computed from other tensors. Compute {self.target} from {self.source}, or watch one of those."
         return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 
 

@@ -246,9 +246,7 @@ class WrongUnits(Fact, frozen=True):
     def message(self) -> str:
         given = self.predictions[-1]
         if self.steps:
-            return (
-                f"{named(self.head)} outputs {given} values at each of {self.predictions[1]} steps, but the labels {show_shape(self.labels[:-1])} have one for each step."
-            )
+            return f"{named(self.head)} outputs {given} values at each of {self.predictions[1]} steps, but the labels {show_shape(self.labels[:-1])} have one for each step."
         if self.listed:
             return f"{named(self.head)} outputs one value for each of {given} classes, but each label lists {self.labels[-1]} class indices."
         if self.giver is not None:
@@ -310,9 +308,7 @@ class LabelRank(Fact, frozen=True):
             )
         if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and None not in row:
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
-            return (
-                f"The model outputs {count(self.predictions[1] or 1, 'value')} per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
-            )
+            return f"The model outputs {count(self.predictions[1] or 1, 'value')} per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
         if len(self.predictions) > 2 and self.predictions[2:] == tuple(row) and self.predictions[1] is not None:
             return f"The model predicts {count(self.predictions[1], 'step')} of {show_shape(tuple(row))}, but each label is a single step. Predict one step, or pass a label for each."
         if None not in self.labels and elements(self.labels) == elements(self.predictions):
@@ -363,9 +359,7 @@ class GridApart(Fact, frozen=True):
 
     def message(self) -> str:
         if self.channels_first:
-            return (
-                f"The labels {show_shape(self.labels)} have the axis of size {self.labels[1]} first, but {named(self.head)} has it last: {show_shape(self.predictions)}."
-            )
+            return f"The labels {show_shape(self.labels)} have the axis of size {self.labels[1]} first, but {named(self.head)} has it last: {show_shape(self.predictions)}."
         return (
             f"Axis {self.axis} of {named(self.head)} has size {self.predictions[self.axis]}, but in the labels it is {self.labels[self.axis]}: "
             f"{show_shape(self.predictions)} against {show_shape(self.labels)}."

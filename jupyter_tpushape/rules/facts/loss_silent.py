@@ -18,9 +18,7 @@ class RowsLost(Fact, frozen=True):
     predictions: Shape
 
     def message(self) -> str:
-        return (
-            f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: {named(self.maker)}{placed(self.maker)} changes the batch size."
-        )
+        return f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: {named(self.maker)}{placed(self.maker)} changes the batch size."
 
     def why(self) -> str:
         return "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must not change that axis."
@@ -137,7 +135,9 @@ class PairsPredicted(Fact, frozen=True):
 
     def why(self) -> str:
         broadcast = " Broadcasting repeats each label for all pairs, so no error is raised." if self.silent else ""
-        return f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
+        return (
+            f"A product with a transposed matrix has one value for each pair of rows.{broadcast} Multiply each sample's own rows instead: sum(a * b, axis=-1)."
+        )
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)
@@ -196,7 +196,9 @@ class LossOrder(Fact, frozen=True):
         return f"{self.loss} is called with the predictions of {named(self.model)} first and {second} second; it takes (y_true, y_pred)."
 
     def why(self) -> str:
-        return "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+        return (
+            "A crossentropy takes the logarithm of its second argument. Here that is the label, so the loss and its gradients are not those of the predictions."
+        )
 
     def sides(self) -> Sides:
         return Side("(y_true, y_pred)"), Side("(y_pred, y_true)")

@@ -79,9 +79,7 @@ class MaskInverted(Fact, frozen=True):
         if self.added:
             return f"The large negative number belongs to {'the padding' if self.mask else 'later steps'}: add (1 - mask) * -1e9 for a mask of the steps that count, or use where(mask, scores, -1e9)."
         if self.mask is None:
-            return (
-                f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
-            )
+            return f"{rule} A causal mask is true on the diagonal and below it. Masks that mark what is hidden are only for code that adds them, times -1e9, to the scores."
         return f"{rule} This one compares the ids with one number and is true where they are equal. It should be true where they differ."
 
     def sides(self) -> Sides:

@@ -123,7 +123,9 @@ class TextFed(Fact, frozen=True):
 
     def why(self) -> str:
         which = f"{self.layer} works" if self.layer else "TextVectorization and StringLookup work"
-        return f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. The model then receives ids."
+        return (
+            f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. The model then receives ids."
+        )
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("text")
@@ -274,7 +276,9 @@ class GradientsSwapped(Fact, frozen=True):
         return f"Both lists have the same shapes, so no error is raised, but the model does not learn. {order}"
 
     def sides(self) -> Sides:
-        return Side("(optimizer_variables, grads, trainable_variables)"), Side(f"({', '.join(self.order or ('optimizer_variables', 'trainable_variables', '...'))})")
+        return Side("(optimizer_variables, grads, trainable_variables)"), Side(
+            f"({', '.join(self.order or ('optimizer_variables', 'trainable_variables', '...'))})"
+        )
 
 
 class StepWithoutState(Fact, frozen=True):

@@ -154,7 +154,9 @@ class SamplesPicked(Fact, frozen=True):
 
     def message(self) -> str:
         samples = "1 sample" if self.count == 1 else f"{self.count} samples"
-        return f"{self.loss.name} reads {samples} of each batch and ignores the others: an index selects rows of the predictions {show_shape(self.predictions)}."
+        return (
+            f"{self.loss.name} reads {samples} of each batch and ignores the others: an index selects rows of the predictions {show_shape(self.predictions)}."
+        )
 
     def why(self) -> str:
         return "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 0]."
@@ -240,7 +242,9 @@ class RowsSplit(Fact, frozen=True):
     parts: int
 
     def message(self) -> str:
-        return f"{named(self.split)}{placed(self.split)} splits the batch into {self.parts} parts, so the rows of every batch must be a multiple of {self.parts}."
+        return (
+            f"{named(self.split)}{placed(self.split)} splits the batch into {self.parts} parts, so the rows of every batch must be a multiple of {self.parts}."
+        )
 
     def why(self) -> str:
         return f"{self.rows} rows are divisible by {self.parts}. A batch of a number of rows that is not raises an error."

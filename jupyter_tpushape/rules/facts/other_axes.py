@@ -55,7 +55,9 @@ class SharedByAll(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return f"The number grows with the batch, so a sample alone gives a different result. To normalize each sample, pass axis={self.axis} and keepdims=True."
+        return (
+            f"The number grows with the batch, so a sample alone gives a different result. To normalize each sample, pass axis={self.axis} and keepdims=True."
+        )
 
     def sides(self) -> Sides:
         return Side("one number for each sample"), Side("one number for the batch")
@@ -194,9 +196,7 @@ class StepRank(Fact, frozen=True):
 
     def message(self) -> str:
         step = show_shape((self.shape[0], *self.shape[2:]))
-        return (
-            f"{named(self.layer)} applies {self.inner} to each step of {show_shape(self.shape)}, and one step is {step}: {self.inner} expects ({', '.join(self.wanted)})."
-        )
+        return f"{named(self.layer)} applies {self.inner} to each step of {show_shape(self.shape)}, and one step is {step}: {self.inner} expects ({', '.join(self.wanted)})."
 
     def why(self) -> str:
         how = "TimeDistributed takes axis 1 as time and gives the layer one step at a time, without that axis."

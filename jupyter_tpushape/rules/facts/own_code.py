@@ -129,9 +129,7 @@ class NoneAsSize(Fact, frozen=True):
         return f"{self.text} is None: {which} of {self.tensor} {show_shape(self.shape)} is unknown before the model runs."
 
     def why(self) -> str:
-        return (
-            "This line needs a number there. A static shape has only the sizes that are declared. tf.shape(x) and keras.ops.shape(x) give the others when the model runs."
-        )
+        return "This line needs a number there. A static shape has only the sizes that are declared. tf.shape(x) and keras.ops.shape(x) give the others when the model runs."
 
     def sides(self) -> Sides:
         return Side("a number"), Side("None" if self.axis is not None and self.shape[self.axis] is None else show_shape(self.shape))

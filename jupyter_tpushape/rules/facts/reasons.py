@@ -67,9 +67,7 @@ class Reversed(Reason, frozen=True):
 
     def words(self) -> str:
         turned = show_shape(self.shape[::-1])
-        return (
-            f"{self.text} reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
-        )
+        return f"{self.text} reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
 
 
 class PairOfVectors(Reason, frozen=True):
@@ -119,9 +117,7 @@ class StackedAhead(Reason, frozen=True):
     shape: Shape
 
     def words(self) -> str:
-        return (
-            f"{self.stack.name} puts the axis of its {self.parts} tensors before the batch axis, which is axis 1 of {show_shape(self.shape)}. Stack along axis 1 instead."
-        )
+        return f"{self.stack.name} puts the axis of its {self.parts} tensors before the batch axis, which is axis 1 of {show_shape(self.shape)}. Stack along axis 1 instead."
 
 
 class AxisDropped(Reason, frozen=True):
@@ -277,9 +273,7 @@ class LacksAxis(Reason, frozen=True):
                 f"result per position instead of one per sample. Add Flatten before the first Dense."
             )
         if self.spare is not None:
-            return (
-                f"{show_shape(self.long)} has an axis of size 1 that {show_shape(self.short)} lacks: axis {self.spare}. Shapes are aligned from the right, so squeeze it."
-            )
+            return f"{show_shape(self.long)} has an axis of size 1 that {show_shape(self.short)} lacks: axis {self.spare}. Shapes are aligned from the right, so squeeze it."
         if self.joins:
             add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
         elif self.product and len(self.short) > 2:

@@ -37,10 +37,7 @@ class StatefulPair(Fact, frozen=True):
 
 
 # What comes first, and what second.
-_RESULTS = {
-    "stateless_call": ("the predictions", "the new non-trainable variables"),
-    "value_and_grad": ("the value", "the gradients"),
-}
+_RESULTS = {"stateless_call": ("the predictions", "the new non-trainable variables"), "value_and_grad": ("the value", "the gradients")}
 
 
 class ResultsExchanged(Fact, frozen=True):
@@ -177,7 +174,9 @@ class OptimizerPart(Fact, frozen=True):
     def why(self) -> str:
         part = self.part or "part"
         who = "fit builds only self.optimizer, and for all trainable variables of the model. " if self.attribute == "optimizer" or not self.built else ""
-        return f"{who}Build an optimizer for the variables that it updates, at the end of compile: self.{self.attribute}.build(self.{part}.trainable_variables)."
+        return (
+            f"{who}Build an optimizer for the variables that it updates, at the end of compile: self.{self.attribute}.build(self.{part}.trainable_variables)."
+        )
 
     def sides(self) -> Sides:
         return Side(f"{self.given} variables"), Side(f"{self.built} variables" if self.built else "not built")

@@ -183,7 +183,9 @@ class DynamicAxes(Fact, frozen=True):
         return f"The size of {axes} from batch to batch in {show(self.path)}: {show_shape(self.shape)}."
 
     def why(self) -> str:
-        programs = "The lengths are padded to powers of two, and a program is compiled for each." if self.buckets else "A program is compiled for every new length."
+        programs = (
+            "The lengths are padded to powers of two, and a program is compiled for each." if self.buckets else "A program is compiled for every new length."
+        )
         return f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length)."
 
     def sides(self) -> Sides:

@@ -139,7 +139,9 @@ class Unfed(Use, frozen=True):
         return f"{self.where} creates a placeholder, which never receives a value."
 
     def why(self) -> str:
-        return "It raises `You must feed a value for placeholder tensor` at run time, and TPUs do not support placeholders. Use the layer's input, or a constant."
+        return (
+            "It raises `You must feed a value for placeholder tensor` at run time, and TPUs do not support placeholders. Use the layer's input, or a constant."
+        )
 
     def sides(self) -> Sides:
         return Side("a tensor with a value"), Side("tf.compat.v1.placeholder")

@@ -24,11 +24,7 @@ class GradientScale(Fact, frozen=True):
 
     def message(self) -> str:
         size = much(self.times)
-        said = {
-            "": f"The gradients are {size}",
-            "mask": f"The gradients are about {size}",
-            "clip": f"Before clipping, the gradients are {size}",
-        }
+        said = {"": f"The gradients are {size}", "mask": f"The gradients are about {size}", "clip": f"Before clipping, the gradients are {size}"}
         return f"{said[self.by]} on {self.replicas} replicas, and no error is raised."
 
     def why(self) -> str:
@@ -41,9 +37,7 @@ class GradientScale(Fact, frozen=True):
                 "sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', ...)."
             )
         shown = " Then reduce the reported loss with SUM." if self.averaged else ""
-        return (
-            f"Each replica averages over its own rows, {adds}. Divide by the global batch size: tf.nn.compute_average_loss(per_row_loss, global_batch_size=...).{shown}"
-        )
+        return f"Each replica averages over its own rows, {adds}. Divide by the global batch size: tf.nn.compute_average_loss(per_row_loss, global_batch_size=...).{shown}"
 
     def sides(self) -> Sides:
         twice = "divided by each replica's rows" if self.times > 1 else "divided twice"

@@ -243,7 +243,9 @@ class GradientOf(Fact, frozen=True):
     paired: bool = False
 
     def message(self) -> str:
-        what = "no pair of a loss and other values" if self.paired else "several values" if self.several else f"shape {show_shape(self.shape)} instead of a scalar"
+        what = (
+            "no pair of a loss and other values" if self.paired else "several values" if self.several else f"shape {show_shape(self.shape)} instead of a scalar"
+        )
         return f"The function to differentiate{placed(self.operation)} returns {what}."
 
     def why(self) -> str:
@@ -333,7 +335,9 @@ class PartitionTooLong(Fact, frozen=True):
         return f"PartitionSpec({', '.join(self.entries)}) has {len(self.entries)} entries, but the tensor has {count(self.rank, 'axis', 'axes')}."
 
     def why(self) -> str:
-        return "A PartitionSpec has one entry for each axis, in order; axes without an entry at the end are not sharded. It may have fewer entries, but not more."
+        return (
+            "A PartitionSpec has one entry for each axis, in order; axes without an entry at the end are not sharded. It may have fewer entries, but not more."
+        )
 
     def sides(self) -> Sides:
         return Side(f"at most {count(self.rank, 'entry', 'entries')}"), Side(f"{len(self.entries)}")
