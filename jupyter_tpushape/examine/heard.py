@@ -5,10 +5,11 @@ The patterns are from the messages of Keras, TensorFlow and NumPy and work for e
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -23,6 +24,34 @@ class Heard(msgspec.Struct, frozen=True):
     """One fact in a message."""
 
 
+Kind = TypeVar("Kind", bound=Heard)
+Reader = Callable[[str], Iterator[Heard]]
+_READERS: list[Reader] = []
+
+
+def reads(reader: Reader) -> Reader:
+    """Registers a function that reads one family of messages."""
+    _READERS.append(reader)
+    return reader
+
+
+def said_as(pattern: str, *read: Callable[[str], Any]) -> Callable[[type[Kind]], type[Kind]]:
+    """Registers a fact that a match of ``pattern`` tells. The groups that matched are its fields, text unless ``read`` has a function for each."""
+    compiled = re.compile(pattern)
+    uses: Iterable[Callable[[str], Any]] = read or itertools.repeat(str)
+
+    def register(kind: type[Kind]) -> type[Kind]:
+        @reads
+        def reader(text: str) -> Iterator[Heard]:
+            if found := compiled.search(text):
+                groups = [group for group in found.groups() if group is not None]
+                yield kind(*(use(group) for use, group in zip(uses, groups, strict=False)))
+
+        return kind
+
+    return register
+
+
 class HeardRank(Heard, frozen=True):
     """A layer expects rank ``wanted``, or at least or at most this rank. ``got``: ``None`` if the message does not contain it."""
 
@@ -35,6 +64,7 @@ class HeardKernelRank(Heard, frozen=True):
     """A convolution's kernel has a different rank than its input."""
 
 
+@said_as(r"expected axis -?\d+ of input shape to have value (\d+)", int)
 class HeardWidth(Heard, frozen=True):
     """A layer was built for size ``wanted`` on one axis."""
 
@@ -71,6 +101,7 @@ class HeardPieces(Heard, frozen=True):
     pieces: tuple[int, ...]
 
 
+@said_as(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]", sizes_of, sizes_of)
 class HeardUnlike(Heard, frozen=True):
     """Two tensors that a running operation could not broadcast."""
 
@@ -104,6 +135,7 @@ class HeardUnknown(Heard, frozen=True):
     made: bool = False
 
 
+@said_as("None")
 class HeardNone(Heard, frozen=True):
     """The message contains an unknown size."""
 
@@ -118,6 +150,7 @@ class HeardSymbolic(Heard, frozen=True):
     """A function of TensorFlow, JAX or NumPy was called on a symbolic tensor of Keras 3."""
 
 
+@said_as("maximum recursion depth exceeded")
 class HeardDepth(Heard, frozen=True):
     """Calls nested deeper than Python allows."""
 
@@ -140,6 +173,7 @@ class HeardNoTpu(Heard, frozen=True):
     cause: Literal["unnamed", "missing", "empty", "versions"]
 
 
+@said_as(r"Reduction\.SUM")
 class HeardReduction(Heard, frozen=True):
     """A loss object of tf_keras has its default reduction under a strategy."""
 
@@ -150,6 +184,7 @@ class HeardHub(Heard, frozen=True):
     symbolic: bool
 
 
+@said_as(r"signature_wrapper\(([\w, ]*)\) takes 0 positional arguments")
 class HeardNames(Heard, frozen=True):
     """An endpoint of a SavedModel takes its inputs by these names only."""
 
@@ -182,23 +217,10 @@ class HeardDtype(Heard, frozen=True):
     argument: str = ""
 
 
-Reader = Callable[[str], Iterator[Heard]]
-_READERS: list[Reader] = []
-
-
-def reads(reader: Reader) -> Reader:
-    """Registers a function that reads one family of messages."""
-    _READERS.append(reader)
-    return reader
-
-
 @lru_cache(maxsize=256)
 def heard(text: str) -> tuple[Heard, ...]:
     """Everything that a message is known to say."""
     return tuple(one for reader in _READERS for one in reader(text))
-
-
-Kind = TypeVar("Kind", bound=Heard)
 
 
 def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind | None:
@@ -210,7 +232,6 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
 
 
 _NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
-_LAST = re.compile(r"expected axis -?\d+ of input shape to have value (\d+)")
 _EQUAL = re.compile(r"Dimension(?:s| \d+ in both shapes) must be equal, but are (\d+) and (\d+)")
 _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _QUOTED = re.compile(r"(?:Full shape received|received input with shape|and input of shape|input_shape=):? ?\(([^)]*)\)")
@@ -218,7 +239,7 @@ _QUOTED = re.compile(r"(?:Full shape received|received input with shape|and inpu
 
 @reads
 def _layers(text: str) -> Iterator[Heard]:
-    rank, width, equal, quoted = _NDIM.search(text), _LAST.search(text), _EQUAL.search(text), _QUOTED.search(text)
+    rank, equal, quoted = _NDIM.search(text), _EQUAL.search(text), _QUOTED.search(text)
     if rank:
         bound: Bound = "min" if rank[1] == "min" else "max" if rank[1] == "max" else ""
         yield HeardRank(int(rank[2]), int(rank[3]), bound)
@@ -226,8 +247,6 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardRank(3)
     elif "Kernel shape must have the same length" in text:
         yield HeardKernelRank()
-    if width:
-        yield HeardWidth(int(width[1]))
     if equal:
         yield HeardUnequal(int(equal[1]), int(equal[2]))
     windows = ("egative dimension", "zero or negative", "must be smaller", "resulted in an empty output")
@@ -237,8 +256,6 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardUnknown()
     elif "used to initialize variables must be fully-defined" in text:
         yield HeardUnknown(made=True)
-    if "None" in text:
-        yield HeardNone()
     if quoted:
         parts = [part.strip() for part in quoted[1].split(",") if part.strip()]
         yield HeardShape(tuple(None if part == "None" else int(part) for part in parts if part == "None" or part.isdigit()))
@@ -270,16 +287,6 @@ def _divisor(text: str) -> Iterator[Heard]:
         yield HeardDivisor(int(sections[1]), int(sections[2]))
     if pieces := _PIECES.search(text):
         yield HeardPieces(int(pieces[1]), tuple(map(int, pieces[2].split(","))))
-
-
-_UNLIKE_SHAPES = re.compile(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]")
-
-
-@reads
-def _unlike(text: str) -> Iterator[Heard]:
-    if found := _UNLIKE_SHAPES.search(text):
-        first, second = (tuple(int(n) for n in part.split(",") if n) for part in found.groups())
-        yield HeardUnlike(first, second)
 
 
 _NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, -]+)\)?")
@@ -314,8 +321,6 @@ _CALL = re.compile(r"(?<![\w.])([\w.]+)\(\) (?:got an unexpected keyword argumen
 
 @reads
 def _python(text: str) -> Iterator[Heard]:
-    if "maximum recursion depth exceeded" in text:
-        yield HeardDepth()
     if _OF_A_BACKEND.search(text) or "A KerasTensor is symbolic: it's a placeholder" in text:
         yield HeardSymbolic()
     call = _CALL.search(text)
@@ -358,12 +363,6 @@ def _dtypes(text: str) -> Iterator[Heard]:
 
 
 @reads
-def _reductions(text: str) -> Iterator[Heard]:
-    if "Reduction.SUM" in text:
-        yield HeardReduction()
-
-
-@reads
 def _set_up(text: str) -> Iterator[Heard]:
     if "Please provide a TPU Name to connect to" in text:
         yield HeardNoTpu("unnamed")
@@ -377,7 +376,6 @@ def _set_up(text: str) -> Iterator[Heard]:
 
 _FIELDS = re.compile(r"\['(\w+)', TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
 _ONE = re.compile(r"for signature: \(\w+: TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
-_NAMED = re.compile(r"signature_wrapper\(([\w, ]*)\) takes 0 positional arguments")
 _SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors")
 
 
@@ -387,9 +385,7 @@ def _saved_models(text: str) -> Iterator[Heard]:
         yield HeardHub(False)
     elif "<KerasTensor" in text:
         yield HeardHub(True)
-    names, one = _NAMED.search(text), _ONE.search(text)
-    if names:
-        yield HeardNames(names[1])
+    one = _ONE.search(text)
     if "Binding inputs to tf.function failed" in text:
         fields = tuple((str(name), str(shape), str(dtype)) for name, shape, dtype in sorted(_FIELDS.findall(text)))
         if fields or one:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..flow import Shape
 from ..flow.spec import either_of, sizes_of
-from .heard import Heard, reads
+from .heard import Heard, reads, said_as
 
 
 class HeardDtypes(Heard, frozen=True):
@@ -26,6 +26,7 @@ class HeardRefusedDtype(Heard, frozen=True):
     allowed: tuple[str, ...]
 
 
+@said_as(r"Tensor conversion requested dtype (\w+) for Tensor with dtype (\w+)")
 class HeardConversion(Heard, frozen=True):
     """A tensor of the dtype ``given`` was to be used as one of ``wanted``."""
 
@@ -33,27 +34,14 @@ class HeardConversion(Heard, frozen=True):
     given: str
 
 
+@said_as(r"Iterating over a symbolic|(?:not enough|too many) values to unpack \(expected 2|cannot unpack non-iterable")
 class HeardNoPair(Heard, frozen=True):
     """A tensor was to be taken apart as if it were a pair."""
 
 
-_NO_PAIR = re.compile(r"Iterating over a symbolic|(?:not enough|too many) values to unpack \(expected 2|cannot unpack non-iterable")
-
-
-@reads
-def _no_pair(text: str) -> Iterator[Heard]:
-    if _NO_PAIR.search(text):
-        yield HeardNoPair()
-
-
+@said_as(r"mask must be a list, namely \[query_mask, value_mask\]")
 class HeardMaskList(Heard, frozen=True):
     """An attention layer was given one mask where it takes a list of two."""
-
-
-@reads
-def _mask_list(text: str) -> Iterator[Heard]:
-    if "mask must be a list, namely [query_mask, value_mask]" in text:
-        yield HeardMaskList()
 
 
 class HeardWeight(Heard, frozen=True):
@@ -64,6 +52,13 @@ class HeardWeight(Heard, frozen=True):
     given: Shape
 
 
+@said_as(
+    r"`variable\.assign\(value\)` must match\. variable\.shape=\(([^)]*)\), Received: value\.shape=\(([^)]*)\)"
+    r"|shape of the (?:variable|'ref') \(\(([^)]*)\)\).{0,60}value \(\(([^)]*)\)\)"
+    r"|The variable shape \(([^)]*)\), and the assigned value shape \(([^)]*)\) are incompatible",
+    sizes_of,
+    sizes_of,
+)
 class HeardAssigned(Heard, frozen=True):
     """A variable of shape ``wanted`` was assigned a tensor of ``given``."""
 
@@ -85,10 +80,12 @@ class HeardStateful(Heard, frozen=True):
     unknown: bool
 
 
+@said_as("is not connected to `inputs`|Graph disconnected")
 class HeardDisconnected(Heard, frozen=True):
     """The outputs of a model do not come from its inputs."""
 
 
+@said_as(r"symbolic KerasTensor cannot be used as a boolean|Using a symbolic `tf\.Tensor` as a Python `bool`")
 class HeardBoolean(Heard, frozen=True):
     """Python asked a symbolic tensor whether it is true."""
 
@@ -104,6 +101,7 @@ class HeardUnpack(Heard, frozen=True):
     many: bool
 
 
+@said_as("in loss dict, but found")
 class HeardKeysMissing(Heard, frozen=True):
     """The losses in a dict are not those of all outputs."""
 
@@ -112,20 +110,24 @@ class HeardTuple(Heard, frozen=True):
     """A tuple of one number where a number is expected."""
 
 
+@said_as("Iterating over a symbolic|Cannot iterate over a")
 class HeardIterated(Heard, frozen=True):
     """A statement goes through a tensor, or unpacks it."""
 
 
+@said_as(r"missing (?:a required|1 required positional) argument: '(\w+)'")
 class HeardMissingArgument(Heard, frozen=True):
     """A function was called without its argument ``name``."""
 
     name: str
 
 
+@said_as("on an unknown TensorShape|unknown rank|contains no shape")
 class HeardNoRank(Heard, frozen=True):
     """A tensor's number of axes is not known."""
 
 
+@said_as(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration", sizes_of, sizes_of)
 class HeardLoopState(Heard, frozen=True):
     """A state has the shape ``before`` when a loop begins and ``after`` when it has run once."""
 
@@ -140,6 +142,7 @@ class HeardKept(Heard, frozen=True):
     after: Shape
 
 
+@said_as(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)", sizes_of)
 class HeardUndefined(Heard, frozen=True):
     """A weight was to be made with an axis of unknown size, in this ``shape``."""
 
@@ -159,10 +162,20 @@ class HeardUneven(Heard, frozen=True):
     target: Shape
 
 
+@said_as(
+    r"could not be lifted out of a `tf\.function`|attempting to create a variable while in a stateless scope"
+    r"|only supports singleton tf\.Variables created on the first call"
+)
 class HeardMadeInside(Heard, frozen=True):
     """A variable was made where a program only runs."""
 
 
+@said_as(
+    r"(?s)(?:Input \d+ .{0,200}is incompatible with the layer: expected|Invalid input shape for input .{0,300}Expected) shape[= ]\(([^)]*)\)"
+    r", (?:found shape=|but input has incompatible shape )\(([^)]*)\)",
+    sizes_of,
+    sizes_of,
+)
 class HeardInput(Heard, frozen=True):
     """A model inside another one declares ``wanted`` and was given ``given``."""
 
@@ -175,8 +188,6 @@ _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was ex
 _LAX = re.compile(r"\b(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
 # A Python number beside a tensor.
 _NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
-_UNDEFINED = re.compile(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)")
-_CONVERTED = re.compile(r"Tensor conversion requested dtype (\w+) for Tensor with dtype (\w+)")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
 
 
@@ -201,20 +212,6 @@ _COUNT = re.compile(
 )
 
 
-_ASSIGNED = re.compile(
-    r"`variable\.assign\(value\)` must match\. variable\.shape=\(([^)]*)\), Received: value\.shape=\(([^)]*)\)"
-    r"|shape of the (?:variable|'ref') \(\(([^)]*)\)\).{0,60}value \(\(([^)]*)\)\)"
-    r"|The variable shape \(([^)]*)\), and the assigned value shape \(([^)]*)\) are incompatible"
-)
-
-
-@reads
-def _assigned(text: str) -> Iterator[Heard]:
-    if found := _ASSIGNED.search(text):
-        wanted, given = (group for group in found.groups() if group is not None)
-        yield HeardAssigned(sizes_of(wanted), sizes_of(given))
-
-
 @reads
 def _weights(text: str) -> Iterator[Heard]:
     weight, counted = _WEIGHT.search(text), _COUNT.search(text)
@@ -225,7 +222,6 @@ def _weights(text: str) -> Iterator[Heard]:
 
 
 _KEPT = re.compile(r"Dimension \d+ in both shapes must be equal, but are \d+ and \d+\. Shapes are \[([^\]]*)\] and \[([^\]]*)\]\.")
-_LOOP = re.compile(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration")
 
 
 @reads
@@ -234,17 +230,8 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardStateful(True)
     elif "If an RNN is stateful, the batch size of the input sequences must be the same" in text:
         yield HeardStateful(False)
-    loop, kept = _LOOP.search(text), _KEPT.search(text)
-    if kept:
+    if kept := _KEPT.search(text):
         yield HeardKept(sizes_of(kept[2]), sizes_of(kept[1]))
-    if loop:
-        yield HeardLoopState(sizes_of(loop[1]), sizes_of(loop[2]))
-    converted = _CONVERTED.search(text)
-    if converted:
-        yield HeardConversion(converted[1], converted[2])
-    undefined = _UNDEFINED.search(text)
-    if undefined:
-        yield HeardUndefined(sizes_of(undefined[1]))
     counted = _CARRIED.search(text) or _LEAVES.search(text)
     if counted:
         yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)
@@ -259,12 +246,6 @@ _UNFILLED = re.compile(
 )
 _UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
-_ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
-_INPUT = re.compile(
-    r"(?:Input \d+ .{0,200}is incompatible with the layer: expected|Invalid input shape for input .{0,300}Expected) shape[= ]\(([^)]*)\)"
-    r", (?:found shape=|but input has incompatible shape )\(([^)]*)\)",
-    re.DOTALL,
-)
 
 
 # Each says that a size was None, whatever was to be made of it.
@@ -282,37 +263,17 @@ _ALONE = re.compile(
 
 @reads
 def _structure(text: str) -> Iterator[Heard]:
-    if "is not connected to `inputs`" in text or "Graph disconnected" in text:
-        yield HeardDisconnected()
-    if "symbolic KerasTensor cannot be used as a boolean" in text or "Using a symbolic `tf.Tensor` as a Python `bool`" in text:
-        yield HeardBoolean()
     if _NONE.search(text):
         yield HeardNoneNumber()
-    if "on an unknown TensorShape" in text or "unknown rank" in text or "contains no shape" in text:
-        yield HeardNoRank()
-    unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
+    unpack = _UNPACK.search(text)
     if _ALONE.search(text):
         yield HeardTuple()
-    if "in loss dict, but found" in text:
-        yield HeardKeysMissing()
-    if "Iterating over a symbolic" in text or "Cannot iterate over a" in text:
-        yield HeardIterated()
     if unpack:
         yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
-    if argument:
-        yield HeardMissingArgument(argument[1])
-    if (
-        "could not be lifted out of a `tf.function`" in text
-        or "attempting to create a variable while in a stateless scope" in text
-        or "only supports singleton tf.Variables created on the first call" in text
-    ):
-        yield HeardMadeInside()
     if unfilled := _UNFILLED.search(text):
         yield HeardUneven(sizes_of(either_of(unfilled, 1, 2)))
     if uneven := _UNEVEN.search(text):
         yield HeardUneven(sizes_of(uneven[1]))
-    if door:
-        yield HeardInput(sizes_of(door[1]), sizes_of(door[2]))
 
 
 class HeardNoAxis(Heard, frozen=True):
@@ -359,37 +320,18 @@ def _few_axes(text: str) -> Iterator[Heard]:
         yield HeardFewAxes()
 
 
+@said_as("Only input tensors may be passed as positional arguments")
 class HeardByPlace(Heard, frozen=True):
     """A layer was given something that is no tensor by its place, where only tensors are taken so."""
 
 
+@said_as(r"(?s)An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", int)
 class HeardTooLarge(Heard, frozen=True):
     """A number of the program does not fit into the integers that it is computed with."""
 
     value: int
 
 
-_TOO_LARGE = re.compile(r"An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", re.DOTALL)
-
-
-@reads
-def _by_place(text: str) -> Iterator[Heard]:
-    if "Only input tensors may be passed as positional arguments" in text:
-        yield HeardByPlace()
-    if found := _TOO_LARGE.search(text):
-        yield HeardTooLarge(int(found[1]))
-
-
+@said_as(r"(?i)shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index")
 class HeardAboutShapes(Heard, frozen=True):
     """The error is about shapes, axes or sizes."""
-
-
-_SIZES = re.compile(
-    r"shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index", re.IGNORECASE
-)
-
-
-@reads
-def _about_sizes(text: str) -> Iterator[Heard]:
-    if _SIZES.search(text):
-        yield HeardAboutShapes()

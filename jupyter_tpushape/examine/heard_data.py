@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..flow import Shape
 from ..flow.spec import either_of, sizes_of
-from .heard import Heard, reads
+from .heard import Heard, reads, said_as
 
 
 class HeardCompared(Heard, frozen=True):
@@ -21,6 +21,7 @@ class HeardPositions(HeardCompared, frozen=True):
     """The same for a loss of class numbers, axis by axis up to the last one."""
 
 
+@said_as(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible", sizes_of, sizes_of)
 class HeardIncompatible(Heard, frozen=True):
     """Two shapes that a loss of tf_keras wants alike: those of labels and predictions."""
 
@@ -28,7 +29,6 @@ class HeardIncompatible(Heard, frozen=True):
     predictions: Shape
 
 
-_INCOMPATIBLE = re.compile(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
 _COMPARED = re.compile(
     r"must have (?:the same (?:shape|rank \(ndim\))|rank \(ndim\) `target\.ndim - 1`)(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
@@ -45,10 +45,9 @@ def _compared(text: str) -> Iterator[Heard]:
         yield kind(sizes_of(either_of(found, 2, 4, 6)), sizes_of(either_of(found, 3, 5, 7)))
     if logits := _LOGITS.search(text):
         yield HeardCompared(sizes_of(logits[2]), sizes_of(logits[1]))
-    if alike := _INCOMPATIBLE.search(text):
-        yield HeardIncompatible(sizes_of(alike[1]), sizes_of(alike[2]))
 
 
+@said_as(r"^Dimensions (\d+) and (\d+) are not compatible", int, int)
 class HeardSlices(Heard, frozen=True):
     """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
 
@@ -56,29 +55,12 @@ class HeardSlices(Heard, frozen=True):
     second: int
 
 
-_SLICES = re.compile(r"^Dimensions (\d+) and (\d+) are not compatible")
-
-
-@reads
-def _slices(text: str) -> Iterator[Heard]:
-    if found := _SLICES.search(text):
-        yield HeardSlices(int(found[1]), int(found[2]))
-
-
+@said_as(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected", sizes_of, sizes_of)
 class HeardYielded(Heard, frozen=True):
     """A generator gave an element of another shape than its signature says."""
 
     given: Shape
     wanted: Shape
-
-
-_YIELDED = re.compile(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected")
-
-
-@reads
-def _yielded(text: str) -> Iterator[Heard]:
-    if found := _YIELDED.search(text):
-        yield HeardYielded(sizes_of(found[1]), sizes_of(found[2]))
 
 
 class HeardUneven(Heard, frozen=True):
@@ -100,6 +82,11 @@ def _uneven(text: str) -> Iterator[Heard]:
         yield HeardUneven(*sorted(both, key=str))  # samples come in any order
 
 
+def _dtype(said: str) -> str:
+    return {"double": "float64", "float": "float32", "half": "float16"}.get(said, said)
+
+
+@said_as(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)", int, _dtype, _dtype)
 class HeardReturned(Heard, frozen=True):
     """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
 
@@ -108,16 +95,11 @@ class HeardReturned(Heard, frozen=True):
     wanted: str
 
 
-_RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
-_C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
-
-
-@reads
-def _returned(text: str) -> Iterator[Heard]:
-    if found := _RETURNED.search(text):
-        yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
-
-
+@said_as(
+    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)",
+    sizes_of,
+    sizes_of,
+)
 class HeardClassRows(Heard, frozen=True):
     """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
 
@@ -125,42 +107,15 @@ class HeardClassRows(Heard, frozen=True):
     predictions: Shape
 
 
-_CLASS_ROWS = re.compile(
-    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
-)
-
-
-@reads
-def _class_rows(text: str) -> Iterator[Heard]:
-    if found := _CLASS_ROWS.search(text):
-        yield HeardClassRows(sizes_of(found[1]), sizes_of(found[2]))
-
-
+@said_as(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)", int)
 class HeardSqueezed(Heard, frozen=True):
     """An axis that is not of size 1 was to be squeezed."""
 
     axis: int
 
 
-_SQUEEZED = re.compile(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)")
-
-
-@reads
-def _squeezed(text: str) -> Iterator[Heard]:
-    if found := _SQUEEZED.search(text):
-        yield HeardSqueezed(int(found[1] or found[2] or found[3]))
-
-
+@said_as(r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)", int)
 class HeardEntries(Heard, frozen=True):
     """An argument has ``count`` entries, and one belongs to each axis of a tensor."""
 
     count: int
-
-
-_ENTRIES = re.compile(r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)")
-
-
-@reads
-def _entries(text: str) -> Iterator[Heard]:
-    if found := _ENTRIES.search(text):
-        yield HeardEntries(int(found[1] or found[2]))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..flow import Shape
 from ..flow.spec import sizes_of
-from .heard import Heard, HeardReshape, HeardUnequal, HeardUnlike, HeardWidths, reads
+from .heard import Heard, HeardReshape, HeardUnequal, HeardUnlike, HeardWidths, reads, said_as
 from .heard_contracts import HeardUneven
 
 
@@ -18,6 +18,7 @@ class HeardTraced(Heard, frozen=True):
     what: Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
 
 
+@said_as("JAX arrays are immutable and do not support in-place item assignment")
 class HeardItem(Heard, frozen=True):
     """An item of a tensor of JAX was assigned, and these never change."""
 
@@ -40,20 +41,24 @@ class HeardStructure(Heard, frozen=True):
     got: str
 
 
+@said_as("you should only use seeded random ops")
 class HeardUnseeded(Heard, frozen=True):
     """A random function of Keras was called in a compiled step with no seed of the program's."""
 
 
+@said_as(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
 class HeardGone(Heard, frozen=True):
     """``keras.backend`` was asked for a function that Keras 3 does not have there."""
 
     name: str
 
 
+@said_as(r"train_step\(\) takes 2 positional arguments but 3 were given")
 class HeardStepArguments(Heard, frozen=True):
     """A ``train_step`` was called with more than it takes."""
 
 
+@said_as(r"(?s)`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", int, int)
 class HeardMetricState(Heard, frozen=True):
     """A metric without state of its own was given more or fewer variables than it has."""
 
@@ -61,6 +66,7 @@ class HeardMetricState(Heard, frozen=True):
     has: int
 
 
+@said_as("associative scan over axis of non-constant size")
 class HeardOpenScan(Heard, frozen=True):
     """``associative_scan`` was to go along an axis of unknown size."""
 
@@ -100,6 +106,7 @@ class HeardGradient(Heard, frozen=True):
     paired: bool = False
 
 
+@said_as("indices must have an integer type|Indexer must have integer or boolean type")
 class HeardIndex(Heard, frozen=True):
     """Numbers that are not whole are used as indices."""
 
@@ -118,6 +125,7 @@ class HeardVariable(Heard, frozen=True):
     attribute: str = ""
 
 
+@said_as(r"(?s)For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", str, sizes_of, sizes_of)
 class HeardScoped(Heard, frozen=True):
     """A stateless call was given a value of another shape for a variable."""
 
@@ -126,10 +134,12 @@ class HeardScoped(Heard, frozen=True):
     got: Shape
 
 
+@said_as("Too many leaves for PyTreeSpec|Structures don't have the same nested structure")
 class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
+@said_as(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)", str, int)
 class HeardList(Heard, frozen=True):
     """An operation was given a list (``kind``) as the operand ``place``, where it takes a tensor."""
 
@@ -137,12 +147,17 @@ class HeardList(Heard, frozen=True):
     place: int
 
 
+@said_as(r"unbound axis name: (\w+)")
 class HeardAxisName(Heard, frozen=True):
     """A function that works across devices names an axis, ``name``, that no map or mesh around it has."""
 
     name: str
 
 
+@said_as(
+    r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '(?:\w+\.)*(\w+)'>"
+    r" and was passed to the function at path (\w+)"
+)
 class HeardUntraced(Heard, frozen=True):
     """A function that JAX compiles was given ``kind`` for ``parameter``, which is no array."""
 
@@ -151,6 +166,7 @@ class HeardUntraced(Heard, frozen=True):
     parameter: str
 
 
+@said_as(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)", int, int)
 class HeardPairs(Heard, frozen=True):
     """``pairs`` of padding were given for a tensor of ``axes``."""
 
@@ -158,6 +174,7 @@ class HeardPairs(Heard, frozen=True):
     pairs: int
 
 
+@said_as(r"Pred must be a scalar, got .* of shape \(([^)]*)\)", sizes_of)
 class HeardPredicate(Heard, frozen=True):
     """A condition for a whole branch has ``shape``, where it is one value."""
 
@@ -191,9 +208,7 @@ _CARRY = re.compile(
     r"input (?:carry|component)(?: component)? ?([\w.\[\]]*) has type (\w+)\[([\w,]*)\]\S* "
     r"but the corresponding output (?:carry )?component has type (\w+)\[([\w,]*)\]"
 )
-_GONE = re.compile(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
 _BRANCHES = re.compile(r"output of \S+ has type (\w+)\[([\w,]*)\]\S* but the corresponding output of \S+ has type (\w+)\[([\w,]*)\]")
-_SCOPED = re.compile(r"For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", re.DOTALL)
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
@@ -217,20 +232,6 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardTraced("index")
     elif sizes:
         yield HeardFraction(sizes[0])
-    if "JAX arrays are immutable and do not support in-place item assignment" in text:
-        yield HeardItem()
-    if "you should only use seeded random ops" in text:
-        yield HeardUnseeded()
-    if scoped := _SCOPED.search(text):
-        yield HeardScoped(scoped[1], sizes_of(scoped[2]), sizes_of(scoped[3]))
-    if gone := _GONE.search(text):
-        yield HeardGone(gone[1])
-    if "train_step() takes 2 positional arguments but 3 were given" in text:
-        yield HeardStepArguments()
-    if "associative scan over axis of non-constant size" in text:
-        yield HeardOpenScan()
-    if metric := _METRIC_STATE.search(text):
-        yield HeardMetricState(int(metric[1]), int(metric[2]))
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
         yield HeardCarry(carry[1], sizes_of(carry[3]), sizes_of(carry[5]), carry[2], carry[4])
@@ -241,27 +242,6 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
     if channels:
         yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
-
-
-_UNTRACED = re.compile(
-    r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
-    r" and was passed to the function at path (\w+)"
-)
-_PADS = re.compile(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)")
-_LISTED = re.compile(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)")
-_PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
-
-
-@reads
-def _compiled_parts(text: str) -> Iterator[Heard]:
-    if untraced := _UNTRACED.search(text):
-        yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
-    if pads := _PADS.search(text):
-        yield HeardPairs(int(pads[1]), int(pads[2]))
-    if predicate := _PREDICATE.search(text):
-        yield HeardPredicate(sizes_of(predicate[1]))
-    if listed := _LISTED.search(text):
-        yield HeardList(listed[1], int(listed[2]))
 
 
 _PAIR = re.compile(r"scan body output must be a pair, got ([(\[])?")
@@ -292,18 +272,12 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardGradient(True, paired=True)
     if scalar:
         yield HeardGradient(scalar[1] is None, sizes_of(scalar[1] or ""))
-    if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:
-        yield HeardIndex()
     if put:
         yield HeardPut(sizes_of(put[1] or put[3]), sizes_of(put[2] or put[4]))
     if inside := re.search(r"got update shape \(([^)]*)\) for operand shape \(([^)]*)\)", text):
         yield HeardPut(sizes_of(inside[1]), sizes_of(inside[2]), inside=True)
-    if unbound := re.search(r"unbound axis name: (\w+)", text):
-        yield HeardAxisName(unbound[1])
     if partition := _PARTITION.search(text):
         yield HeardPartition(tuple(re.findall(r"None|'[^']*'|\([^)]*\)", partition[1])), int(partition[2]))
-    if "Too many leaves for PyTreeSpec" in text or "Structures don't have the same nested structure" in text:
-        yield HeardLeaves()
 
 
 _BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
@@ -356,7 +330,6 @@ def _shapes(text: str) -> list[Shape]:
     return [sizes_of(part) for part in re.findall(r"\(([^)]*)\)", text)]
 
 
-_METRIC_STATE = re.compile(r"`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", re.DOTALL)
 _ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
 
 

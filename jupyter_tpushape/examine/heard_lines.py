@@ -8,23 +8,15 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..flow import Shape
-from .heard import Heard, reads
+from .heard import Heard, reads, said_as
 
 
+@said_as(r"The layer (\S+) has never been called and thus has no defined (output|input)")
 class HeardNeverCalled(Heard, frozen=True):
     """``what`` (``output`` or ``input``) was asked of a layer or model that was never called."""
 
     layer: str
     what: str
-
-
-_NEVER_CALLED = re.compile(r"The layer (\S+) has never been called and thus has no defined (output|input)")
-
-
-@reads
-def _never_called(text: str) -> Iterator[Heard]:
-    if found := _NEVER_CALLED.search(text):
-        yield HeardNeverCalled(found[1], found[2])
 
 
 class HeardUnknownArguments(Heard, frozen=True):
@@ -33,6 +25,7 @@ class HeardUnknownArguments(Heard, frozen=True):
     names: tuple[str, ...]
 
 
+@said_as(r"module '([\w.]+)' has no attribute '(\w+)'")
 class HeardNoAttribute(Heard, frozen=True):
     """A module has no such name."""
 
@@ -46,42 +39,24 @@ _UNKNOWN_ARGUMENTS = re.compile(r"(?:Argument\(s\) not recognized|Unrecognized k
 _NOT_UNDERSTOOD = re.compile(r"Keyword argument not understood:', '(\w+)'")
 
 
-_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-
-
 @reads
 def _older(text: str) -> Iterator[Heard]:
     if found := _UNKNOWN_ARGUMENTS.search(text):
         yield HeardUnknownArguments(tuple(re.findall(r"'(\w+)':", found[1])))
     if found := _NOT_UNDERSTOOD.search(text):
         yield HeardUnknownArguments((found[1],))
-    if found := _NO_ATTRIBUTE.search(text):
-        yield HeardNoAttribute(found[1], found[2])
 
 
+@said_as(r"Cannot convert '.*' to a shape")
 class HeardNoShape(Heard, frozen=True):
     """A value that a program gave as a shape is none."""
 
 
-@reads
-def _no_shape(text: str) -> Iterator[Heard]:
-    if re.search(r"Cannot convert '.*' to a shape", text):
-        yield HeardNoShape()
-
-
+@said_as(r"(?:Tensor|Tracer|Array\w*)\W* object has no attribute '(\w+)'")
 class HeardNoMethod(Heard, frozen=True):
     """A tensor has no attribute ``name``."""
 
     name: str
-
-
-_NO_METHOD = re.compile(r"(?:Tensor|Tracer|Array\w*)\W* object has no attribute '(\w+)'")
-
-
-@reads
-def _no_method(text: str) -> Iterator[Heard]:
-    if found := _NO_METHOD.search(text):
-        yield HeardNoMethod(found[1])
 
 
 class HeardUnknownName(Heard, frozen=True):
@@ -139,17 +114,9 @@ def _no_value(text: str) -> Iterator[Heard]:
         yield HeardNoValue("attribute 'numpy'" in text)
 
 
+@said_as(r"NoneType|None values|'None'|\bNone is not\b|\bGot None\b|returned None|Received: None\b")
 class HeardNothing(Heard, frozen=True):
     """``None`` stands for a value, and not for a size in a shape."""
-
-
-_NOTHING = re.compile(r"NoneType|None values|'None'|\bNone is not\b|\bGot None\b|returned None|Received: None\b")
-
-
-@reads
-def _nothing(text: str) -> Iterator[Heard]:
-    if _NOTHING.search(text):
-        yield HeardNothing()
 
 
 class HeardWords(Heard, frozen=True):
@@ -163,24 +130,14 @@ def _words(text: str) -> Iterator[Heard]:
     yield HeardWords(frozenset(re.findall(r"\w+", text)))
 
 
+@said_as("_VariantDataset")
 class HeardInnerDataset(Heard, frozen=True):
     """A function of the pipeline was given a dataset for a window, and took it for a tensor."""
 
 
-@reads
-def _window(text: str) -> Iterator[Heard]:
-    if "_VariantDataset" in text:
-        yield HeardInnerDataset()
-
-
+@said_as(r"keyword argument[^\n]*'go_backwards'|^'go_backwards'$")
 class HeardNotRecurrent(Heard, frozen=True):
     """A layer has no direction, so none that runs backwards can be made of it."""
-
-
-@reads
-def _not_recurrent(text: str) -> Iterator[Heard]:
-    if re.search(r"keyword argument[^\n]*'go_backwards'|^'go_backwards'$", text):
-        yield HeardNotRecurrent()
 
 
 class HeardUnregistered(Heard, frozen=True):
@@ -278,6 +235,7 @@ _JOINED = re.compile(
 )
 
 
+@said_as(r"index (\d+) is out of bounds for axis \d+ with size (\d+)", int, int)
 class HeardBeyond(Heard, frozen=True):
     """An ``index`` was read of an axis with ``size`` entries."""
 
@@ -285,9 +243,7 @@ class HeardBeyond(Heard, frozen=True):
     size: int
 
 
-_BEYOND = re.compile(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
-
-
+@said_as("has an inhomogeneous shape")
 class HeardRagged(Heard, frozen=True):
     """NumPy was to make one array of rows that have different lengths."""
 
@@ -296,7 +252,3 @@ class HeardRagged(Heard, frozen=True):
 def _indexed(text: str) -> Iterator[Heard]:
     if found := _JOINED.search(" ".join(text.split())):
         yield HeardJoined(int(found[1]), int(found[2]), int(found[3]))
-    if found := _BEYOND.search(text):
-        yield HeardBeyond(int(found[1]), int(found[2]))
-    if "has an inhomogeneous shape" in text:
-        yield HeardRagged()
