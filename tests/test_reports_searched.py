@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from broken import load
 
 import jupyter_tpushape as tpushape
 
@@ -217,3 +218,26 @@ def test_one_number_per_sample_is_no_score_for_each_class(framework, late):
 
     (found,) = [one for one in traced(build, lambda: (floats(8, 3), np.arange(8) % 2)).findings if one.serious]
     assert (found.rule, found.fact.predictions, found.severity) == ("label-rank", (8,), "error")
+
+
+@BOTH
+@pytest.mark.parametrize("declared", [(2, 2, 6), (24,)], ids=["maps", "rows"])
+def test_pictures_for_a_head_of_features_have_not_been_through_its_base(framework, declared, tmp_path):
+    """Declaring the pictures' shape would run, and train a head of another kind on raw pixels."""
+    path = tmp_path / f"features_{framework.__name__}_{len(declared)}.py"
+    path.write_text(
+        f"import numpy as np, {framework.__name__} as keras\n"
+        "layers = keras.layers\n"
+        "base = keras.Sequential([layers.Input((8, 8, 3)), layers.Conv2D(6, 3, strides=4, padding='same')])\n"
+        "def build():\n"
+        f"    head = keras.Sequential([layers.Input({declared}), layers.Flatten(), layers.Dense(2)])\n"
+        "    head.compile('sgd', 'mse')\n"
+        "    return head\n"
+        "def data():\n"
+        "    return np.zeros((64, 8, 8, 3), 'float32'), np.zeros((64, 2), 'float32')\n"
+    )
+    program = load(path)
+    (found,) = [one for one in traced(program.build, program.data).findings if one.severity == "error"]
+    assert found.fact.base == "base"
+    assert [fix.verified for fix in found.fixes] == [False]
+    assert traced(program.build, lambda: (np.asarray(program.base(floats(64, 8, 8, 3))).reshape(64, *declared), floats(64, 2))).ok

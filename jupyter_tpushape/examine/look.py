@@ -33,6 +33,7 @@ from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import by_place, of_call, overridden, refused_call, unmade
+from .beside import models_beside
 from .breaks import anew, assemble_broken, data_failed, declare, entry_failed, given_to, tracked, with_growth
 from .broken_lines import (
     crossed_names,
@@ -99,7 +100,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
             seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
             seen.evidence.facts["refused"] = refused_call(error, adapter) or inputs_apart(seen, adapter)
-            seen.evidence.facts["paired"] = paired(error)
+            seen.evidence.facts["paired"], seen.evidence.facts["beside"] = paired(error), models_beside(seen, adapter)
             seen.evidence.facts["taken_apart"] = exchanged(error)
             seen.evidence.facts["step_takes"] = step_parts(adapter, error)
             seen.evidence.facts["unmade"] = unmade(error)

@@ -10,6 +10,7 @@ from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
 from ..rules.facts.contracts import ShapeLost
 from ..rules.facts.data import ClassesAsWeights
+from ..rules.facts.entry import FeaturesWanted
 from ..rules.facts.loss_silent import NoLabels
 from ..rules.facts.tpu_ops import NoKernel
 from ..rules.facts.tpu_steps import GradientScale
@@ -186,6 +187,9 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
         return list(_average(evidence, finding))
     if isinstance(finding.fact, ClassesAsWeights):
         return list(_class_weights(finding.fact))
+    if isinstance(finding.fact, FeaturesWanted):
+        base = finding.fact.base
+        return [(f"Pass the data through {base} first: {base}.predict(x)", f"Not tried: {base} would have to run on all of the data.")]
     if isinstance(finding.fact, ShapeLost):
         return [("Set the shape where the function is called: tf.ensure_shape(result, ...)", "Not tried: tpushape does not run the function.")]
     if isinstance(finding.fact, NoKernel) and finding.fact.within is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..flow import Fact
 from ..rules.facts.calls import Unwritten
+from ..rules.facts.entry import FeaturesWanted
 from ..rules.facts.lines import NoMethod
 from ..rules.facts.states import StatesInList
 from ..rules.facts.transforms import StructureApart
@@ -103,6 +104,7 @@ FIRST: tuple[Maker, ...] = (batching.batch_dataset, inputs.swapped_pair, inputs.
 # No edit of shapes or data changes what these are about: a method that is not written, or what a function returns.
 OWN: dict[type[Fact | None], tuple[Maker, ...]] = {
     Unwritten: (),
+    FeaturesWanted: (),
     NoMethod: (foreign.as_function,),
     StructureApart: (loops.in_structure,),
     StatesInList: (states.out_of_list,),

@@ -28,6 +28,7 @@ from .facts.entry import (
     CutIntoPatches,
     Door,
     Fault,
+    FeaturesWanted,
     FormatsApart,
     InputReplaced,
     Misfit,
@@ -258,6 +259,10 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         if cut is not None:
             yield Finding.of(PATCHES.id, "error" if evidence.where else "note", cut, tuple(inputs))
             continue
+        base = _features_of(evidence, fault) if evidence.where else ""
+        if base:
+            yield Finding.of(rule_id, "error", FeaturesWanted(fault.door, fault.shape, base), tuple(inputs))
+            continue
         elsewhere = _samples_behind(evidence, path) if evidence.where else None
         if elsewhere is not None:
             yield Finding.of(SWAPPED.id, "error", elsewhere, tuple(inputs))
@@ -270,6 +275,14 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         misfit = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
         yield Finding.of(rule_id, severity, misfit, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _features_of(evidence: Evidence, fault: Misfit) -> str:
+    """A model of the program that takes such data and returns what is declared."""
+    size = elements(fault.declared)
+    beside: tuple[tuple[str, Shape, Shape], ...] = evidence.facts.get("beside") or () if size is not None else ()
+    likely = (name for name, takes, gives in beside if len(takes) == len(fault.shape) > 2 and takes[-1] == fault.shape[-1] and elements(gives[1:]) == size)
+    return next(likely, "")
 
 
 def _samples_behind(evidence: Evidence, path: KeyPath) -> BatchElsewhere | None:

@@ -140,6 +140,24 @@ _WHY: dict[Fault, str] = {
 }
 
 
+class FeaturesWanted(Fact, frozen=True):
+    """``door`` declares what the program's model ``base`` returns, and the data is of ``shape``, of the rank that ``base`` takes."""
+
+    door: Door
+    shape: Shape
+    base: str
+
+    def message(self) -> str:
+        said = f"{self.door} declares {show_shape(self.door.shape[1:])}, the features that {self.base} returns, but the data has {show_shape(self.shape[1:])}."
+        return said[:1].upper() + said[1:]
+
+    def why(self) -> str:
+        return f"{self.base} has not processed this data. Train on what {self.base}.predict returns, or add {self.base} as the first layer."
+
+    def sides(self) -> Sides:
+        return pair(self.door.shape, self.shape)
+
+
 class CutIntoPatches(Fact, frozen=True):
     """Samples of ``shape`` are images split into ``patches`` of ``size`` and flattened, but ``door`` declares the whole image."""
 
