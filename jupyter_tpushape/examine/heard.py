@@ -5,9 +5,8 @@ The patterns are from the messages of Keras, TensorFlow and NumPy and work for e
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
@@ -35,17 +34,21 @@ def reads(reader: Reader) -> Reader:
     return reader
 
 
-def said_as(pattern: str, *read: Callable[[str], Any]) -> Callable[[type[Kind]], type[Kind]]:
-    """Registers a fact that a match of ``pattern`` tells. The groups that matched are its fields, text unless ``read`` has a function for each."""
+_READ: dict[Any, Callable[[str], Any]] = {int: int, int | None: int, Shape: sizes_of}
+
+
+def said_as(pattern: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Registers a fact that a match of ``pattern`` tells. Its groups are the fields, by their names or in order; those of alternatives that do not match are left out."""
     compiled = re.compile(pattern)
-    uses: Iterable[Callable[[str], Any]] = read or itertools.repeat(str)
 
     def register(kind: type[Kind]) -> type[Kind]:
+        fields = msgspec.structs.fields(kind)
+
         @reads
         def reader(text: str) -> Iterator[Heard]:
             if found := compiled.search(text):
-                groups = [group for group in found.groups() if group is not None]
-                yield kind(*(use(group) for use, group in zip(uses, groups, strict=False)))
+                told = found.groupdict() or dict(zip((field.name for field in fields), filter(lambda group: group is not None, found.groups()), strict=False))
+                yield kind(**{field.name: _READ.get(field.type, str)(told[field.name]) for field in fields if field.name in told})
 
         return kind
 
@@ -64,13 +67,14 @@ class HeardKernelRank(Heard, frozen=True):
     """A convolution's kernel has a different rank than its input."""
 
 
-@said_as(r"expected axis -?\d+ of input shape to have value (\d+)", int)
+@said_as(r"expected axis -?\d+ of input shape to have value (\d+)")
 class HeardWidth(Heard, frozen=True):
     """A layer was built for size ``wanted`` on one axis."""
 
     wanted: int
 
 
+@said_as(r"Dimension(?:s| \d+ in both shapes) must be equal, but are (\d+) and (\d+)")
 class HeardUnequal(Heard, frozen=True):
     """Two sizes that must be equal; ``None`` for an unknown one; ``alike``: whole shapes must be, so that a size of 1 is no exception."""
 
@@ -87,6 +91,9 @@ class HeardOperation(Heard, frozen=True):
     said: str
 
 
+@said_as(r"must be evenly divisible by (?P<divisor>\d+) but is (?P<given>\d+)")
+@said_as(r"divisible by the number of groups\. Received:? groups=(?P<divisor>\d+), but the input has (?P<given>\d+) channels")
+@said_as(r"must be divisible by `indices_or_sections`.*received (\d+) and (\d+)")
 class HeardDivisor(Heard, frozen=True):
     """``given`` is not a multiple of ``divisor``."""
 
@@ -101,7 +108,7 @@ class HeardPieces(Heard, frozen=True):
     pieces: tuple[int, ...]
 
 
-@said_as(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]", sizes_of, sizes_of)
+@said_as(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]")
 class HeardUnlike(Heard, frozen=True):
     """Two tensors that a running operation could not broadcast."""
 
@@ -232,14 +239,13 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
 
 
 _NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
-_EQUAL = re.compile(r"Dimension(?:s| \d+ in both shapes) must be equal, but are (\d+) and (\d+)")
 _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _QUOTED = re.compile(r"(?:Full shape received|received input with shape|and input of shape|input_shape=):? ?\(([^)]*)\)")
 
 
 @reads
 def _layers(text: str) -> Iterator[Heard]:
-    rank, equal, quoted = _NDIM.search(text), _EQUAL.search(text), _QUOTED.search(text)
+    rank, quoted = _NDIM.search(text), _QUOTED.search(text)
     if rank:
         bound: Bound = "min" if rank[1] == "min" else "max" if rank[1] == "max" else ""
         yield HeardRank(int(rank[2]), int(rank[3]), bound)
@@ -247,8 +253,6 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardRank(3)
     elif "Kernel shape must have the same length" in text:
         yield HeardKernelRank()
-    if equal:
-        yield HeardUnequal(int(equal[1]), int(equal[2]))
     windows = ("egative dimension", "zero or negative", "must be smaller", "resulted in an empty output")
     if any(words in text for words in windows) and "update shape" not in text:
         yield HeardWindow()
@@ -271,20 +275,11 @@ def _operation(text: str) -> Iterator[Heard]:
         yield HeardOperation(inside[1], shapes, last.split(" (" + inside[1])[0].split(". Shapes are ")[0])
 
 
-_DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")
-_GROUPS = re.compile(r"divisible by the number of groups\. Received:? groups=(\d+), but the input has (\d+) channels")
-_SECTIONS = re.compile(r"must be divisible by `indices_or_sections`.*received (\d+) and (\d+)")
 _PIECES = re.compile(r"can't split axis of size (\d+) into pieces of size \[([\d,]+)\]")
 
 
 @reads
 def _divisor(text: str) -> Iterator[Heard]:
-    if found := _DIVISOR.search(text):
-        yield HeardDivisor(int(found[2]), int(found[1]))
-    if grouped := _GROUPS.search(text):
-        yield HeardDivisor(int(grouped[2]), int(grouped[1]))
-    if sections := _SECTIONS.search(text):
-        yield HeardDivisor(int(sections[1]), int(sections[2]))
     if pieces := _PIECES.search(text):
         yield HeardPieces(int(pieces[1]), tuple(map(int, pieces[2].split(","))))
 

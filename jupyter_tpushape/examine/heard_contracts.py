@@ -55,9 +55,7 @@ class HeardWeight(Heard, frozen=True):
 @said_as(
     r"`variable\.assign\(value\)` must match\. variable\.shape=\(([^)]*)\), Received: value\.shape=\(([^)]*)\)"
     r"|shape of the (?:variable|'ref') \(\(([^)]*)\)\).{0,60}value \(\(([^)]*)\)\)"
-    r"|The variable shape \(([^)]*)\), and the assigned value shape \(([^)]*)\) are incompatible",
-    sizes_of,
-    sizes_of,
+    r"|The variable shape \(([^)]*)\), and the assigned value shape \(([^)]*)\) are incompatible"
 )
 class HeardAssigned(Heard, frozen=True):
     """A variable of shape ``wanted`` was assigned a tensor of ``given``."""
@@ -66,6 +64,10 @@ class HeardAssigned(Heard, frozen=True):
     given: Shape
 
 
+@said_as(
+    r"`set_weights\(weights\)` on layer ['\"]?(?P<owner>[\w/.-]+)['\"]? with a (?: ?weight list| ?list) of length (?P<given>\d+), "
+    r"but the layer was expecting (?P<wanted>\d+)"
+)
 class HeardWeightCount(Heard, frozen=True):
     """A layer keeps ``wanted`` weights and was handed ``given``."""
 
@@ -90,6 +92,11 @@ class HeardBoolean(Heard, frozen=True):
     """Python asked a symbolic tensor whether it is true."""
 
 
+@said_as(
+    # Each says that a size was None, whatever was to be made of it.
+    r"unsupported operand type\(s\).*'NoneType'|'NoneType' object cannot be interpreted as an integer|Invalid dtype: NoneType"
+    r"|concrete values of integer type, got \([^)]*\bNone\b|None values not supported"
+)
 class HeardNoneNumber(Heard, frozen=True):
     """``None`` stands where a size is wanted."""
 
@@ -106,6 +113,11 @@ class HeardKeysMissing(Heard, frozen=True):
     """The losses in a dict are not those of all outputs."""
 
 
+@said_as(
+    # Messages of Keras, of Python and of JAX.
+    r"dimension '\(\d+,\)' of type|'tuple' object cannot be interpreted as an integer|unsupported operand type\(s\) for .+'tuple' and|got \(\d+, \(\d+,\)\)"
+    r"|between instances of 'tuple' and 'int'"
+)
 class HeardTuple(Heard, frozen=True):
     """A tuple of one number where a number is expected."""
 
@@ -127,7 +139,7 @@ class HeardNoRank(Heard, frozen=True):
     """A tensor's number of axes is not known."""
 
 
-@said_as(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration", sizes_of, sizes_of)
+@said_as(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration")
 class HeardLoopState(Heard, frozen=True):
     """A state has the shape ``before`` when a loop begins and ``after`` when it has run once."""
 
@@ -135,6 +147,7 @@ class HeardLoopState(Heard, frozen=True):
     after: Shape
 
 
+@said_as(r"Dimension \d+ in both shapes must be equal, but are \d+ and \d+\. Shapes are \[(?P<after>[^\]]*)\] and \[(?P<before>[^\]]*)\]\.")
 class HeardKept(Heard, frozen=True):
     """A tensor of the shape ``after`` was to have the shape ``before``."""
 
@@ -142,7 +155,7 @@ class HeardKept(Heard, frozen=True):
     after: Shape
 
 
-@said_as(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)", sizes_of)
+@said_as(r"Shapes used to initialize variables must be fully-defined[^(]*(?:\([^)]*dimensions\)[^(]*)?\(([^)]*)\)")
 class HeardUndefined(Heard, frozen=True):
     """A weight was to be made with an axis of unknown size, in this ``shape``."""
 
@@ -156,6 +169,8 @@ class HeardStateCount(Heard, frozen=True):
     after: int | None
 
 
+@said_as(r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)")
+@said_as(r"(?s)must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]")
 class HeardUneven(Heard, frozen=True):
     """A reshape to ``target``, which has one unknown axis, does not come out even."""
 
@@ -172,9 +187,7 @@ class HeardMadeInside(Heard, frozen=True):
 
 @said_as(
     r"(?s)(?:Input \d+ .{0,200}is incompatible with the layer: expected|Invalid input shape for input .{0,300}Expected) shape[= ]\(([^)]*)\)"
-    r", (?:found shape=|but input has incompatible shape )\(([^)]*)\)",
-    sizes_of,
-    sizes_of,
+    r", (?:found shape=|but input has incompatible shape )\(([^)]*)\)"
 )
 class HeardInput(Heard, frozen=True):
     """A model inside another one declares ``wanted`` and was given ``given``."""
@@ -207,21 +220,12 @@ def _dtypes(text: str) -> Iterator[Heard]:
 
 
 _WEIGHT = re.compile(r"Layer (?:'?([\w/.-]+)'? )?weight shape \(([^)]*)\) (?:is )?not compatible with provided weight shape \(([^)]*)\)")
-_COUNT = re.compile(
-    r"`set_weights\(weights\)` on layer ['\"]?([\w/.-]+)['\"]? with a (?: ?weight list| ?list) of length (\d+), but the layer was expecting (\d+)"
-)
 
 
 @reads
 def _weights(text: str) -> Iterator[Heard]:
-    weight, counted = _WEIGHT.search(text), _COUNT.search(text)
-    if weight:
+    if weight := _WEIGHT.search(text):
         yield HeardWeight(weight[1] or "", sizes_of(weight[2]), sizes_of(weight[3]))
-    if counted:
-        yield HeardWeightCount(counted[1], int(counted[3]), int(counted[2]))
-
-
-_KEPT = re.compile(r"Dimension \d+ in both shapes must be equal, but are \d+ and \d+\. Shapes are \[([^\]]*)\] and \[([^\]]*)\]\.")
 
 
 @reads
@@ -230,8 +234,6 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardStateful(True)
     elif "If an RNN is stateful, the batch size of the input sequences must be the same" in text:
         yield HeardStateful(False)
-    if kept := _KEPT.search(text):
-        yield HeardKept(sizes_of(kept[2]), sizes_of(kept[1]))
     counted = _CARRIED.search(text) or _LEAVES.search(text)
     if counted:
         yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)
@@ -241,39 +243,13 @@ _CARRIED = re.compile(
     r"input carry \w+ is a (?:list|tuple) of length (\d+) but the corresponding component of the carry output is a (?:list|tuple) of length (\d+)"
 )
 _LEAVES = re.compile(r"Too (?:many|few) leaves for PyTreeSpec; expected: (\d+)(?:, got: (\d+))?")
-_UNFILLED = re.compile(
-    r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)"
-)
-_UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
-
-
-# Each says that a size was None, whatever was to be made of it.
-_NONE = re.compile(
-    r"unsupported operand type\(s\).*'NoneType'|'NoneType' object cannot be interpreted as an integer|Invalid dtype: NoneType"
-    r"|concrete values of integer type, got \([^)]*\bNone\b|None values not supported"
-)
-
-# Messages of Keras, of Python and of JAX.
-_ALONE = re.compile(
-    r"dimension '\(\d+,\)' of type|'tuple' object cannot be interpreted as an integer|unsupported operand type\(s\) for .+'tuple' and|got \(\d+, \(\d+,\)\)"
-    r"|between instances of 'tuple' and 'int'"
-)
 
 
 @reads
 def _structure(text: str) -> Iterator[Heard]:
-    if _NONE.search(text):
-        yield HeardNoneNumber()
-    unpack = _UNPACK.search(text)
-    if _ALONE.search(text):
-        yield HeardTuple()
-    if unpack:
+    if unpack := _UNPACK.search(text):
         yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
-    if unfilled := _UNFILLED.search(text):
-        yield HeardUneven(sizes_of(either_of(unfilled, 1, 2)))
-    if uneven := _UNEVEN.search(text):
-        yield HeardUneven(sizes_of(uneven[1]))
 
 
 class HeardNoAxis(Heard, frozen=True):
@@ -325,7 +301,7 @@ class HeardByPlace(Heard, frozen=True):
     """A layer was given something that is no tensor by its place, where only tensors are taken so."""
 
 
-@said_as(r"(?s)An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", int)
+@said_as(r"(?s)An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)")
 class HeardTooLarge(Heard, frozen=True):
     """A number of the program does not fit into the integers that it is computed with."""
 

@@ -21,7 +21,7 @@ class HeardPositions(HeardCompared, frozen=True):
     """The same for a loss of class numbers, axis by axis up to the last one."""
 
 
-@said_as(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible", sizes_of, sizes_of)
+@said_as(r"Shapes \(([^)]*)\) and \(([^)]*)\) are incompatible")
 class HeardIncompatible(Heard, frozen=True):
     """Two shapes that a loss of tf_keras wants alike: those of labels and predictions."""
 
@@ -47,7 +47,7 @@ def _compared(text: str) -> Iterator[Heard]:
         yield HeardCompared(sizes_of(logits[2]), sizes_of(logits[1]))
 
 
-@said_as(r"^Dimensions (\d+) and (\d+) are not compatible", int, int)
+@said_as(r"^Dimensions (\d+) and (\d+) are not compatible")
 class HeardSlices(Heard, frozen=True):
     """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
 
@@ -55,7 +55,7 @@ class HeardSlices(Heard, frozen=True):
     second: int
 
 
-@said_as(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected", sizes_of, sizes_of)
+@said_as(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected")
 class HeardYielded(Heard, frozen=True):
     """A generator gave an element of another shape than its signature says."""
 
@@ -82,11 +82,6 @@ def _uneven(text: str) -> Iterator[Heard]:
         yield HeardUneven(*sorted(both, key=str))  # samples come in any order
 
 
-def _dtype(said: str) -> str:
-    return {"double": "float64", "float": "float32", "half": "float16"}.get(said, said)
-
-
-@said_as(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)", int, _dtype, _dtype)
 class HeardReturned(Heard, frozen=True):
     """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
 
@@ -95,11 +90,17 @@ class HeardReturned(Heard, frozen=True):
     wanted: str
 
 
-@said_as(
-    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)",
-    sizes_of,
-    sizes_of,
-)
+_RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
+_C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
+
+
+@reads
+def _returned(text: str) -> Iterator[Heard]:
+    if found := _RETURNED.search(text):
+        yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
+
+
+@said_as(r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)")
 class HeardClassRows(Heard, frozen=True):
     """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
 
@@ -107,14 +108,14 @@ class HeardClassRows(Heard, frozen=True):
     predictions: Shape
 
 
-@said_as(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)", int)
+@said_as(r"Can not squeeze dim\[(\d+)\]|select an axis to squeeze out .* dimensions=\((\d+)|Cannot squeeze axis=(\d+)")
 class HeardSqueezed(Heard, frozen=True):
     """An axis that is not of size 1 was to be squeezed."""
 
     axis: int
 
 
-@said_as(r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)", int)
+@said_as(r"`pad_width` must have the same length .*\(of length (\d+)\) and|slice indices must match number of operand dimensions \((\d+)")
 class HeardEntries(Heard, frozen=True):
     """An argument has ``count`` entries, and one belongs to each axis of a tensor."""
 

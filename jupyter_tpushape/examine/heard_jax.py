@@ -58,7 +58,7 @@ class HeardStepArguments(Heard, frozen=True):
     """A ``train_step`` was called with more than it takes."""
 
 
-@said_as(r"(?s)`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables", int, int)
+@said_as(r"(?s)`metric_variables` must be a list .*Received list with length (\d+), but expected (\d+) variables")
 class HeardMetricState(Heard, frozen=True):
     """A metric without state of its own was given more or fewer variables than it has."""
 
@@ -125,7 +125,7 @@ class HeardVariable(Heard, frozen=True):
     attribute: str = ""
 
 
-@said_as(r"(?s)For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", str, sizes_of, sizes_of)
+@said_as(r"(?s)For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)")
 class HeardScoped(Heard, frozen=True):
     """A stateless call was given a value of another shape for a variable."""
 
@@ -139,7 +139,7 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
-@said_as(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)", str, int)
+@said_as(r"\b\w+ requires ndarray or scalar arguments, got <class '(list|tuple|dict)'> at position (\d+)")
 class HeardList(Heard, frozen=True):
     """An operation was given a list (``kind``) as the operand ``place``, where it takes a tensor."""
 
@@ -166,7 +166,7 @@ class HeardUntraced(Heard, frozen=True):
     parameter: str
 
 
-@said_as(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)", int, int)
+@said_as(r"pad_width with nd=(\d+) has unsupported shape \((\d+), 2\)")
 class HeardPairs(Heard, frozen=True):
     """``pairs`` of padding were given for a tensor of ``axes``."""
 
@@ -174,7 +174,7 @@ class HeardPairs(Heard, frozen=True):
     pairs: int
 
 
-@said_as(r"Pred must be a scalar, got .* of shape \(([^)]*)\)", sizes_of)
+@said_as(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
 class HeardPredicate(Heard, frozen=True):
     """A condition for a whole branch has ``shape``, where it is one value."""
 

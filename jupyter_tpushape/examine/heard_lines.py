@@ -235,7 +235,7 @@ _JOINED = re.compile(
 )
 
 
-@said_as(r"index (\d+) is out of bounds for axis \d+ with size (\d+)", int, int)
+@said_as(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
 class HeardBeyond(Heard, frozen=True):
     """An ``index`` was read of an axis with ``size`` entries."""
 
