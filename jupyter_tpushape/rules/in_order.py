@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..graph import Given, axes
 from ..trace.axes import recurs
 from .compared import as_it_came, ends
 from .contracted import meant, predicts
 from .examples import sequential
 from .facts.mixing import HeadsAttended, NormalizedOverBatch
-from .facts.other_axes import RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
+from .facts.other_axes import ChannelsReduced, RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
 from .grids import TURNS
 from .mixing import INTERLEAVED, SOURCE, SUMMED, above, carried, of_a_loss
 from .registry import check, rule
@@ -365,3 +366,26 @@ def split_heads(evidence: Evidence, edge: Edge) -> Node | None:
         return None
     layer = evidence.flow.node(given.source)
     return maker if shape[1] != shape[2] and (layer.weights or layer.op == "Split") else None
+
+
+_POOLED = "L.Conv2D(4, 3), L.Lambda(lambda x: tf.reduce_mean(x, axis=[%s])), L.Dense(1)"
+REDUCED = rule(
+    "channels-reduced", "A reduction combines the channels with an axis of the image", severity="silent", source="the axes of the reduction",
+    fails=sequential(_POOLED % "2, 3", "(8, 9, 9, 3)"), passes=sequential(_POOLED % "1, 2", "(8, 9, 9, 3)"),
+    doc="Reported if a Dense layer receives what is left of a convolution: one value for each row of the image.",
+)  # fmt: skip
+
+
+@check(order=43)
+def channels_reduced(evidence: Evidence) -> Iterator[Finding]:
+    """Reductions of images over all axes but the first, which a Dense layer reads."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        edges = evidence.flow.into(node.id) if node.op in _REDUCES else []
+        axis, rank = node.config.get("operand1"), len(edges[0].spec.shape or ()) if edges else 0
+        if rank < 4 or not isinstance(axis, list) or sorted(one % rank for one in axis) != list(range(2, rank)):
+            continue
+        *inner, last = evidence.origins.of(edges[0])[1:]
+        read = any(evidence.flow.node(edge.target).op == "Dense" for edge in evidence.flow.out_of(node.id))
+        if read and isinstance(last, Given) and last.argument == "filters" and all(axes(one) for one in inner):
+            fact = ChannelsReduced(Who.of(node), edges[0].spec.shape or (), last.who)
+            yield Finding.of(REDUCED.id, "silent", fact, (node.id,), (edges[0].id,), node.called)

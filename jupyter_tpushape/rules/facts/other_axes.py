@@ -35,6 +35,30 @@ class SamplesInOrder(Fact, frozen=True):
         return Side("an inner axis"), Side(f"axis {self.axis}, the batch")
 
 
+class ChannelsReduced(Fact, frozen=True):
+    """``operation`` combines the channels of ``layer`` with all axes of images of ``shape`` but the first."""
+
+    operation: Who
+    shape: Shape
+    layer: str
+
+    @property
+    def along(self) -> tuple[str, ...]:
+        """The axes of the image."""
+        return tuple(map(str, range(1, len(self.shape) - 1)))
+
+    def message(self) -> str:
+        return (
+            f"{named(self.operation)}{placed(self.operation)} runs over the last axes of {show_shape(self.shape)}, which include the channels of {self.layer}."
+        )
+
+    def why(self) -> str:
+        return f"One value is left for each row of the image, not for each channel. Reduce axes {listed(self.along)}: the channels are last."
+
+    def sides(self) -> Sides:
+        return Side(f"axes {listed(self.along)}"), Side("the last axes")
+
+
 class SharedByAll(Fact, frozen=True):
     """``divided`` divides each sample by ``total``, one number that ``operation`` makes of all values of a batch of ``shape``."""
 
