@@ -241,3 +241,50 @@ def test_pictures_for_a_head_of_features_have_not_been_through_its_base(framewor
     assert found.fact.base == "base"
     assert [fix.verified for fix in found.fixes] == [False]
     assert traced(program.build, lambda: (np.asarray(program.base(floats(64, 8, 8, 3))).reshape(64, *declared), floats(64, 2))).ok
+
+
+def pooled(framework, axes, folder):
+    """A program that reduces the maps of a convolution over the axes that stand in its text."""
+    path = folder / f"pooled_{framework.__name__}_{abs(hash(axes))}.py"
+    path.write_text(
+        f"import tensorflow as tf, {framework.__name__} as keras\n"
+        "layers = keras.layers\n"
+        "def build():\n"
+        "    image = layers.Input((9, 9, 3))\n"
+        "    maps = layers.ReLU()(layers.Conv2D(4, 3, name='maps')(image))\n"
+        f"    kept = layers.Lambda(lambda x: tf.reduce_mean(x, {axes}))(maps)\n"
+        "    model = keras.Model(image, layers.Dense(1)(kept))\n"
+        "    model.compile('sgd', 'mse')\n"
+        "    return model\n"
+    )
+    return load(path).build
+
+
+@BOTH
+@pytest.mark.parametrize("axes", ["axis=[2, 3]", "[-2, -1]", "axis=(3, 2)"])
+def test_a_mean_over_the_channels_leaves_rows_of_the_image(framework, axes, tmp_path):
+    """Nothing raises: the Dense layer reads 7 rows in place of 4 channels."""
+    (found,) = traced(pooled(framework, axes, tmp_path), lambda: (floats(64, 9, 9, 3), floats(64, 1))).findings
+    assert (found.rule, found.severity, found.fact.layer) == ("channels-reduced", "silent", "maps")
+    assert found.fixes[0].verified
+    model, _ = found.fixes[0].rebuild()
+    assert [layer.kernel.shape[0] for layer in model.layers if layer.name.startswith("dense")] == [4]
+
+
+@BOTH
+@pytest.mark.parametrize("axes", ["[1, 2]", "[1, 3]"], ids=["image", "columns"])
+def test_other_means_of_maps_are_no_fault(framework, axes, tmp_path):
+    assert traced(pooled(framework, axes, tmp_path), lambda: (floats(64, 9, 9, 3), floats(64, 1))).ok
+
+
+@BOTH
+def test_the_energy_of_each_frame_of_a_spectrogram_is_no_fault(framework):
+    def build():
+        layers = framework.layers
+        sound = layers.Input((12, 10, 3))
+        frames = layers.Lambda(lambda x: tf.reduce_mean(x, axis=[2, 3]))(layers.Conv2D(4, 3, padding="same")(sound))
+        model = framework.Model(sound, layers.Activation("sigmoid")(frames))
+        model.compile("sgd", "binary_crossentropy")
+        return model
+
+    assert traced(build, lambda: (floats(64, 12, 10, 3), np.round(floats(64, 12)))).ok

@@ -557,6 +557,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "steps-reversed": (arrays.turned_back,),
     "next-steps-seen": (sequences.past_alone,),
     "rows-against-columns": (other_axes.axis_kept,),
+    "channels-reduced": (other_axes.over_the_image,),
     "vector-transposed": (other_axes.in_pairs,),
     "loss-arguments": (training.in_its_order,),
     "product-logical": (expressions.counted,),

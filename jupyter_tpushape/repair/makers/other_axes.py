@@ -14,7 +14,17 @@ from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
-from ...rules.facts.other_axes import AxisBeyond, RowsAgainstColumns, RowsMetApart, RowsTakenApart, SamplesInOrder, SharedByAll, VectorTransposed, WeightsAcross
+from ...rules.facts.other_axes import (
+    AxisBeyond,
+    ChannelsReduced,
+    RowsAgainstColumns,
+    RowsMetApart,
+    RowsTakenApart,
+    SamplesInOrder,
+    SharedByAll,
+    VectorTransposed,
+    WeightsAcross,
+)
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
 from ..edits import Edit
@@ -40,6 +50,15 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
         turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
         if len(turned) > 1 or (turned and _ends(evidence, finding)):
             yield f"Use [:, ::-1] at {line.at}", [line.edit(one, ":, ::-1") for one in turned], "It then reverses the steps of each sample."
+
+
+@of(ChannelsReduced)
+def over_the_image(evidence: Evidence, finding: Finding, fact: ChannelsReduced) -> Made:
+    """The axes of the image in place of the last ones."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        calls = [one for one in line.around(ast.Call) if listed(argument(one, "axis", ["x", "axis"]))]
+        if len(calls) == 1:
+            yield *_along(line, calls[0], ", ".join(fact.along)), "One value for each channel is left."
 
 
 @of(NormalizedOverBatch)
