@@ -13,6 +13,7 @@ import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
+import { differing } from "../differing";
 import type { Fix, Location, WireReport } from "../view";
 import type { Ages } from "./ages";
 import { applyDiff, isDiff } from "./diff";
@@ -283,7 +284,8 @@ function diffWidget(trans: TranslationBundle, patch: string, words = ""): Widget
   node.append(words);
   const code = node.appendChild(document.createElement("pre"));
   code.className = "tpushape-Diff";
-  for (const line of patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text))) {
+  const lines = patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text));
+  for (const [i, line] of lines.entries()) {
     const row = code.appendChild(document.createElement("div"));
     const hunk = /^@@ .*\+(\d+)/.exec(line);
     if (hunk) {
@@ -291,7 +293,10 @@ function diffWidget(trans: TranslationBundle, patch: string, words = ""): Widget
       row.className = "tpushape-mod-line";
       continue;
     }
-    row.textContent = line;
+    const [from, to] = differing(lines, i);
+    const part = document.createElement("b");
+    part.textContent = line.slice(from, to);
+    row.append(line.slice(0, from), part, line.slice(to));
     row.className = line.startsWith("+") ? "tpushape-mod-added" : line.startsWith("-") ? "tpushape-mod-removed" : "";
   }
   return new Widget({ node });

@@ -2,7 +2,7 @@
 
 import { changeTable, stateWord } from "./differences";
 import { SEVERITY_SIGN, type FlowDoc, type Held } from "./doc";
-import { button, h } from "./dom";
+import { button, h, unread } from "./dom";
 import { axesPane, type Following } from "./following";
 import type { Item } from "./groups";
 import { weightText } from "./placed";
@@ -81,10 +81,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     for (const f of found) {
       const finding = doc.findings[f]!;
       const entry = button("", { class: "entry" }, () => act.choose(f));
-      entry.append(
-        h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]),
-        finding.message,
-      );
+      entry.append(unread(`span.sev ${finding.severity}`, SEVERITY_SIGN[finding.severity]), finding.message);
       list.append(h("li", {}, entry));
     }
     section(pane, trans.__("Findings here"), list);

@@ -1,7 +1,7 @@
 /** What two compared programs have otherwise: signs that need no colour, and the pane that lists it. */
 
 import type { FlowDoc } from "./doc";
-import { button, h } from "./dom";
+import { button, h, unread } from "./dom";
 import type { Item } from "./groups";
 import { section, table } from "./pane";
 import { count } from "./text";
@@ -91,7 +91,7 @@ export function changesPane(doc: FlowDoc, goTo: (node: number) => void): HTMLEle
     const node = doc.node(i);
     const entry = button("", { class: "entry" }, () => goTo(i));
     entry.append(
-      h("span", { class: `state diff-${mark.state}`, "aria-hidden": "true" }, STATE_SIGN[mark.state]),
+      unread(`span.state diff-${mark.state}`, STATE_SIGN[mark.state]),
       h("span", {}, `${node.name || node.op} · ${stateWord(mark.state)}${mark.was ? ` · ${trans.__("was %1", mark.was)}` : ""}`),
     );
     const changes = (mark.changes ?? []).slice(0, 3).map((one) => `${one.what} ${one.before} → ${one.after}`);

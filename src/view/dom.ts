@@ -33,6 +33,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(name), look, attributes, children);
 }
 
+/** A sign whose meaning is said in words elsewhere: screen readers pass over it. */
+export function unread(tag: `span${string}`, text: string): HTMLElement {
+  return h(tag as "span", { "aria-hidden": "true" }, text);
+}
+
 /** What is done at an event. */
 export function on<K extends keyof HTMLElementEventMap>(
   target: EventTarget,

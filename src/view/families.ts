@@ -1,7 +1,7 @@
 /** Families of layers: a colour, a letter that says the same without colour, a word, and the legend of those that are there. */
 
 import { push, type FlowDoc } from "./doc";
-import { h, on } from "./dom";
+import { h, on, unread } from "./dom";
 import type { Item } from "./groups";
 import type { Family } from "./wire";
 import * as trans from "./words";
@@ -82,7 +82,7 @@ export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => voi
     const row = h(
       "button",
       { type: "button", "aria-pressed": "false" },
-      h("span", { class: `sample fam-${family}`, "aria-hidden": "true" }, FAMILY_SIGN[family]),
+      unread(`span.sample fam-${family}`, FAMILY_SIGN[family]),
       h("span", {}, familyWord(family)),
       h("span.muted", {}, ` ${list.length}`),
     );

@@ -1,7 +1,7 @@
 /** The line on top: the verdict in words, what it is about, search, and the export menu. */
 
 import type { FlowDoc } from "./doc";
-import { button, h, on } from "./dom";
+import { button, h, on, unread } from "./dom";
 import { aboutWords, count, numberText } from "./text";
 import * as trans from "./words";
 
@@ -111,7 +111,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     h(
       "h1",
       { class: report.difference ? "verdict two" : report.ok ? "verdict ok" : "verdict" },
-      h("span.sign", { "aria-hidden": "true" }, report.difference ? "≠" : report.ok ? "✓" : "✖"),
+      unread("span.sign", report.difference ? "≠" : report.ok ? "✓" : "✖"),
       h("span", {}, h("span.much", {}, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
     ),
     about ? h("p.about", { title: report.about?.when }, about) : null,

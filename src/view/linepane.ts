@@ -3,7 +3,7 @@
 import { changeTable, STATE_SIGN, stateWord } from "./differences";
 import { replicas, type DetailActions } from "./details";
 import type { FlowDoc } from "./doc";
-import { button, h } from "./dom";
+import { button, h, unread } from "./dom";
 import { axesPane } from "./following";
 import type { Line } from "./layout/scene";
 import { sidesOf } from "./problems";
@@ -26,7 +26,7 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
         "div.row way",
         {},
         button(doc.node(from).name, { class: "link mono" }, () => act.goTo(from)),
-        h("span", { "aria-hidden": "true" }, "→"),
+        unread("span", "→"),
         button(doc.node(to).name, { class: "link mono" }, () => act.goTo(to)),
         edge.label ? h("span.muted", {}, edge.label) : null,
       ),

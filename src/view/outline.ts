@@ -2,7 +2,7 @@
 
 import { stateOf, stateWord, tally } from "./differences";
 import { severityWord, serious, type FlowDoc } from "./doc";
-import { h, on } from "./dom";
+import { h, on, unread } from "./dom";
 import type { Item } from "./groups";
 import { subtitle } from "./layout/sizes";
 import { specText } from "./text";
@@ -117,8 +117,8 @@ export class Outline {
         "aria-selected": item === this.current ? "true" : "false",
         "aria-expanded": item.members.length ? String(open) : undefined,
       },
-      h("span", { "aria-hidden": "true" }, item.members.length ? (open ? "▾" : "▸") : "·"),
-      wrong || item.status === "failed" ? h("span", { "aria-hidden": "true" }, "✖") : null,
+      unread("span", item.members.length ? (open ? "▾" : "▸") : "·"),
+      wrong || item.status === "failed" ? unread("span", "✖") : null,
       h("span", {}, item.label),
       h("span.what", {}, subtitle(this.doc, item)),
       more.length ? h("span.offscreen", {}, `, ${more.join(", ")}`) : null,

@@ -1,7 +1,8 @@
 /** The problems in words: what was wanted, what came, why, and the fixes that were tried. */
 
 import { SEVERITY_SIGN, severityWord, type FlowDoc } from "./doc";
-import { breakable, button, copyText, h } from "./dom";
+import { differing } from "../differing";
+import { breakable, button, copyText, h, unread } from "./dom";
 import { count, placeText, shapeText } from "./text";
 import { branchesOf, brings, cannot, impartial } from "./merges";
 import type { Finding, Fix, Location, Side } from "./wire";
@@ -48,7 +49,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
     h(
       "div.eyebrow",
       {},
-      h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]),
+      unread(`span.sev ${finding.severity}`, SEVERITY_SIGN[finding.severity]),
       h(
         "span",
         {},
@@ -83,7 +84,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
     findings.forEach((one, i) => {
       const entry = button("", { class: "entry", "aria-current": i === current ? "true" : "false" }, () => act.choose(i));
       entry.append(
-        h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]),
+        unread(`span.sev ${one.severity}`, SEVERITY_SIGN[one.severity]),
         h("span", {}, h("span.offscreen", {}, severityWord(one.severity) + ": "), ...breakable(one.message)),
       );
       list.append(h("li", {}, entry));
@@ -162,7 +163,7 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   nodes.sort((a, b) => a - b);
   nodes.slice(0, 6).forEach((i, at) => {
     if (at) {
-      row.append(h("span.muted", { "aria-hidden": "true" }, "→"));
+      row.append(unread("span.muted", "→"));
     }
     row.append(button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)));
   });
@@ -174,7 +175,7 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
     const words = placeText(location);
     const { locate } = act;
     if (row.childElementCount) {
-      row.append(h("span.muted", { "aria-hidden": "true" }, "·"));
+      row.append(unread("span.muted", "·"));
     }
     row.append(
       locate
@@ -187,7 +188,7 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   const docs = finding.docs ?? "";
   if (docs.startsWith("https://")) {
     row.append(
-      h("span.muted", { "aria-hidden": "true" }, "·"),
+      unread("span.muted", "·"),
       h("a.link", { href: docs, target: "_blank", rel: "noopener noreferrer" }, trans.__("why: %1", finding.rule)),
     );
   } else {
@@ -233,7 +234,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow:
   }
   const actions = h("div.row", {});
   const { apply } = act;
-  if (apply) {
+  if (apply && fix.patch) {
     actions.append(
       button(
         fix.cell ? trans.__("Apply to the cell") : trans.__("Apply"),
@@ -298,11 +299,13 @@ function diff(patch: string, context: number): HTMLElement {
   // What all lines are indented by says nothing here.
   const depths = lines.flatMap((line) => (/^[-+ ]\s*\S/.test(line) ? [line.slice(1).search(/\S/)] : []));
   const less = depths.length === lines.filter((line) => !line.startsWith("@@") && line.trim()).length ? Math.min(...depths) : 0;
-  for (const full of lines) {
-    const line = less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full;
-    const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
+  const shown = lines.map((full) => (less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full));
+  for (const [i, line] of shown.entries()) {
+    const kind = { "@": "hunk", "+": "add", "-": "del" }[line.slice(0, 1)] ?? "same";
     const words = kind === "hunk" ? trans.__("line %1", /^@@ -(\d+)/.exec(line)?.[1] ?? "") : line || " ";
-    const row = h("div", { class: kind }, ...breakable(words));
+    const [from, to] = differing(shown, i);
+    const [before, part, behind] = [words.slice(0, from), words.slice(from, to), words.slice(to)].map(breakable);
+    const row = h("div", { class: kind }, ...before!, h("b", {}, ...part!), ...behind!);
     // What does not fit goes on below, indented a little further than where the line began.
     const depth = kind === "hunk" ? 0 : Math.min(24, words.slice(1).search(/\S|$/) + 3);
     row.style.paddingLeft = `calc(10px + ${depth}ch)`;

@@ -299,7 +299,7 @@ button,summary{font:inherit;size:12px;cursor:pointer}
 .tried{size:12px;weight:700;color:$good-text;white-space:nowrap}
 .untried{size:12px;color:$muted}
 .diff{ground:$bg;border:1px solid $line;round:6px;margin:8px 0;pad:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
-.diff div{pad:0 10px;white-space:pre-wrap}
+.diff div{pad:0 10px;white-space:pre-wrap}.diff b{text-decoration:underline}
 .diff .add{ground:$good-soft;color:$good-text}.diff .del{ground:$wrong-soft;color:$wrong-text}.diff .hunk{color:$muted}
 .section{margin-top:16px}
 .rejected{color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
