@@ -448,6 +448,19 @@ def test_a_model_whose_cell_raised_is_told_of(loaded):
     book.run("net = keras.Sequential([keras.Input((8,)), L.Dense(2)])")
     book.run("%tpushape net --tpu none")
     assert "earlier run" not in book.err
+    # Made anew by the cell that raised, before it raised.
+    book.run("net = keras.Sequential([keras.Input((8,)), L.Dense(2)])\nnet.compile('sgd', 'mse')\nnet.fit(np.zeros((4, 3)), np.zeros((4, 2)))")
+    book.run("%tpushape net --tpu none")
+    assert "earlier run" not in book.err
+
+
+def test_a_model_of_the_notebook_tells_what_a_head_is_made_for(loaded):
+    book = loaded("keras")
+    book.run("base = keras.Sequential([keras.Input((8, 8, 3)), L.Conv2D(6, 3), L.GlobalAveragePooling2D()])")
+    book.run("head = keras.Sequential([keras.Input((6,)), L.Dense(2)])\nhead.compile('sgd', 'mse')")
+    book.run("x, y = np.zeros((8, 8, 8, 3), 'float32'), np.zeros((8, 2), 'float32')")
+    book.run("%tpushape head (x, y)")
+    assert "features that base returns" in " ".join(book.out.split())
 
 
 def test_help_and_layers_are_offered(loaded):

@@ -135,7 +135,7 @@ def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
     from ..examine import HANDED, BadProgram
     from ..trace.locations import Variables
 
-    token = HANDED.set(Variables.typed(loop.file, loop.typed) if loop.typed else None)
+    token = HANDED.set(Variables.typed(loop.file, loop.typed, None) if loop.typed else None)
     try:
         return trace(loop.step, loop.data, tpu=None, fixes=fixes)
     except BadProgram:
@@ -196,7 +196,7 @@ def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
     from ..trace.locations import Variables
 
     typed = _typed(attempt.where) if attempt.where is not None else ""
-    token = HANDED.set(Variables.typed(attempt.where[0], typed) if attempt.where is not None and typed else None)
+    token = HANDED.set(Variables.typed(attempt.where[0], typed, getattr(attempt.where, "names", None)) if attempt.where is not None and typed else None)
     try:
         report = trace(attempt.model, attempt.held, tpu=None, batch_size=attempt.batch_size, fixes=fixes and bool(typed))
     finally:

@@ -302,7 +302,7 @@ def in_variables(shell: Any, typed: str, data: Any) -> Iterator[None]:
         return
     from ..trace.locations import Variables
 
-    token = HANDED.set(Variables.typed(list(cells)[-1], typed))
+    token = HANDED.set(Variables.typed(list(cells)[-1], typed, shell.user_ns))
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from ..views.naming import named
+from ..views.naming import line_of_cell, named
 from .inventory import in_variables
 from .live import Live, keep
 from .pairing import assigned, assigned_in
@@ -202,7 +202,8 @@ class TpuShapeMagics(Magics):
     def _broken_since(self, name: str) -> bool:
         """Whether the last failed cell would have redefined this name, and has not done so since."""
         made = assigned([text for text in self.shell.user_ns.get("In", ()) if isinstance(text, str)]).get(name)
-        return self.extension.error is not None and name in assigned_in(self.extension.source) and made == self.extension.count
+        error = self.extension.error
+        return error is not None and made == self.extension.count and name in assigned_in(self.extension.source, line_of_cell(error, self.shell.user_ns))
 
     def _last(self, chosen: dict[str, Any]) -> Any:
         from .cell import last_report

@@ -124,11 +124,11 @@ def _typed(line: str) -> list[tuple[str, str]]:
 
 
 @functools.lru_cache(maxsize=1024)
-def assigned_in(source: str) -> frozenset[str]:
-    """The names that a cell assigns or defines."""
-    tree = parsed(source)
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return frozenset(stored | {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))})
+def assigned_in(source: str, since: int = 0) -> frozenset[str]:
+    """The names that a cell assigns or defines in statements that end at line ``since`` or later."""
+    body = [one for one in parsed(source).body if (one.end_lineno or 0) >= since]
+    stored = {node.id for one in body for node in ast.walk(one) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(stored | {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))})
 
 
 def parsed(source: str) -> ast.Module:

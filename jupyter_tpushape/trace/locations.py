@@ -106,9 +106,9 @@ class Variables(Place):
     expression: str = ""
 
     @classmethod
-    def typed(cls, file: str, expression: str) -> Variables:
+    def typed(cls, file: str, expression: str, names: dict[str, Any] | None) -> Variables:
         place = cls(file, 1)
-        place.expression = expression
+        place.expression, place.names = expression, names
         return place
 
 
