@@ -259,10 +259,6 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         if cut is not None:
             yield Finding.of(PATCHES.id, "error" if evidence.where else "note", cut, tuple(inputs))
             continue
-        base = _features_of(evidence, fault) if evidence.where else ""
-        if base:
-            yield Finding.of(rule_id, "error", FeaturesWanted(fault.door, fault.shape, base), tuple(inputs))
-            continue
         elsewhere = _samples_behind(evidence, path) if evidence.where else None
         if elsewhere is not None:
             yield Finding.of(SWAPPED.id, "error", elsewhere, tuple(inputs))
@@ -273,7 +269,12 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        misfit = msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
+        base = _features_of(evidence, fault) if evidence.where else ""
+        misfit = (
+            FeaturesWanted(fault.door, fault.shape, base)
+            if base
+            else msgspec.structs.replace(fault, pipeline=fault.fault == "sample" and never_batched(evidence))
+        )
         yield Finding.of(rule_id, severity, misfit, tuple(dict.fromkeys(nodes)), edges)
 
 

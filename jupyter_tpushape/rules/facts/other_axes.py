@@ -56,7 +56,7 @@ class ChannelsReduced(Fact, frozen=True):
         return f"One value is left for each row of the image, not for each channel. Reduce axes {listed(self.along)}: the channels are last."
 
     def sides(self) -> Sides:
-        return Side(f"axes {listed(self.along)}"), Side("the last axes")
+        return Side(f"axes {listed(self.along)}"), Side(f"axes {listed(tuple(str(int(axis) + 1) for axis in self.along))}")
 
 
 class SharedByAll(Fact, frozen=True):
