@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..flow import Spec
+from ..flow.syntax import DTYPES
 from .early import UsageError, check_saved
 from .out import said
 from .quiet import import_backend
@@ -17,9 +18,6 @@ from .quiet import import_backend
 _SPEC = re.compile(r"(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*):\s*(?P<dtype>[a-z]+\d*)")
 # TensorFlow stores sizes and numbers of elements in 64 bits.
 MOST_AXIS = 2**53
-DTYPES = (
-    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string",
-)  # fmt: skip
 
 
 def load(place: str) -> Any:

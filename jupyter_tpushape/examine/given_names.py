@@ -92,12 +92,7 @@ class Texts:
 
 def _value(given: ast.Assign, name: str) -> ast.expr | None:
     """What an assignment gives to one name: of several in a row, the value in the same place."""
-    target, value = given.targets[0], given.value
-    if isinstance(target, ast.Name):
-        return value
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return next((part for one, part in zip(target.elts, value.elts, strict=True) if isinstance(one, ast.Name) and one.id == name), None)
-    return None
+    return next((value for target, value in syntax.assigned(given) if isinstance(target, ast.Name) and target.id == name), None)
 
 
 def names_given_in(file: str) -> list[str]:

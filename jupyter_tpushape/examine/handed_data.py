@@ -13,12 +13,11 @@ from typing import Any
 from ..flow import KeyPath, syntax
 from ..flow.syntax import Function, called
 from ..sources.kinds import is_pydataset, is_sequence
+from ..trace.aftermath import FITTING
 from ..trace.locations import Variables, cells_of, is_ours
 from .given_names import At, Texts, begins, own_statements
 from .program import Examined
 
-# The calls that data is handed to.
-FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 TRACING = frozenset({"trace", "assert_flows"})
 
 

@@ -55,6 +55,14 @@ def makes_object(call: ast.AST) -> bool:
     return called(call)[:1].isupper()
 
 
+DTYPES = frozenset(["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string"])
+
+
+def targets_of(statement: ast.AST) -> list[ast.expr]:
+    """What an assignment gives a value, with or without an annotation."""
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+
+
 def assigned(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
     """The targets of an assignment, each with what it is given, where several are given several as well."""
     target, value = statement.targets[0], statement.value

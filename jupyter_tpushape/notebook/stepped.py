@@ -65,7 +65,7 @@ def _called(file: str, line: int, names: dict[str, Any]) -> Stepped | None:
         if not all(_is_batch(part) for part in given):
             continue
         source = _source(tree, call)
-        if source and _is_data(held := names.get(source)):
+        if source and hasattr(held := names.get(source), "element_spec"):
             return Stepped(step, held, source, file)
         return Stepped(step, given[0] if len(given) == 1 else tuple(given), "", file)
     return None
@@ -74,10 +74,6 @@ def _called(file: str, line: int, names: dict[str, Any]) -> Stepped | None:
 def _is_batch(value: Any) -> bool:
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else [value]
     return any(len(getattr(part, "shape", ())) > 0 and hasattr(part, "dtype") for part in parts)
-
-
-def _is_data(value: Any) -> bool:
-    return hasattr(value, "element_spec")
 
 
 def _source(tree: ast.Module, call: ast.Call) -> str:

@@ -44,9 +44,6 @@ ARGUMENTS = {
     "input_tensor": "x", "input": "x", "tensor": "x", "perm": "axes", "depth": "num_classes", "tensors": "xs", "values": "xs", "features": "x",
     "logits": "x", "a": "x1", "b": "x2", "clip_value_min": "x_min", "clip_value_max": "x_max", "multiples": "repeats", "indices": "x", "limit": "stop", "delta": "step",
 }  # fmt: skip
-DTYPES = (
-    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string",
-)  # fmt: skip
 
 # The program's way to its TPU, all of which JAX does by itself.
 SETUP = (

@@ -7,11 +7,12 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from ..flow.syntax import DTYPES
 from ..repair.text.source import Source, nodes
 from . import left as leave
 from .context import Context
 from .left import Left
-from .names import ARGUMENTS, DROPPED, DTYPES, HOST, MOVED, OPS, REDUCTIONS, RENAMED
+from .names import ARGUMENTS, DROPPED, HOST, MOVED, OPS, REDUCTIONS, RENAMED
 from .setup import Setup
 
 # Operations whose axis TensorFlow and keras.ops leave out differently.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..flow.syntax import targets_of
 from ..repair.text.source import Source, nodes
 from .context import Context
 from .names import SETUP, STRATEGIES
@@ -139,13 +140,12 @@ class Setup:
     def _made(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt, list[str]]]:
         for one in nodes(statement, (ast.Assign, ast.AnnAssign, ast.Return)):
             if one.value is not None and self._makes(one.value):
-                targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
-                yield one, [ast.unparse(target) for target in targets]
+                yield one, [ast.unparse(target) for target in targets_of(one)]
 
     def _targets(self, fits: object) -> Iterator[str]:
         for node in nodes(self._context.tree, (ast.Assign, ast.AnnAssign)):
             if isinstance(node.value, ast.Call) and fits(self._context.dotted(node.value.func)):  # type: ignore[operator]
-                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                for target in targets_of(node):
                     if isinstance(target, ast.Name):
                         yield target.id
 

@@ -46,11 +46,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
         for title, edits, reason in made:
             key = repr(edits)
             # Without an edit it is the program as it was.
-            if edits and key not in seen and not any(isinstance(edit, InputShape) and _too_large(edit) for edit in edits):
+            if edits and key not in seen and not any(isinstance(edit, InputShape) and (elements(tuple(edit.shape)) or 0) >= _MOST_VALUES for edit in edits):
                 seen.add(key)
                 found.append(Candidate(title, tuple(edit.value for edit in edits), reason))
     return found
-
-
-def _too_large(edit: InputShape) -> bool:
-    return (elements(tuple(edit.shape)) or 0) >= _MOST_VALUES

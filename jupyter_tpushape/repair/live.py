@@ -30,7 +30,7 @@ def builder_of(adapter: Any, model: Any) -> Callable[[], Any]:
 
 def _again(adapter: Any, model: Any) -> Any:
     if isinstance(model, adapter.Sequential):
-        layers = [layer for layer in getattr(model, "_layers", None) or model.layers if not _inner(layer, model)]
+        layers = [layer for layer in getattr(model, "_layers", None) or model.layers if layer is not getattr(model, "_functional", None)]
         declared = adapter.doors(model)
         made = [_clone(adapter, layer) for layer in layers if adapter.is_layer(layer) and (declared or not isinstance(layer, adapter.InputLayer))]
         if declared and declared[0].spec.shape and not any(isinstance(layer, adapter.InputLayer) for layer in made):
@@ -45,10 +45,6 @@ def _again(adapter: Any, model: Any) -> Any:
         raise CannotRebuild(
             f"{type(model).__name__} cannot be recreated from its configuration ({type(error).__name__}): trace a function that builds it instead."
         ) from error
-
-
-def _inner(layer: Any, model: Any) -> bool:
-    return layer is getattr(model, "_functional", None)
 
 
 def _clone(adapter: Any, layer: Any) -> Any:

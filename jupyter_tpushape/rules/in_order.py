@@ -76,7 +76,7 @@ def rows_against_columns(evidence: Evidence) -> Iterator[Finding]:
         if axes is None or len(axes) < 2:
             continue  # samples and as many features: another rule says which two meet
         reduced = _reduction(evidence, vector)
-        if reduced is not None and _related(evidence, table, evidence.flow.into(reduced.id)[0]):
+        if reduced is not None and _tables(evidence, table) & _tables(evidence, evidence.flow.into(reduced.id)[0]):
             fact = RowsAgainstColumns(Who.of(reduced), Who.of(node), shape, shape[1:])
             yield Finding.of(AGAINST.id, "silent", fact, (node.id, reduced.id), (vector.id,), reduced.called or node.called)
 
@@ -94,10 +94,6 @@ def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
             return None
         vector = edges[0]
     return None
-
-
-def _related(evidence: Evidence, one: Edge, other: Edge) -> bool:
-    return bool(_tables(evidence, one) & _tables(evidence, other))
 
 
 def _tables(evidence: Evidence, edge: Edge) -> set[str]:

@@ -16,7 +16,8 @@ from .locations import Place, is_user_file
 from .recorder import Made, Recorder, caused, line_of
 
 _LAST = threading.local()
-_FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
+# The calls that data is handed to.
+FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
 
 
 @dataclass
@@ -96,7 +97,7 @@ def attempted(error: BaseException) -> Attempt | None:
         arguments, fn = values.get("args"), values.get("fn")
         if trace.tb_frame.f_code.co_name == "error_handler" and isinstance(arguments, tuple) and arguments:
             method = getattr(fn, "__name__", "")
-            if method in _FITTING and adapter_for(arguments[0]) is not None:
+            if method in FITTING and adapter_for(arguments[0]) is not None:
                 attempt = _attempt(method, arguments, values.get("kwargs") or {})
                 attempt.where = where
                 return attempt

@@ -40,6 +40,8 @@ class Framework(ABC):
 
     name = ""
     package = ""
+    # The attribute of a model that holds its compiled metrics.
+    metrics_held = ""
 
     Layer: Any
     Loss: Any
@@ -290,8 +292,12 @@ class Framework(ABC):
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
 
     @abstractmethod
-    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
-        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones (by identity)."""
+    def given_arguments(self, operation: Any, result: Any) -> tuple[Any, Any]:
+        """The arguments of the call that gave ``result``: those by position and those by name."""
+
+    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> Iterator[Any]:
+        """The same arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones (by identity)."""
+        return (self.map_structure(lambda value: made.get(id(value), value), one) for one in self.given_arguments(operation, results[0]))
 
     # -- making things anew ------------------------------------------------------------------------
 
@@ -404,9 +410,12 @@ class Framework(ABC):
     def metric_objects(self, model: Any, y: Any, y_pred: Any) -> list[Any]:
         """The compiled metrics, built for these tensors."""
 
-    @abstractmethod
     def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
         """Updates every compiled metric, or calls the user's own ``compute_metrics``."""
+        if self.overrides(model, "compute_metrics"):
+            model.compute_metrics(x, y, y_pred, weight)
+        else:
+            getattr(model, self.metrics_held).update_state(y, y_pred, weight)
 
     def without_result(self, model: Any) -> bool:
         """Whether one of the metrics that ``fit`` reads after an epoch has never been updated, and so raises when it is read."""

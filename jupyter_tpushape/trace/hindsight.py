@@ -23,7 +23,7 @@ from typing import Any
 
 from ..flow import syntax
 from ..flow.text import MOST_SOURCE
-from .locations import is_user_file
+from .locations import is_user_file, shell
 from .recorder import compiled_at, line_of, set_line
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
@@ -72,11 +72,10 @@ def _layers(model: Any) -> list[Any]:
 
 
 def _program() -> tuple[dict[str, Any], list[str]]:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None:
-        cells = sorted(getattr(shell.compile, "_filename_map", {}).items(), key=lambda item: item[1])
-        return shell.user_ns, [name for name, _ in cells]
+    running = shell()
+    if running is not None:
+        cells = sorted(getattr(running.compile, "_filename_map", {}).items(), key=lambda item: item[1])
+        return running.user_ns, [name for name, _ in cells]
     main = sys.modules.get("__main__")
     file = getattr(main, "__file__", None)
     return (vars(main), [file]) if main is not None and file and is_user_file(file) else ({}, [])
@@ -95,12 +94,7 @@ def _tree(name: str) -> ast.Module | None:
 
 
 def _assigned(body: list[ast.stmt], name: str) -> list[ast.Assign | ast.AnnAssign]:
-    found: list[ast.Assign | ast.AnnAssign] = []
-    for node in body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        if any(ast.unparse(target) == name for target in targets):
-            found.append(node)  # type: ignore[arg-type]
-    return found
+    return [node for node in body if name in map(ast.unparse, syntax.targets_of(node))]  # type: ignore[misc]
 
 
 def _makes(node: ast.AST | None, layer: Any) -> ast.Call | None:

@@ -36,6 +36,7 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
 
     name = "keras"
     package = "keras"
+    metrics_held = "_compile_metrics"
 
     Layer = Layer
     Loss = Loss
@@ -215,12 +216,6 @@ class Keras3(FunctionalGraph, TracedVariables, Framework):
         """The metrics of ``compile`` are built as they are first updated; a class that lists its own metrics may leave them out."""
         container = getattr(model, "_compile_metrics", None)
         return container is not None and not container.built and any(metric is container for metric in model.metrics)
-
-    def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
-        if self.overrides(model, "compute_metrics"):
-            model.compute_metrics(x, y, y_pred, weight)
-            return
-        model._compile_metrics.update_state(y, y_pred, weight)
 
     def _all_built(self, model: Any) -> bool:
         parts = (getattr(model, name, None) for name in ("optimizer", "_compile_metrics"))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import keras
-from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.layers.core.input_layer import InputLayer
 from keras.src.models.functional import Functional
 
@@ -42,8 +41,7 @@ class FunctionalGraph:
                 yield GraphNode(node.operation, list(node.input_tensors), list(node.output_tensors), bool(node.is_input), first)
 
     def beside(self, network: Any) -> list[Any]:
-        mine = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
-        return outside(mine, network._operations, lambda node: node.operation)
+        return outside(network, network._operations, lambda node: node.operation)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
@@ -62,15 +60,9 @@ class FunctionalGraph:
     def input_layer_like(self, layer: Any) -> Any:
         return InputLayer(batch_shape=layer.batch_shape, dtype=layer.dtype, name=layer.name)
 
-    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
-        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones."""
-        _, index, _ = results[0]._keras_history
-        arguments = operation._inbound_nodes[index].arguments
-
-        def swap(value: Any) -> Any:
-            return made.get(id(value), value) if isinstance(value, KerasTensor) else value
-
-        return keras.tree.map_structure(swap, arguments.args), keras.tree.map_structure(swap, arguments.kwargs)
+    def given_arguments(self, operation: Any, result: Any) -> tuple[Any, Any]:
+        arguments = operation._inbound_nodes[result._keras_history[1]].arguments
+        return arguments.args, arguments.kwargs
 
     def functional_class(self, model: Any) -> Any:
         return keras.Model

@@ -227,24 +227,28 @@ def file_of(where: Location) -> str:
     if where.file or not where.execution:
         moved = (MOVED.get() or {}).get(where.file)
         return moved[0] if moved is not None else where.file
+    return next((str(name) for name, execution in _executions().items() if execution == where.execution), "")
+
+
+def shell() -> Any:
+    """The shell of IPython that runs, or ``None``."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    return next((str(name) for name, execution in names.items() if execution == where.execution), "")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def _executions() -> dict[str, int]:
+    return getattr(getattr(shell(), "compile", None), "_filename_map", {})
 
 
 def cells_of(file: str) -> list[str]:
     """The notebook's cells in the order in which they ran, where the file is one of them."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    known = _executions()
     return sorted(known, key=lambda name: known[name]) if file in known else []
 
 
 def typed(execution: int) -> dict[str, str]:
     """What was typed for each line of a cell that runs in other words, which are magics and system commands."""
-    ipython = sys.modules.get("IPython")
-    history = getattr(ipython.get_ipython() if ipython is not None else None, "history_manager", None)
+    history = getattr(shell(), "history_manager", None)
     if history is None or not 0 < execution < len(history.input_hist_parsed):
         return {}
     ran, written = (texts[execution].split("\n") for texts in (history.input_hist_parsed, history.input_hist_raw))
@@ -254,17 +258,8 @@ def typed(execution: int) -> dict[str, str]:
 
 
 def _cell_of(filename: str) -> tuple[str, int]:
-    ipython = sys.modules.get("IPython")
-    if ipython is None:
-        return "", 0
-    shell = ipython.get_ipython()
-    if shell is None:
-        return "", 0
-    execution = getattr(shell.compile, "_filename_map", {}).get(filename)
-    if execution is None:
-        return "", 0
-    cells = getattr(shell, "_tpushape_cells", {})
-    return cells.get(execution, ""), int(execution)
+    execution = _executions().get(filename)
+    return (getattr(shell(), "_tpushape_cells", {}).get(execution, ""), execution) if execution is not None else ("", 0)
 
 
 _OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")

@@ -155,7 +155,7 @@ def _given(scope: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:
 
 def innermost(error: BaseException) -> tuple[FrameType, Place, str] | None:
     """The user's innermost line that was running when something raised, its frame, and the expression as written."""
-    found = _innermost(error)
+    found = next(iter(frames_of(error)), None)
     return None if found is None else (*found, _text(found[1]))
 
 
@@ -185,10 +185,6 @@ def _text(place: Place) -> str:
 
 def _depth(node: ast.AST) -> int:
     return 1 if isinstance(node, ast.Attribute) else 0
-
-
-def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
-    return next(iter(frames_of(error)), None)
 
 
 def frames_of(error: BaseException) -> list[tuple[FrameType, Place]]:

@@ -38,6 +38,7 @@ class TfKeras(Framework):
 
     name = "tf_keras"
     package = "tf_keras"
+    metrics_held = "compiled_metrics"
 
     Layer = Layer
     Loss = Loss
@@ -115,12 +116,6 @@ class TfKeras(Framework):
             container.build(y_pred, container._conform_to_outputs(y_pred, y))
         return list(container.metrics)
 
-    def update_metrics(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> None:
-        if self.overrides(model, "compute_metrics"):
-            model.compute_metrics(x, y, y_pred, weight)
-            return
-        model.compiled_metrics.update_state(y, y_pred, weight)
-
     def _all_built(self, model: Any) -> bool:
         optimizer, metrics = model.optimizer, getattr(model, "compiled_metrics", None)
         # An optimizer of the older kind has a list of what it created.
@@ -186,8 +181,7 @@ class TfKeras(Framework):
                 yield GraphNode(node.layer, list(node.keras_inputs), tf.nest.flatten(node.outputs), bool(node.is_input), first)
 
     def beside(self, network: Any) -> list[Any]:
-        mine = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
-        return outside(mine, network.layers, lambda node: node.layer)
+        return outside(network, network.layers, lambda node: node.layer)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
         """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
@@ -204,14 +198,8 @@ class TfKeras(Framework):
     def input_layer_like(self, layer: Any) -> Any:
         return InputLayer.from_config(layer.get_config())
 
-    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
-        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones."""
-        node = results[0].node
-
-        def swap(value: Any) -> Any:
-            return made.get(id(value), value) if isinstance(value, KerasTensor) else value
-
-        return tf.nest.map_structure(swap, node.call_args), tf.nest.map_structure(swap, node.call_kwargs)
+    def given_arguments(self, operation: Any, result: Any) -> tuple[Any, Any]:
+        return result.node.call_args, result.node.call_kwargs
 
     def functional_class(self, model: Any) -> Any:
         return tf_keras.Model

@@ -27,12 +27,13 @@ def unused(framework: Framework, recorder: Recorder, graph: Any, ends: list[Any]
             yield call, id(call) in trained
 
 
-def outside(mine: set[int], operations: Iterable[Any], of: Callable[[Any], Any]) -> list[Any]:
+def outside(network: Any, operations: Iterable[Any], of: Callable[[Any], Any]) -> list[Any]:
     """The operations that are called on the results of a graph's own, or on what those give, and never in the graph.
 
     Args:
-        mine: ids of the graph's calls. operations: the graph's operations. of: the operation of a call.
+        network: the graph. operations: its operations. of: the operation of a call.
     """
+    mine = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
     found: dict[int, Any] = {}
     pending = [node for operation in operations for node in operation._outbound_nodes]
     seen = set(mine)

@@ -76,7 +76,7 @@ def made_at(source: str, line: int) -> tuple[str, str]:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _TRAINING:
         data = ", ".join(ast.unparse(part) for part in value.args)
         return _name(value.func.value), data if len(data) <= 60 else ""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+    targets = syntax.targets_of(statement)
     return (_name(targets[0]) if len(targets) == 1 else ""), ""
 
 

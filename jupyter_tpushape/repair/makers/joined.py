@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, elements
-from ...flow.syntax import called
+from ...flow.syntax import assigned, called
 from ...rules.facts.branches import DotAxes, UnlikeBranches
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
@@ -170,7 +169,8 @@ def all_inputs(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made
         if given is None:
             continue
         listed = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
-        names = [name for item in nodes(line.scope, ast.Assign) for name in _inputs(item)]
+        pairs = [pair for item in nodes(line.scope, ast.Assign) for pair in assigned(item)]
+        names = [name.id for name, made in pairs if isinstance(name, ast.Name) and called(made) == "Input"]
         known = [ast.unparse(item) for item in listed]
         more = [name for name in dict.fromkeys(names) if name not in known]
         # Of several, none says in whose place it stands.
@@ -205,14 +205,6 @@ def called_on_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> 
                 [line.edit(made, f"{top}({base}.output)")],
                 f"{top} was built on a separate Input. Called on {base}.output, its layers follow those of {base}.",
             )
-
-
-def _inputs(statement: ast.Assign) -> Iterator[str]:
-    target, value = statement.targets[0], statement.value
-    both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
-    for name, made in zip(target.elts, value.elts, strict=False) if both else [(target, value)]:  # type: ignore[attr-defined]
-        if isinstance(name, ast.Name) and isinstance(made, ast.Call) and called(made) == "Input":
-            yield name.id
 
 
 @of(DotAxes)

@@ -17,7 +17,7 @@ from ..edits import Edit, Removed, Statement
 from ..edits.expression import IT, MODULE, Expression
 from ..text.arguments import argument, defaults_of
 from ..text.names import positions_of
-from ..text.source import N, NoPlace, Source, at_line, class_of, given_before, given_to, nodes, parents, words_of
+from ..text.source import N, NoPlace, Source, at_line, class_of, given_before, given_to, method_of, nodes, parents, words_of
 
 _SHORT = 32
 _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
@@ -260,7 +260,7 @@ def own_layer(evidence: Evidence) -> Node | None:
 
 def defaults(line: Line) -> dict[str, Any]:
     """The constants that ``__init__`` of the class around the line takes where it is given nothing else."""
-    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None)
+    init = method_of(line.owner(), "__init__")
     if init is None:
         return {}
     return {name: value.value for name, value in defaults_of(init.args) if isinstance(value, ast.Constant)}

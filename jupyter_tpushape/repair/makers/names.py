@@ -110,7 +110,7 @@ def one_trained(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made
     if fact.given != 1 or len(evidence.y) != 1 or len(evidence.outputs) != len(fact.outputs):
         return
     label = evidence.y[0][1].shape
-    fit = [index for index, (_, spec) in enumerate(evidence.outputs) if label and spec.shape and label in _labels_of(spec.shape)]
+    fit = [index for index, (_, spec) in enumerate(evidence.outputs) if label and spec.shape and label in (spec.shape, spec.shape[:-1], (*spec.shape[:-1], 1))]
     if len(fit) == 1:
         name = fact.outputs[fit[0]]
         yield (
@@ -152,10 +152,6 @@ def _loss_for(giver: Node, predictions: Shape | None, labels: Spec, whole: bool 
     if activation == "sigmoid":
         return "binary_crossentropy" if alike else None
     return "mse" if alike and activation in (None, "linear", "relu", "tanh") and labels.dtype.startswith("float") else None
-
-
-def _labels_of(shape: Shape) -> set[Shape]:
-    return {shape, shape[:-1], (*shape[:-1], 1)}
 
 
 @of(UnknownOutputs)

@@ -51,7 +51,7 @@ def made_for_as_many(evidence: Evidence, finding: Finding, fact: OperationRaised
     """The number that a metric or loss of the program's own is created with."""
     for line in lines_of(evidence)[:1]:
         owner = line.owner()
-        init = next((item for item in nodes(owner, ast.FunctionDef) if item.name == "__init__"), None)
+        init = method_of(owner, "__init__")
         if not isinstance(owner, ast.ClassDef) or init is None:
             continue
         order = [item.arg for item in init.args.args[1:]]

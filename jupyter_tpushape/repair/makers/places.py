@@ -217,16 +217,12 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
         if len(parts) != len(over[0]) or not turn:
             continue
         picked = parents(line.source.tree).get(call)
-        if isinstance(picked, ast.Subscript) and whole_number(picked.slice) == 1 and all(_within(call, part) for part in turn):
+        if isinstance(picked, ast.Subscript) and whole_number(picked.slice) == 1 and {*turn} <= {*ast.walk(call)}:
             edits: list[Edit] = [line.edit(picked, _turned(picked, turn, module), where)]
         else:
             edits = [line.edit(part, f"{module}.swapaxes({IT}, 0, 1)", where) for part in turn]
             edits += turned_back(line, call)
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
-
-
-def _within(whole: ast.AST, part: ast.AST) -> bool:
-    return any(one is part for one in ast.walk(whole))
 
 
 def _turned(whole: ast.expr, parts: list[ast.expr], module: str) -> str:

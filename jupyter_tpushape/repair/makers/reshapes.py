@@ -150,7 +150,7 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
         each = labels[0] if len(labels) == 1 else said.given
         wanted, why = said.divisor * each, f"The output is split into {said.divisor} parts, of {count(each, 'value')} each."
         for line in lines_at(evidence, giver.location)[:1]:
-            for units in [one for call in makers_of(line, giver) if (one := _units_of(call)) is not None][:1]:
+            for units in [one for call in makers_of(line, giver) if (one := argument(call, "units", ["units"])) is not None][:1]:
                 names = [one for one in nodes(units, ast.Name) if line.number(one)]
                 whole = units is (names or [None])[0] and line.number(units) == said.given == each
                 # As many for each part as the name that the size is computed from says.
@@ -183,10 +183,6 @@ def all_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
                     pieces = " + ".join(map(str, reason.pieces))
                     yield setting(node, key, sum(reason.pieces), f": {pieces}", f"The split needs {sum(reason.pieces)} values.")
                     return
-
-
-def _units_of(call: ast.Call) -> ast.expr | None:
-    return argument(call, "units", ["units"])
 
 
 def dealt_channels(evidence: Evidence, finding: Finding) -> Made:

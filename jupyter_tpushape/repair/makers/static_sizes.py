@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, syntax
-from ...flow.syntax import called, shape_read
+from ...flow.syntax import assigned, called, shape_read
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.own_code import FloatArgument, FloatAsSize, NoneAsSize
 from ...trace.raised import Raised
@@ -200,16 +200,9 @@ def _a_number(line: Line, node: ast.expr) -> bool:
 def _given(line: Line, node: ast.expr) -> list[ast.expr]:
     name = ast.unparse(node)
     scope = line.scope if isinstance(node, ast.Name) else line.owner()
-    pairs = [pair for item in nodes(scope, ast.Assign) for pair in _assigned(item)]
-    found = [value for target, value in pairs if target == name and (scope is not line.scope or value.lineno < line.raised.line)]
+    pairs = [pair for item in nodes(scope, ast.Assign) for pair in assigned(item)]
+    found = [value for target, value in pairs if ast.unparse(target) == name and (scope is not line.scope or value.lineno < line.raised.line)]
     return found[-1:] if isinstance(node, ast.Name) else found
-
-
-def _assigned(statement: ast.Assign) -> list[tuple[str, ast.expr]]:
-    target, value = statement.targets[0], statement.value
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return [(ast.unparse(one), other) for one, other in zip(target.elts, value.elts, strict=True)]
-    return [(ast.unparse(target), value)] if len(statement.targets) == 1 else []
 
 
 def _python(node: ast.expr) -> str | None:

@@ -14,7 +14,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths, Uneven
 from ..edits import HeldLayer
-from ..text.source import nodes
+from ..text.source import method_of, nodes
 from .edits import Made, configure, created, known, of, setting, way_to, width_of
 from .ends import compared, ends_of, head_of, of_classes
 from .line import Line, assigned_to, lines_at, lines_of, listed, makers_of, own_layer, short, span_of
@@ -107,7 +107,7 @@ def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     calls = makers_of(line, owner)
     if len(kinds) != 1:
         return
-    init = next((item for item in kinds[0].body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    init = method_of(kinds[0], "__init__")
     names = [item.arg for item in init.args.args[1:]] if init is not None else []
     made = [{**dict(zip(names, call.args, strict=False)), **{word.arg or "": word.value for word in call.keywords}} for call in calls]
     given = [{name: item.value for name, item in one.items() if name in names and isinstance(item, ast.Constant) and type(item.value) is int} for one in made]
@@ -128,7 +128,7 @@ def always_projected(evidence: Evidence, finding: Finding, fact: OperationRaised
     shaped = line.shaped() if line is not None and _adds(line) else []
     if line is None or len(shaped) != 2 or any(len(shape) < 3 for _, shape in shaped) or shaped[0][1][:-1] != shaped[1][1][:-1]:
         return
-    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None)
+    init = method_of(line.owner(), "__init__")
     for item in nodes(init, ast.Assign) if init is not None else ():
         choice = item.value
         held = ast.unparse(item.targets[0])
@@ -314,7 +314,7 @@ def width_of_pieces(evidence: Evidence, finding: Finding, fact: OperationRaised)
 def width_of_rest(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The width of what is left of an input behind a part of it."""
     line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
-    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None) if line is not None else None
+    init = method_of(line.owner(), "__init__") if line is not None else None
     if line is None or owner is None or init is None:
         return
     for old, new in dict.fromkeys((*fact.apart, *((b, a) for a, b in fact.apart))):

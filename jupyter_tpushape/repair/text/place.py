@@ -7,8 +7,9 @@ import contextlib
 from types import SimpleNamespace
 from typing import Any
 
-from ...examine.handed_data import FITTING, TRACING, batches
+from ...examine.handed_data import TRACING, batches
 from ...flow.syntax import called
+from ...trace.aftermath import FITTING
 from ...trace.locations import Span
 from .arguments import Change
 from .names import Names

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...flow.syntax import Function, called
-from ...trace.locations import Place, is_user_file, unwrapped
+from ...trace.locations import Place, is_user_file, shell, unwrapped
 from ...trace.recorder import line_of
 from .names import Names
 from .source import NoPlace, Source, at_line, enclosing, nodes, parents
@@ -268,10 +268,9 @@ def namespace_of(file: str) -> dict[str, Any]:
     Raises:
         NoPlace: where no module of that file is there.
     """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None and file in getattr(shell.compile, "_filename_map", {}):
-        return shell.user_ns  # type: ignore[no-any-return]
+    running = shell()
+    if running is not None and file in getattr(running.compile, "_filename_map", {}):
+        return running.user_ns  # type: ignore[no-any-return]
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == file:
             return vars(module)

@@ -227,7 +227,8 @@ def class_of(tree: ast.AST, name: str) -> ast.ClassDef | None:
 
 def method_of(owner: ast.AST | None, name: str) -> ast.FunctionDef | None:
     """A method of a class, by its name."""
-    return next((item for item in getattr(owner, "body", ()) if isinstance(item, ast.FunctionDef) and item.name == name), None)
+    inside = ast.iter_child_nodes(owner) if owner is not None else ()
+    return next((item for item in inside if isinstance(item, ast.FunctionDef) and item.name == name), None)
 
 
 def some(changes: list[Change]) -> list[Change]:
