@@ -30,6 +30,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_pooled_no_more(edits),
         *_widened_again(before, after, edits),
         *_repeated_again(after, edits),
+        *_frozen(before, after),
         *_one_of_one(before.flow, after.flow),
         *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
@@ -37,13 +38,18 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
     ]
 
 
-def changes_frozen(before: Flow, after: Flow) -> bool:
-    """Whether a frozen layer has other weights with an edit, and no trained one."""
+def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
+    """A frozen layer with other weights, where no trained one has."""
     was, now = (
-        Counter((any(one.trainable for one in node.weights), *(one.shape for one in node.weights)) for node in flow.nodes if node.weights)
-        for flow in (before, after)
+        Counter(
+            (any(one.trainable for one in node.weights), *(one.shape for one in node.weights))
+            for node in seen.flow.nodes
+            if node.weights and node is not before.failed
+        )
+        for seen in (before, after)
     )
-    return {trained for trained, *_ in was - now} == {False}
+    if {trained for trained, *_ in was - now} == {False}:
+        yield "Was the frozen layer trained with its sizes? The part that is trained can follow it."
 
 
 def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:

@@ -28,7 +28,7 @@ from .computed import asked_of, facts
 from .edits import Edit, Expression, InputShape, RemoveLayer, edit_of
 from .ideas import ideas
 from .makers.line import lines_of
-from .meaning import changes_frozen, questions
+from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
 from .solved import solved, written
@@ -137,8 +137,6 @@ class Search:
             held = [pair for pair in found if not self._asks(finding, *pair)]
         if held and all(trial.proof == "live" for _, trial in held):
             held = [*written(self.seen, held, lambda candidate: self._try(first(self.seen), candidate))] or held
-        # What is frozen was trained with its sizes: the part that is trained follows.
-        held.sort(key=lambda one: one[1].seen is not None and changes_frozen(self.seen.evidence.flow, one[1].seen.evidence.flow))
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])

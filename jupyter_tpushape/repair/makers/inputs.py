@@ -173,6 +173,9 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
         # They are put together so already.
         return
     rest = [path for i, (path, _) in enumerate(leaves) if i not in ways[0]]
+    if {path[-1] for path in rest} & {evidence.doors[door].name for door, _ in declared}:
+        # What has the name of an input is no label.
+        return
     if len(rest) > ends and len({_drawn(sample, path) for path in rest}) == 1:
         # The same labels several times: one of them is enough.
         rest = rest[:ends]
