@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import itertools
 import math
@@ -18,6 +19,8 @@ from ...rules.words import ATTENTIONS, axes_of
 from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
 from ..edits import ExchangeLayers, LayerConfig, MadeOnce, RemoveLayer, ReplaceLayer
+from ..edits.expression import IT
+from ..text.source import nodes
 from .edits import (
     Made,
     append,
@@ -38,7 +41,7 @@ from .edits import (
     upstream,
     way_to,
 )
-from .line import is_own
+from .line import is_own, lines_at
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -305,6 +308,14 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
         kernel = next((weight.shape for weight in node.weights if weight.name == "kernel"), None)
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None
     width = next((edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape), None) or 1
+    for line in lines_at(evidence, node.called)[:1]:
+        names = {f"{ast.unparse(call.func)}.build" for call in line.around(ast.Call)}
+        built = [call for call in nodes(line.owner(), ast.Call) if ast.unparse(call.func) in names and len(call.args) == 1]
+        for call in built:
+            edit = line.edit(call.args[0], f"(*{IT}[:-1], {width})")
+            yield f"Build {node.name} for {width} values at line {call.lineno}", [edit], "It is called on as many."
+        if built:
+            return
     if wanted and wanted * width <= _MOST_WEIGHTS:
         yield (
             f"Project to {wanted} before {node.name}: add Dense({wanted})",

@@ -92,7 +92,7 @@ def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix
 def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
     """An inner axis as the first one, in front of all others in one: a reshape alone would mix it with them."""
     row = [int(n or 0) for n in (shape or ())[1:]]
-    if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0]:
+    if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0] or wanted[1] in (math.prod(row[i:]) for i in range(1, len(row))):
         return
     place = row.index(wanted[0])
     order = [place + 1, *(i + 1 for i in range(len(row)) if i != place)]
@@ -177,10 +177,10 @@ def positions_first(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
     if not channels_ahead(fact.before[1:], fact.after[1:], after is not None):
         return
     positions = [n or 0 for n in reversed(fact.after[1:])]
-    if node.kind == "layer" and _plain(after):
+    if node.kind == "layer" and after is not None and after.op == "Permute":
         yield (
-            f"Reshape to ({positions[0]}, {positions[1]}) in {node.name}, and remove {after.name if after is not None else ''}",
-            [configure(node.name, target_shape=tuple(positions)), RemoveLayer(after.name if after is not None else "")],
+            f"Reshape to ({positions[0]}, {positions[1]}) in {node.name}, and remove {after.name}",
+            [configure(node.name, target_shape=tuple(positions)), RemoveLayer(after.name)],
             "The channels come last, so each position keeps its own.",
         )
     order = [len(fact.before) - 1, *range(1, len(fact.before) - 1)]
@@ -200,10 +200,6 @@ def positions_first(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
                 [line.edit(array, f"{MODULE}.transpose({IT}, {(0, *order)})", line.module())],
                 "A reshape keeps the order in memory.",
             )
-
-
-def _plain(node: Node | None) -> bool:
-    return node is not None and node.op == "Permute"
 
 
 _MODELS = ("Sequential", "Functional")
