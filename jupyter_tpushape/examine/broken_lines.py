@@ -81,9 +81,9 @@ def unconnected(adapter: Framework, ends: tuple[Any, Any] | None) -> Unconnected
     missing: dict[int, Any] = {}
     seen: set[int] = set()
     through: list[str] = []
-    pending = [tensor for _, tensor in adapter.tensors_of((ends[1],), {})]
+    pending: list[tuple[Any, list[str]]] = [(tensor, []) for _, tensor in adapter.tensors_of((ends[1],), {})]
     while pending:
-        tensor = pending.pop(0)
+        tensor, way = pending.pop(0)
         if id(tensor) in seen or id(tensor) in known or not adapter.is_symbolic(tensor):
             continue
         seen.add(id(tensor))
@@ -92,9 +92,10 @@ def unconnected(adapter: Framework, ends: tuple[Any, Any] | None) -> Unconnected
             continue
         if isinstance(made[0], adapter.InputLayer):
             missing[id(tensor)] = (str(made[0].name), adapter.spec(tensor).shape)
+            through += way
             continue
-        through.append(str(getattr(made[0], "name", "")))
-        pending.extend(made[1])
+        way = [*way, str(getattr(made[0], "name", ""))]
+        pending.extend((one, way) for one in made[1])
     if not missing:
         return None
     names = door_names([name for name, _ in missing.values()] + [_name(adapter, tensor) for tensor in given])

@@ -82,7 +82,7 @@ def _losses_apart(told: Compiled) -> LossesSorted | None:
 
 def _weights_apart(told: Compiled) -> LossWeightsApart | None:
     losses, weights, outputs = told.loss, told.weights, told.outputs
-    if len(outputs) < 2 or (weights.names is None and weights.count is None):
+    if (len(outputs) < 2 and (weights.count or 0) < 2) or (weights.names is None and weights.count is None):
         return None
     number = len(losses.names) if losses.names is not None else losses.count or 1
     many = len(weights.names) if weights.names is not None else weights.count or 0

@@ -200,7 +200,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             if picked and (picked[0].spec.shape or ())[1:] == (number,):
                 return PickedOverBatch(its.giver.op if its.giver is not None else "", picked[0].spec.shape or ())
             whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
-            return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
+            added = evidence.where == "metric" and "Add" in node.op
+            return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number, added=added)
         kept = dims_dropped(evidence, mine, its)
         if kept is not None:
             return kept

@@ -138,6 +138,8 @@ class LossWeightsApart(Fact, frozen=True):
         if self.kind == "missing":
             return "Keras 3 needs a loss weight for each output, under the output's name."
         if self.kind == "number":
+            if len(self.outputs) < 2:
+                return "A loss weight belongs to an output, and there is one. Weights of classes are the class_weight of fit."
             alone = "One loss for all outputs counts as one. " if self.count == 1 and not self.losses else ""
             return f"Keras 3 needs as many loss weights as losses. {alone}Pass a loss and a weight for each output."
         if self.kind == "all":

@@ -306,7 +306,7 @@ class LabelRank(Fact, frozen=True):
                 f"The labels are the values of the input {self.copied}. An autoencoder must output {show_shape(row)} per sample; "
                 "for any other model, pass its own labels."
             )
-        if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and None not in row:
+        if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and elements(row) not in (None, self.predictions[1]):
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
             return f"The model outputs {count(self.predictions[1] or 1, 'value')} per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
         if len(self.predictions) > 2 and self.predictions[2:] == tuple(row) and self.predictions[1] is not None:

@@ -158,17 +158,23 @@ class ScanRows(Reason, frozen=True):
 
 
 class PerClass(Reason, frozen=True):
-    """``classes`` values, one per class, are combined with one value for each sample, or for each position of it (``positions``)."""
+    """``classes`` values, one per class, are combined with one value for each sample, or for each position of it (``positions``).
+
+    ``added``: the values are a metric's, to which those of the samples are added.
+    """
 
     classes: int
     positions: bool = False
+    added: bool = False
 
     def words(self) -> str:
         each = "position" if self.positions else "sample"
-        return (
-            f"({self.classes},) has one value for each of {self.classes} classes, but the other operand has one per {each}: "
-            "the cross-entropy has already summed over the class axis. Select the weight of each label's class first. For one-hot labels, "
-            "sum y_true times the weights over the last axis; for integer labels, use gather."
+        told = f"({self.classes},) has one value for each of {self.classes} classes, but the other operand has one per {each}, and no axis of classes. "
+        return told + (
+            "Multiply the one-hot labels by it first, and sum over axis 0, the samples."
+            if self.added
+            else "Select the weight of each label's class first. For one-hot labels, sum y_true times the weights over the last axis; "
+            "for integer labels, use gather."
         )
 
 
