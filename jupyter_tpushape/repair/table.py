@@ -132,7 +132,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "input-dtype": (entry.declare_text,),
     "input-patches": (pictures.returned_whole,),
-    "input-structure": (inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
+    "input-structure": (data.yield_arrays, inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
     "data-misfit": (
         data.pad_rows,
         data.as_numbers,
@@ -458,6 +458,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         states.joined_states,
         states.joined_as_the_other,
         states.states_for_sequence,
+        states.without_output,
         states.own_output,
         states.state_of_each,
         states.empty_state,
@@ -653,6 +654,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         written.other_start,
         causes.at_cause,
         operands.resized,
+        operand_axes.samples_kept,
     ),
     "metric-raises": (
         labels.values_for_metric,

@@ -269,9 +269,11 @@ def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
         return
     name, part = next(((name, part) for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), ("", []))
     if name:
-        numbers = bool(part) and all(isinstance(one, (Number, np.generic)) for one in part)
+        last = next(one for one in reversed(element) if isinstance(one, list))
+        numbers = bool(part) and len(last) == len(part) and all(isinstance(one, (Number, np.generic)) for one in last)
+        each, read = ("numbers", "scalars") if last is part else ("samples", "inputs")
         said = (
-            f"as a list of {len(part)} numbers, which Keras reads as separate scalars: convert it to an array, np.array({name})"
+            f"as a list of {len(part)} {each}, which Keras reads as separate {read}: convert it to an array, np.array({name})"
             if numbers
             else "as a list, which Keras 3 cannot pass to tf.data: use a tuple, ((a, b), y)"
         )

@@ -200,7 +200,7 @@ operation("colors", _colored("{a}[..., None, :] == np.array({colors})", 'np.all(
 operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
 operation("split_last", _split, _tensor_split)
 operation("unstack", _parts, "tuple({a}[:, i] for i in range({count}))")
-operation("stack_last", "np.stack({x}, axis=-1)", "tf.stack({x}, axis=-1)")
+operation("stack", "np.stack({x}, axis={axis})", "tf.stack({x}, axis={axis})")
 operation("join_last", "np.concatenate({x}, axis=-1)", "tf.concat({x}, axis=-1)")
 operation("apart", "list({x})", "tuple({x})")
 operation("by_input", "list(np.swapaxes({x}, 0, 1))", _none)

@@ -34,7 +34,7 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
 def yield_arrays(evidence: Evidence, finding: Finding) -> Made:
     """The samples in a generator's lists, or in a PyDataset's."""
     sample = evidence.sample
-    if not isinstance(finding.fact, Refused) or finding.fact.code != "parts-list" or sample is None or not sample.stages:
+    if (isinstance(finding.fact, Refused) and finding.fact.code != "parts-list") or sample is None or not sample.stages:
         return
     parts, declared = (sample.x, sample.y, sample.weight), [spec.shape for _, spec in evidence.declared or []]
     counts = {len(part) for part in parts if isinstance(part, list)}

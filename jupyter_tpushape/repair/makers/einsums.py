@@ -32,6 +32,10 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         if len(shapes) != len(terms):
             continue
         yield from _exchanged(line, terms, shapes)
+        for term, shape, node in zip(terms, shapes, line.operands()[1:], strict=True):
+            ones = [at for at, size in enumerate(shape or ()) if at and size == 1]
+            if len(ones) == 1 and len(shape or ()) == len(term) + 1:
+                yield f"Squeeze axis {ones[0]} of {short(node)} at {line.at}", [line.apply(node, "squeeze", ones[0])], f'"{term}" names its other axes.'
         batch = [min(one.grows) if one.grows else 9 for one in evidence.given]
         batch = batch if len(batch) == len(terms) and parts[2] else []
         said = [

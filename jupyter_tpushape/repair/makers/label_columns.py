@@ -75,14 +75,15 @@ def as_columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
     """Several arrays of labels, one for each value of the only output."""
     shapes = {tuple(spec.shape or ())[1:] for _, spec in evidence.y}
     head = evidence.outputs[0][1].shape if len(evidence.outputs) == 1 else None
-    if fact.what != "labels" or len(evidence.y) != fact.given or not head or len(head) != 2 or head[1] != fact.given or len(shapes) != 1:
+    if fact.what != "labels" or len(evidence.y) != fact.given or not head or head[1:2] != (fact.given,) or len(shapes) != 1:
         return
     shape = shapes.pop()
-    if shape in ((), (1,)) and all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y):
+    stacked = shape in ((), head[2:])
+    if (stacked or (*shape, *head[2:]) == (1,)) and all(len(path) == 2 and isinstance(path[1], int) for path, _ in evidence.y):
         yield (
-            f"Stack the {fact.given} arrays of labels as the columns of one",
-            [transform(("y",), "stack_last" if shape == () else "join_last")],
-            f"The output has {fact.given} values per sample, one for each of them.",
+            f"Stack the {fact.given} arrays of labels {'as the columns of one' if len(head) == 2 else 'along axis 1'}",
+            [transform(("y",), "stack", axis=-1 if len(head) == 2 else 1) if stacked else transform(("y",), "join_last")],
+            f"The output has {fact.given} {'values' if len(head) == 2 else 'rows'} per sample, one for each of them.",
         )
 
 

@@ -357,9 +357,11 @@ def samples_kept(evidence: Evidence, finding: Finding, fact: OperationRaised) ->
     if node is None or not isinstance(reduced, SamplesReduced):
         return
     # A class is one of the last axis; the steps or pixels that are summed up stand in front of it.
-    others = list(range(1, len(reduced.shape)))
+    others: list[int | tuple[int, ...]] = [*range(1, len(reduced.shape))]
     if reduced.node.op.lower().startswith("arg"):
         others.reverse()
+    elif evidence.raised is None and len(others) > 1:
+        others = [tuple(range(1, len(reduced.shape)))]
     name = reduced.node.op.lower()
     for line in lines_at(evidence, node.called):
         calls = [call for call in line.around(ast.Call) if called(call) in (name, f"reduce_{name}", f"a{name}")]

@@ -262,13 +262,15 @@ def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
         names = [ast.unparse(item) for item in target.elts]  # type: ignore[attr-defined]
         states, missing = names[1:], len(fact.outputs) - len(names)
         both = fact.layer.op == "Bidirectional" and missing == len(states)
-        added = [f"{name}_backward" for name in states] if both else ["_"] * missing
+        given = [word.value for call in nodes(line.scope, ast.Call) for word in call.keywords if word.arg == "initial_state"]
+        used = [item for item in given if [ast.unparse(one) for one in listed(item) or [item]] == states]
+        added = [f"{name}_backward" for name in states] if both else [f"{states[-1]}_{i + 2}" if used else "_" for i in range(missing)]
         edits = [line.edit(target, ", ".join([*names, *added]))]
-        used = [item for item in nodes(line.scope, ast.List) if [ast.unparse(one) for one in item.elts] == states] if both else []
-        joined = [f"{MODULE}.Concatenate()([{one}, {other}])" for one, other in zip(states, added, strict=False)]
-        edits += [line.edit(item, f"[{', '.join(joined)}]", f"{evidence.framework}.layers") for item in used]
+        passed = [f"{MODULE}.Concatenate()([{one}, {other}])" for one, other in zip(states, added, strict=False)] if both else [*states, *added]
+        edits += [line.edit(item, f"[{', '.join(passed)}]", *((f"{evidence.framework}.layers",) if both else ())) for item in used]
+        said = " and concatenate the states of both directions" if both else " and pass all states"
         yield (
-            f"Unpack all {len(fact.outputs)} tensors at {line.at}{' and concatenate the states of both directions' if used else ''}",
+            f"Unpack all {len(fact.outputs)} tensors at {line.at}{said if used else ''}",
             edits,
             "The forward and the backward layer return separate states." if both else "An LSTM returns two states.",
         )
@@ -341,10 +343,8 @@ def own_output(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
 def states(evidence: Evidence, finding: Finding) -> Made:
     """The first states of one direction, given to both."""
     node = evidence.failed
-    for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
-        calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line]
-        given = next((word.value for call in calls for word in call.keywords if word.arg == "initial_state"), None)
-        if given is not None and node is not None and node.op == "Bidirectional":
+    for line, given in _passed(evidence, finding):
+        if node is not None and node.op == "Bidirectional":
             held = [*map(ast.unparse, listed(given))]
             whole = [[*map(ast.unparse, listed(item.targets[0])[1:])] for item in nodes(line.scope, ast.Assign)]
             every = next((names for names in whole if held and {*held} < {*names}), None)
@@ -359,6 +359,12 @@ def states(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(given, f"{IT} * 2" if plain else f"[*{IT}, *{IT}]")],
                 "A bidirectional layer has a separate state for each direction.",
             )
+
+
+def _passed(evidence: Evidence, finding: Finding) -> Iterator[tuple[Line, ast.expr]]:
+    for line in (lines_of(evidence) or lines_at(evidence, finding.location))[:1]:
+        calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line]
+        yield from [(line, word.value) for call in calls for word in call.keywords if word.arg == "initial_state"][:1]
 
 
 @of(CellState)
@@ -388,6 +394,16 @@ def _element(line: Line, calls: list[ast.FunctionDef], why: str) -> Made:
 
 
 _FILLS = frozenset({"zeros", "zeroslike", "fill", "broadcastto"})
+
+
+@of(States)
+def without_output(evidence: Evidence, finding: Finding, fact: States) -> Made:
+    """The states of an encoder without the output that it returns first."""
+    sizes = tuple(shape[-1] if shape else None for shape in fact.given)
+    for line, given in _passed(evidence, finding) if sizes[1:] == fact.keeps else ():
+        parts = ", ".join(map(ast.unparse, listed(given)[1:]))
+        edit = line.edit(given, f"[{parts}]" if parts else f"{IT}[1:]")
+        yield f"Pass only the states as the initial state at {line.at}", [edit], "With return_state=True, the output comes first."
 
 
 @of(States)
