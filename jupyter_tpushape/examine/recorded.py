@@ -1,18 +1,20 @@
-"""What a trace recorded beside its calls, as facts: results that are lost, weights that are not trained, random numbers, state that is kept."""
+"""What a trace recorded beside its calls, as facts: results that are lost, weights that are not trained, random numbers, state that is kept, or that a metric does not keep."""
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from ..flow import Location
+from ..flow.syntax import called, loaded
 from ..internal import contained
 from ..trace.frozen import Frozen
-from ..trace.locations import defined, location
+from ..trace.locations import defined, is_user_file, location
 from ..trace.ran import Run
 from .breaks import along, beyond, hidden, redrawn, scaled, single, untrained
-from .metric_states import kept_alone
+from .dead_names import unused_results
+from .given_names import Texts
 from .program import Examined
-from .unused_results import unused_results
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,38 @@ def recorded(seen: Examined, traced: Run) -> None:
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place), one.outside) for one in seen.recorder.kept
     ]
+
+
+# What a class calls itself if it is meant to keep nothing else.
+_MEANT = ("last", "current", "latest", "recent", "batch")
+
+
+def kept_alone(seen: Examined) -> list[tuple[str, str, tuple[str, ...], Location | None]]:
+    """Metrics whose whole state is assigned from each batch, and not read: name, class, states, and the first line."""
+    found = {}
+    for call in seen.recorder.calls:
+        update = vars(type(call.obj)).get("update_state") if call.kind == "metric" else None
+        file, _ = (defined(update) if update is not None else None) or ("", 0)
+        tree, name = Texts.of(file).tree(file) if file and is_user_file(file) else None, type(call.obj).__name__
+        for cls in ast.walk(tree) if tree is not None else ():
+            states, line = _states(cls) if isinstance(cls, ast.ClassDef) and cls.name == name else ((), 0)
+            if states and not any(word in f"{name} {call.name} {' '.join(states)}".lower() for word in _MEANT):
+                found[name] = (str(call.name), name, states, location((file, line)))
+    return list(found.values())
+
+
+def _states(cls: ast.ClassDef) -> tuple[tuple[str, ...], int]:
+    methods = {item.name: item for item in cls.body if isinstance(item, ast.FunctionDef)}
+    update, result = methods.get("update_state"), methods.pop("result", None)
+    if update is None or result is None or any(isinstance(item, (ast.If, ast.For, ast.While)) for item in ast.walk(update)):
+        return (), 0
+    calls = [item for item in ast.walk(update) if isinstance(item, ast.Call) and called(item).startswith("assign")]
+    states = tuple(ast.unparse(item.func).removesuffix(".assign") for item in calls)
+    own = {item.arg for item in update.args.args[1:3]}
+    for item in ast.walk(update):
+        if isinstance(item, ast.Assign) and loaded(item.value) & own:
+            own |= loaded(item)
+    # Each is written here once, and read by the result alone.
+    others = " ".join(ast.unparse(item) for name, item in methods.items() if name != "__init__" and not name.startswith("reset_"))
+    once = all(state.startswith("self.") and others.count(state) == 1 and state in ast.unparse(result) for state in states)
+    return (states, calls[0].lineno) if calls and once and all(loaded(call.args[0]) & own for call in calls if call.args) else ((), 0)

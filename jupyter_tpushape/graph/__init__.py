@@ -4,9 +4,8 @@ Sizes are computed when a fault asks, from the flow and its layers' arguments.
 """
 
 from .causes import Cause, cause, instead, odd, padded, resized, unlike, unpadded, without_padding
-from .origins import Origins
 from .sizes import Axis, Given, Opaque, Part, Size, Slid, Spread, axes, below, chain, evaluate, value, written
-from .steps import step
+from .steps import Origins, step
 
 __all__ = [
     "Axis", "Cause", "Given", "Opaque", "Origins", "Part", "Size", "Slid", "Spread", "axes", "below", "cause", "chain",

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..examine import examine
 from ..examine.program import Examined
-from ..examine.standins import from_declared
+from ..examine.sampling import from_declared
 from ..flow import Fact, Finding, Shape
 from ..trace.assume import Assume
 from .facts.branches import UnlikeBranches

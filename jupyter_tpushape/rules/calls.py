@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from ..examine.claims import Claim
 from ..examine.evidence import Evidence
+from ..examine.returns import Claim
 from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential, stepped

@@ -1,4 +1,4 @@
-"""Faults in the code and the structure of the data, before the model receives it."""
+"""Faults in the code and the structure of the data, before the model receives it, and what NumPy refuses there."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
-from ..examine.heard_contracts import HeardNoRank
+from ..examine.heard_contracts import HeardNoRank, HeardUnpack
 from ..examine.heard_data import HeardReturned, HeardSlices, HeardUneven, HeardYielded
-from ..examine.heard_lines import HeardInnerDataset, HeardNoValue, HeardTakes
+from ..examine.heard_lines import HeardArrays, HeardBeyond, HeardInnerDataset, HeardJoined, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
 from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
 from ..flow.paths import show
+from ..flow.syntax import names_in
 from ..trace.assemble import failure
 from ..trace.locations import location
 from ..trace.raised import error_line
-from .arrays import refused
 from .compared import seen_at
 from .entry import matched, stacked_inputs
+from .facts.arrays import ClassBeyond, JoinedApart, ListsApart, ResultsApart, RowBeyond
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
@@ -40,6 +41,7 @@ from .facts.data import (
     WindowsAsDatasets,
     YieldedShape,
 )
+from .facts.layers import ArraysApart
 from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
@@ -372,3 +374,33 @@ def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights |
     numbered = stats is not None and stats.whole and (stats.minimum or 0) >= 0 and classes == int(stats.maximum or 0) + 1
     rows = next((n for n in counts if n != classes), 0)
     return ClassesAsWeights(classes, rows, hot) if rows and classes > 1 and (hot or numbered) else None
+
+
+def refused(evidence: Evidence, said: str, code: str) -> Fact | None:
+    """The fact for a message of NumPy's; ``code`` is the expression that raised."""
+    arrays, joined = hear(said, HeardArrays), hear(said, HeardJoined)
+    classes, lists = evidence.facts.get("classes"), evidence.facts.get("lists")
+    if arrays is not None and arrays.how == "combined":
+        return PipelineShapes(arrays.first, arrays.second)
+    if arrays is not None:
+        return ArraysApart(arrays.how, arrays.first, arrays.second)
+    if classes is not None:
+        return ClassBeyond(classes.labels, classes.count, classes.lowest, classes.highest)
+    if lists is not None:
+        return ListsApart(lists.name, lists.shortest, lists.longest)
+    unpack, beyond = hear(said, HeardUnpack), hear(said, HeardBeyond)
+    if unpack is not None:
+        return ResultsApart(code, unpack.wanted, unpack.many)
+    if beyond is not None:
+        return RowBeyond(code, beyond.index, beyond.size)
+    return _joined(evidence, joined, code) if joined is not None else None
+
+
+def _joined(evidence: Evidence, joined: HeardJoined, code: str) -> JoinedApart:
+    raised = evidence.raised
+    names = names_in(raised.text) if raised is not None else set()
+    shapes = tuple(spec.shape for name, spec in raised.tensors if name in names and spec.shape is not None) if raised is not None else ()
+    if len(shapes) < 2 or len({len(shape) for shape in shapes}) != 1:
+        return JoinedApart(code, joined.axis, joined.first, joined.second, fits=joined.axis)
+    differ = [axis for axis in range(len(shapes[0])) if len({shape[axis] for shape in shapes}) > 1]
+    return JoinedApart(code, joined.axis, joined.first, joined.second, shapes, differ[0] if len(differ) == 1 else None)

@@ -10,8 +10,7 @@ from ..examine.counted import counted
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import hear
 from ..examine.heard_data import HeardEntries
-from ..examine.unindexed import unindexed
-from ..examine.written_slices import shifted
+from ..examine.written_slices import shifted, unindexed
 from ..flow import KeyPath, Node, Shape, Who, elements, syntax
 from .facts.reasons import InARow, Reason, SamplesReduced
 from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Letters, Multiples, StepMore, Unindexed

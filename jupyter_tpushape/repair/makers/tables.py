@@ -7,7 +7,7 @@ import itertools
 
 from ...examine.counted import counted
 from ...examine.evidence import Evidence
-from ...examine.unindexed import unindexed
+from ...examine.written_slices import unindexed
 from ...flow import Finding, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import WeightApart
