@@ -173,6 +173,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if told is not None:
         return told
     i, j = place
+    ahead = _stacked_ahead(evidence, one, other, i) or _stacked_ahead(evidence, other, one, j)
+    if ahead is not None:
+        return ahead
     for mine, k, its, m in ((one, i, other, j), (other, j, one, i)):
         shape, fixed = mine.spec.shape or (), its.spec.shape or ()
         # A matrix of the samples by themselves has them on both axes.
@@ -189,7 +192,11 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             # fills in for the sizes that it reads are no such values.
             drawn = (mine if short is shape else its).giver is None and len(short) == 2 and len(long) > 3
             positions = len(short) > 1 and short == long[: len(short)] and not drawn
-            return LacksAxis(short, long, product, "" if positions else _through(evidence, one if len(a) > len(b) else other))
+            through = "" if positions else _through(evidence, one if len(a) > len(b) else other)
+            # What the product sums over divides the values of a row: they are a matrix for each sample.
+            values, size = short[-1] or 0, long[-1] or 0
+            folded = product and node.op != "Einsum" and long is a and len(short) == 2 and values > size > 1 and values % size == 0
+            return LacksAxis(short, long, product, through, matrix=(size, values // size) if folded else ())
         if product and k == 0 and len(shape) == 2 == len(fixed):
             second = mine is other and m == 1
             return SumsOverBatch(shape, fixed, second, matrix=second and batch_axis(one) is None)
@@ -207,9 +214,6 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return kept
         if len(shape) == len(fixed) == 1 and evidence.where not in ("loss", "metric") and (other_rows := _vectors(evidence, shape[0], number)):
             return PairOfVectors(shape[0], number, other_rows)
-        ahead = _stacked_ahead(evidence, mine) if k == 1 else None
-        if ahead is not None:
-            return ahead
         # A size that the data has along another axis is not one that the program wrote.
         own = any(number in (spec.shape or ())[1:] for _, spec in evidence.x)
         behind = [its.giver, *ancestors(evidence, its.giver.id)] if its.giver is not None else []
@@ -302,13 +306,17 @@ def _turned(evidence: Evidence) -> Reversed | None:
     return None
 
 
-def _stacked_ahead(evidence: Evidence, given: Given) -> StackedAhead | None:
-    above = [given.giver, *ancestors(evidence, given.giver.id, 2)] if given.giver is not None else []
+def _stacked_ahead(evidence: Evidence, given: Given, other: Given, axis: int) -> StackedAhead | None:
+    above = [given.giver, *ancestors(evidence, given.giver.id, 2)] if given.giver is not None and (axis == 1 or batch_axis(other) == 0) else []
+    (first, *rest), beside = given.spec.shape or (None,), (other.spec.shape or ())[::-1]
     for node in above:
-        parts, shape = [edge.spec.shape or () for edge in evidence.flow.into(node.id)], given.spec.shape or ()
+        parts = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
         # As many as the axis before the batch is long, each with the rows of the batch.
-        if node.op in STACKS and len(parts) == shape[0] and all(part[:1] in (shape[1:2], (None,)) for part in parts):
-            return StackedAhead(Who.of(node), len(parts), given.spec.shape or ())
+        if node.op in STACKS and len(parts) == first and rest and all(part[:1] in ((*rest[:1],), (None,)) for part in parts):
+            # The axis at which they fit the other operand, which has its batch first.
+            ways = [(*rest[:k], first, *rest[k:])[::-1] for k in range(1, len(rest) + 1)]
+            fits = [k for k, way in enumerate(ways, 1) if all(1 in (n, m) or n == m for n, m in zip(way, beside, strict=False))]
+            return StackedAhead(Who.of(node), len(parts), (first, *rest), fits[0]) if fits else None
     return None
 
 

@@ -192,9 +192,9 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
     # An operation of another backend may bear another name: what lost the batch is known by its line.
     lost = [finding.location] if isinstance(finding.fact, BatchLost) else []
     told = getattr(finding.fact, "reason", None)
-    lost += [told.stack.called] if isinstance(told, StackedAhead) else []
+    place, lost = (told.axis, [*lost, told.stack.called]) if isinstance(told, StackedAhead) else (1, lost)
     packed = [node.called for node in map(evidence.flow.node, finding.nodes) if node.op in STACKS]
-    for line in (line for place in dict.fromkeys([*lost, *packed]) for line in lines_at(evidence, place)):
+    for line in (line for at in dict.fromkeys([*lost, *packed]) for line in lines_at(evidence, at)):
         call = line.node
         axis = line.keyword("axis")
         if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and (axis is None or line.number(axis) == 0):
@@ -205,8 +205,11 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
             later = [one for one in nodes(line.scope, ast.Call) if called(one).startswith(REDUCTIONS) and one.args and loaded(one.args[0]) & made]
             moved = [over for one in later if (over := argument(one, "axis", ["x", "axis"])) is not None and whole_number(over) == 0]
             yield (
-                f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1") if axis is None else line.edit(axis, "1"), *(line.edit(one, "1") for one in moved)],
+                f"Stack along axis {place} at {line.at}, because axis 0 is the batch",
+                [
+                    line.edit(call.args[0], f"{IT}, axis={place}") if axis is None else line.edit(axis, f"{place}"),
+                    *(line.edit(one, f"{place}") for one in moved),
+                ],
                 "The values of each sample then stay together.",
             )
 

@@ -15,10 +15,10 @@ from ...graph import Given, below
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.loss_silent import RowsLost
 from ...rules.facts.mixing import RowsJoined, Straddling
-from ...rules.facts.reasons import Pieces, RowsMade, SumsOverBatch, Uneven, Unsplit
+from ...rules.facts.reasons import LacksAxis, Pieces, RowsMade, SumsOverBatch, Uneven, Unsplit
 from ...rules.words import axes_of, count
 from ..edits import Edit, ReplaceLayer
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes, words_of
 from .edits import Made, created, failing, flattened, given, gives, images, insert, known, named, of, owner_of, reshaped_before, setting, squared, way_to
@@ -28,9 +28,13 @@ from .line import Line, assigned_to, calls_at, constants, defaults, factors, lin
 @of(OperationRaised)
 def rows_of_matrix(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The rows that a matrix is multiplied by, where each sample came as one row of all values."""
-    layer = own_layer(evidence)
-    if isinstance(fact.reason, SumsOverBatch) and fact.reason.rows and layer is not None:
-        yield reshaped_before(layer.name, "Give each sample an axis for the matrix: add ", fact.reason.rows)
+    layer, reason = own_layer(evidence), fact.reason
+    if isinstance(reason, SumsOverBatch) and reason.rows and layer is not None:
+        yield reshaped_before(layer.name, "Give each sample an axis for the matrix: add ", reason.rows)
+    for line in lines_of(evidence) if isinstance(reason, LacksAxis) and reason.matrix else ():
+        for item in [item for item, shape in line.shaped() if isinstance(reason, LacksAxis) and shape == reason.short][:1]:
+            shape, why = (-1, *getattr(reason, "matrix", ())), "The values of each sample are a matrix."
+            yield f"Reshape {short(item)} to {shape} at {line.at}", [line.edit(item, f"{MODULE}.reshape({IT}, {shape})", line.module())], why
 
 
 @of(OperationRaised)

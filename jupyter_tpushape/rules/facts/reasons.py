@@ -110,14 +110,15 @@ class WrittenRows(Reason, frozen=True):
 
 
 class StackedAhead(Reason, frozen=True):
-    """``stack`` puts its ``parts`` tensors in a new axis before the batch axis of ``shape``."""
+    """``stack`` puts its ``parts`` tensors in a new axis before the batch axis of ``shape``, in place of at ``axis``."""
 
     stack: Who
     parts: int
     shape: Shape
+    axis: int
 
     def words(self) -> str:
-        return f"{self.stack.name} puts the axis of its {self.parts} tensors before the batch axis, which is axis 1 of {show_shape(self.shape)}. Stack along axis 1 instead."
+        return f"{self.stack.name} puts the axis of its {self.parts} tensors before the batch axis, which is axis 1 of {show_shape(self.shape)}. Stack along axis {self.axis} instead."
 
 
 class AxisDropped(Reason, frozen=True):
@@ -257,7 +258,7 @@ class Column(Reason, frozen=True):
 class LacksAxis(Reason, frozen=True):
     """Both have a batch axis, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes ``long`` still has.
 
-    ``joins``: they are concatenated.
+    ``joins``: they are concatenated. ``matrix``: the shape in which the values of each row of ``short`` can be multiplied.
     """
 
     short: Shape
@@ -265,6 +266,7 @@ class LacksAxis(Reason, frozen=True):
     product: bool
     through: str = ""
     joins: bool = False
+    matrix: Shape = ()
 
     @property
     def spare(self) -> int | None:
@@ -280,7 +282,9 @@ class LacksAxis(Reason, frozen=True):
             )
         if self.spare is not None:
             return f"{show_shape(self.long)} has an axis of size 1 that {show_shape(self.short)} lacks: axis {self.spare}. Shapes are aligned from the right, so squeeze it."
-        if self.joins:
+        if self.matrix:
+            add = f"The {self.short[-1]} values of each sample are a matrix of {self.matrix[0]} × {self.matrix[1]}: reshape them to {show_shape((*self.short[:1], *self.matrix))}."
+        elif self.joins:
             add = f"Concatenated tensors need the same rank: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
         elif self.product and len(self.short) > 2:
             add = f"The axes before the matrices must match: x[:, None] has shape {show_shape((*self.short[:1], 1, *self.short[1:]))}."
