@@ -315,15 +315,14 @@ def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integ
         return None
     start = evidence.flow.node(predictions.source)
     above = [start, *ancestors(evidence, start.id)]
-    behind = rows_behind(evidence, above, y[0])
+    lost = [node for node in above if node.kind != "input" and any(edge.spec.shape and edge.spec.shape[0] == y[0] for edge in evidence.flow.into(node.id))][:1]
+    # A reshape to several rows for each sample, which has no axis as long as the batch behind them.
+    made = [edge.spec.shape or () for node in lost if "reshape" in node.op.lower() for edge in evidence.flow.out_of(node.id)]
+    behind = rows_behind(evidence, above, y[0]) if not any(shape[:1] == p[:1] and y[0] not in shape for shape in made) else None
     if behind is not None:
         maker, shape, axis, reader = behind
         return "batch-axis-lost", BatchBehind(Who.of(maker), shape, axis, y, p), (maker.id, reader.id, loss.id)
-    for node in above:
-        given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
-        if given is not None and node.kind != "input":
-            return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
-    return None
+    return ("batch-axis-merged", RowsLost(Who.of(lost[0]), y, p), (lost[0].id, loss.id)) if lost else None
 
 
 def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape | None) -> bool:

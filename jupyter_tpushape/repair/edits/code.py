@@ -217,18 +217,6 @@ class FirstNumber(_Another):
 
 @kind
 @dataclass(frozen=True)
-class Number(_Another):
-    """``replace`` for a number that occurs once."""
-
-    op = "number"
-
-    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
-        found = [item for item, value in numbers(scope) if value == self.find]
-        return [source.change(item, str(self.replace)) for item in found] if len(found) == 1 else []
-
-
-@kind
-@dataclass(frozen=True)
 class Axis(_Another):
     """Another number for ``axis=``."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -18,7 +17,7 @@ from ..text.source import words_of
 from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, setting, transform, way_to
 from .ends import snake
 from .entry import declaration
-from .line import calls_at, short
+from .line import calls_at, reshaped, short
 
 
 @of(WrongMask)
@@ -269,17 +268,18 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     """A reshape in the user's own code whose inner axes hold exactly one sample."""
     for node in map(evidence.flow.node, finding.nodes):
-        target, before, owner = node.config.get("operand1"), given(evidence, node), owner_of(evidence, node)
-        size = elements(before[1:]) if before else None
-        if node.op != "Reshape" or not isinstance(target, list) or owner is None or size is None or len(target) < 2 or target[0] != -1:
-            continue
-        rest = math.prod(target[1:-1])
-        if rest > 0 and size % rest == 0 and size // rest != target[-1]:
-            yield (
-                f"Make each row one sample: {size // rest} instead of {target[-1]} in {owner.name}",
-                [code.Number(owner.name, target[-1], size // rest)],
-                f"One sample has {size} values.",
-            )
+        before, (_, *after) = given(evidence, node) or (), gives(evidence, node) or (0,)
+        size, rest = elements(before[1:]) or 0, elements(tuple(after[:-1])) or 0
+        for line, call in calls_at(evidence, node.called, "reshape") if after and rest and size % rest == 0 and size // rest != after[-1] else ():
+            array, sizes = reshaped(line, call)
+            if array is not None and len(sizes) == len(after) + 1 and ast.unparse(sizes[0]) == "-1":
+                # By its name, where it is the size of what is reshaped, so that a sample's rows stay as they are.
+                new = f"{ast.unparse(array)}.shape[-1]" if before[-1] == size // rest and isinstance(array, ast.Name) else str(size // rest)
+                yield (
+                    f"Make each row one sample: {new} instead of {ast.unparse(sizes[-1])} at {line.at}",
+                    [line.edit(sizes[-1], new)],
+                    f"One sample has {size} values.",
+                )
 
 
 def single_precision(evidence: Evidence, finding: Finding) -> Made:
