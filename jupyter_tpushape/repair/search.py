@@ -129,6 +129,9 @@ class Search:
             else:
                 rejected.append(f"{candidate.title} ({trial.failed or 'does not help'})")
         held = self._certain(finding, held)
+        if getattr(finding.fact, "lost", ""):
+            # Another layer would take other axes for the samples.
+            partial = [pair for pair in partial if not any(edit.kind in ("insert-layer", "replace-layer") for edit in pair[1].edits)]
         reached: list[tuple[Candidate, Trial]] = []
         if not held:
             held = self._longer(finding, partial, reached)

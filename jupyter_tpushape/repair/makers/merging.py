@@ -59,11 +59,14 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
                 edit = at(node, place, "Reshape", target_shape=list(its[1:]))
                 yield f"Reshape {evidence.flow.node(edges[place].source).name} to {show_shape(its[1:])}", [edit], "Keeps every value."
         wide = [_broadcast(shape or (), [other or () for other in shapes]) for shape in shapes]
-        if len(shapes) == 2 and wide == shapes:
+        if len(shapes) == 2 and wide == shapes and node.op != "Subtract":
             yield from _shortcut_first(evidence, node, edges)
         elif len(shapes) == 2 and node.op != "Multiply":
             yield from _condition_first(evidence, node, edges)
         shapes = [*wide]
+    # What is left of a tensor has its size: the branch that is computed from it is the one to change.
+    above = [{one.id for one in upstream(evidence, evidence.flow.node(edge.source))} if node.op == "Subtract" else set() for edge in edges]
+    kept = {i for i, edge in enumerate(edges) if any(edge.source in one for one in above)}
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
     for index, shape in enumerate(shapes):
         small = shapes[base] or ()
@@ -74,13 +77,17 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # What was just enlarged is not made small again: another branch is at fault.
         enlarged = "Transpose" in made or made.startswith("UpSampling")
         attended = any(one.family == "attention" for one in (evidence.flow.node(edges[index].source), *ancestors(evidence, edges[index].source, 3)))
-        yield from _align(node, index, name, shape, small, node.op == "Concatenate", pools=not enlarged, attended=attended)
         other = evidence.flow.node(edges[base].source).name
         concat = node.op == "Concatenate"
-        yield from _grow(node, base, other, small, shape, concat)
+        if index not in kept:
+            yield from _align(node, index, name, shape, small, concat, pools=not enlarged, attended=attended)
+        if base not in kept:
+            yield from _grow(node, base, other, small, shape, concat)
         # The one with fewer numbers may still be the one with more positions.
-        yield from _grow(node, index, name, shape, small, concat)
-        yield from _align(node, base, other, small, shape, concat)
+        if index not in kept:
+            yield from _grow(node, index, name, shape, small, concat)
+        if base not in kept:
+            yield from _align(node, base, other, small, shape, concat)
 
 
 @of(UnlikeBranches)

@@ -57,6 +57,8 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
                 continue
             few = shape[len(shape) - len(larger) :]
             differ = [axis for axis, (a, b) in enumerate(zip(larger, few, strict=True)) if a != b and 1 not in (a, b)]
+            if differ and differ[0] < len(larger) - 2 and len({*larger[-2:], *few[-2:]}) == 1:
+                continue  # before the pairs of positions there are heads or windows, of which none is too many
             # Each of these is longer in the table, and what is cut off is what the sequence does not reach.
             # The last axis alone holds features, of which none is too many.
             if not set(differ) - {len(larger) - 1} or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):

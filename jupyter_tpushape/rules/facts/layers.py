@@ -65,6 +65,9 @@ class WrongRank(Fact, frozen=True):
         if self.shape == () and self.before:
             return f"{listed(self.givers)} reduces {show_shape(self.before)} to a single number for the whole batch. Give its sum or mean an axis=."
         if self.lost:
+            if self.shape is not None and self.shape[1:2] == (None,):
+                number, shape = self.shape[0], show_shape(self.shape)
+                return f"{self.lost} returns the batch as axis 1 of {shape}. {number} tensors were stacked before it, or a tuple of {number} tensors is used as one."
             last = f" {self.ended} before it returns only its last step; return_sequences=True returns the whole sequence." if self.ended else ""
             return f"{self.lost} loses the batch axis: the first dimension of its output does not depend on the batch size.{last}"
         if self.attention:
