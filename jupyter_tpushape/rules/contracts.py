@@ -308,6 +308,8 @@ def _shapes_in_build(at: Break) -> Explained:
         method = "compute_output_shape"  # what it returned is no shape
     if at.node.kind != "layer" or len(at.edges) < 2 or method not in ("build", "compute_output_shape") or failure is None:
         return None
+    if raised is not None and raised.text.startswith("self.") and raised.text[5:].isidentifier():
+        return None  # a name that the object does not have reads no shape
     return "layer-raises", ShapesInBuild(Who.of(at.node), tuple(edge.spec.shape for edge in at.edges), failure.said, method)
 
 

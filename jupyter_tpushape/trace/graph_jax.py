@@ -239,7 +239,7 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _OUTSIDE = getattr(sys.modules.get("jax._src.core"), "set_current_trace", contextlib.nullcontext)
 _REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
-_CHECKS = ("call", "assert_input_compatibility")
+_CHECKS = ("call", "assert_input_compatibility", "maybe_build")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 
 

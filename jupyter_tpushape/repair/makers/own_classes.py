@@ -1,8 +1,9 @@
-"""Candidates inside the program's own classes, at the models that it takes whole, and at layers that it calls on tensors of other sizes."""
+"""Candidates inside the program's own classes and their names, at the models that it takes whole, and at layers that it calls on tensors of other sizes."""
 
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 import sys
 from collections.abc import Iterator
@@ -12,13 +13,14 @@ from ...flow import Finding, Node
 from ...flow.syntax import called
 from ...rules.compared import kind_of
 from ...rules.facts.branches import UnlikeBranches
-from ...rules.facts.layers import OperationRaised, WrongRank
+from ...rules.facts.layers import LayerRaised, OperationRaised, WrongRank
 from ...rules.facts.loss import WrongUnits
 from ..edits.expression import MODULE
 from ..text.arguments import argument, defaults_of
 from ..text.source import class_of, method_of, nodes, parents, words_of
 from .edits import Fix, Made, of, samples_alone
 from .ends import loss_node
+from .forms import words_said
 from .line import Line, lines_at, lines_of, listed, makers_of, own_layer, short
 
 
@@ -196,11 +198,34 @@ def results_exchanged(evidence: Evidence, finding: Finding) -> Made:
                 given = [one.value for one in nodes(body, ast.Return) if len(listed(one.value)) == 2] if body is not None else []
                 if len(given) == 1:
                     first, second = listed(given[0])
+                    if isinstance(scope, ast.ClassDef) and isinstance(made, ast.Call):
+                        yield from _result_as_wide(
+                            line, finding.fact, scope, made, [one for name, one in zip(names, (first, second), strict=True) if name in read]
+                        )
                     yield (
                         f"Return {short(second)} before {short(first)} in {name} at line {given[0].lineno}",
                         list(line.swap(first, second)),
                         f"They are used as {names[0]} and {names[1]}, in this order.",
                     )
+
+
+def _result_as_wide(line: Line, fact: OperationRaised | UnlikeBranches, owner: ast.ClassDef, made: ast.Call, read: list[ast.expr]) -> Made:
+    """The units of the layer that gives a result, by the one argument of the class that has the size of what the result meets."""
+    shapes = fact.shapes if isinstance(fact, OperationRaised) else [one.shape for one in fact.branches]
+    sizes, init = {shape[-1] for shape in shapes if shape}, method_of(owner, "__init__")
+    names = [item.arg for item in init.args.args[1:]] if init is not None else []
+    numbers = {name: line.number(value) for name in names if (value := argument(made, name, names)) is not None}
+    for item in nodes(init, ast.Assign) if init is not None else ():
+        for target, layer in zip(listed(item.targets[0]) or item.targets, listed(item.value) or [item.value], strict=False):
+            units = argument(layer, "units", ["units"]) if isinstance(layer, ast.Call) and called(layer) == "Dense" else None
+            held = any(isinstance(one, ast.Call) and ast.unparse(one.func) == ast.unparse(target) for one in read)
+            wanted = [name for name, number in numbers.items() if isinstance(units, ast.Name) and {number, numbers.get(units.id)} == sizes]
+            if units is not None and held and len(wanted) == 1 and len(sizes) == 2:
+                yield (
+                    f"Create {short(target)} with {wanted[0]} units instead of {short(units)} at line {units.lineno}",
+                    [line.edit(units, wanted[0])],
+                    f"{wanted[0]} is {numbers[wanted[0]]}, the size of what the result is combined with.",
+                )
 
 
 _WHY = "The weights of {} were created for another size."
@@ -284,3 +309,51 @@ def _alike(item: ast.Assign, held: ast.Assign) -> bool:
 def _reads(owner: ast.ClassDef, item: ast.Assign) -> int:
     names = {ast.unparse(target) for target in item.targets}
     return sum(isinstance(node.ctx, ast.Load) and ast.unparse(node) in names for node in nodes(owner, ast.Attribute))
+
+
+@of(LayerRaised)
+def own_names(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """``self.name`` where a method has ``name``, and the class has the other."""
+    said = words_said(evidence)
+    for line in lines_of(evidence)[:1] if {"attribute", "name"} & said else ():
+        owner = line.owner()
+        kept = {node.attr for node in nodes(owner, ast.Attribute) if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"}
+        read = line.node
+        if isinstance(read, ast.Name) and read.id in kept and read.id in said:
+            yield _as_own(line, read)
+        local = [
+            node
+            for method in nodes(owner, ast.FunctionDef)
+            if method.name in ("__init__", "build")
+            for node in nodes(method, ast.Name)
+            if isinstance(node.ctx, ast.Store) and isinstance(read, ast.Attribute) and node.id == read.attr
+        ]
+        if not isinstance(read, ast.Attribute) or ast.unparse(read.value) != "self" or read.attr in kept:
+            continue
+        if len(local) == 1:
+            yield _as_own(line, local[0])
+        near = difflib.get_close_matches(read.attr, sorted(kept), 2, 0.8)
+        if len(near) == 1:
+            edits = [line.edit(one, f"self.{near[0]}") for one in nodes(owner, ast.Attribute) if ast.unparse(one) == ast.unparse(read)]
+            yield f"Use self.{near[0]} instead of self.{read.attr}", edits, "Of all attributes that the class sets it is most like the one that is read."
+
+
+def _as_own(line: Line, name: ast.Name) -> Fix:
+    return (f"Use self.{name.id} instead of {name.id} at line {name.lineno}", [line.edit(name, f"self.{name.id}")], "Methods share only attributes.")
+
+
+@of(LayerRaised)
+def shapes_by_name(evidence: Evidence, finding: Finding, fact: LayerRaised) -> Made:
+    """The shapes that ``build`` or ``compute_output_shape`` takes, named after what ``call`` takes."""
+    said, node = words_said(evidence), evidence.failed
+    for line in lines_at(evidence, node.called or node.location)[:1] if node is not None and "foo_shape" in said else ():
+        call, *methods = (method_of(class_of(line.source.tree, fact.layer.op), name) for name in ("call", "build", "compute_output_shape") if name in said)
+        for method in methods:
+            if call is not None and method is not None:
+                names = {one.arg: f"{to.arg}_shape" for one, to in zip(method.args.args[1:], call.args.args[1:], strict=False)}
+                read = [(one, getattr(one, "arg", "") or getattr(one, "id", "")) for one in nodes(method, (ast.arg, ast.Name))]
+                yield (
+                    f"Name the arguments of {method.name} {', '.join(names.values())} at line {method.lineno}",
+                    [line.edit(one, names[name]) for one, name in read if name in names],
+                    "Keras matches them with the arguments of call.",
+                )

@@ -13,10 +13,10 @@ from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import Lengths, Uneven
 from ..edits.expression import MODULE
 from ..text.arguments import argument
-from ..text.source import class_of, method_of, nodes, words_of
+from ..text.source import class_of, method_of, nodes
 from .edits import Made, of, transform
 from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
 from .operations import through
@@ -271,34 +271,35 @@ def _off_shape(line: Line, name: str) -> bool:
     return False
 
 
-@of(WrongCount)
-def length_of_own(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+def length_of_own(evidence: Evidence, finding: Finding) -> Made:
     """The length of the tensor that is reshaped, where the length of another one was read."""
-    for line, call in calls_of(evidence, "reshape"):
-        given, sizes = reshaped(line)
+    reason = getattr(finding.fact, "reason", finding.fact)
+    target = reason.target if isinstance(reason, (WrongCount, Uneven)) else ()
+    shape = reason.given if isinstance(reason, WrongCount) else reason.shape if isinstance(reason, Uneven) else ()
+    for line, _ in calls_of(evidence, "reshape") if target else ():
+        given, written = reshaped(line)
         names = [name.id for name in nodes(given, ast.Name) if name.id in line.specs] if given is not None else []
-        if len(names) != 1 or len(sizes) != len(fact.target):
+        # Other reshapes may have the same target, by the name of a tuple.
+        held = listed(assigned_to(line, written[0])) if len(written) == 1 else []
+        sizes = held or written
+        if len(names) != 1 or len(sizes) != len(target):
             continue
         own = line.specs[names[0]].shape or ()
-        for axis in range(1, min(len(own), len(sizes), len(fact.given))):
+        for axis in range(1, min(len(own), len(sizes), len(shape))):
             size = sizes[axis]
-            wanted = (*fact.target[:axis], own[axis] or 0, *fact.target[axis + 1 :])
-            if isinstance(size, ast.Constant) or own[axis] != fact.given[axis] or elements(wanted) != elements(fact.given):
+            wanted = (*target[1:axis], own[axis] or 0, *target[axis + 1 :])
+            if isinstance(size, ast.Constant) or own[axis] != shape[axis] or elements(wanted) != elements(shape[1:]) or target[0] not in (None, shape[0]):
                 continue
             # What is made of the same tensor in the same way has the same fault.
-            alike = [one for one in nodes(line.scope, ast.Call) if called(one) == "reshape" and _same_sizes(one, call, names[0])]
-            ends = [listed(words_of(one)[-1])[axis] for one in alike]
+            calls = [(array, ends) for one in nodes(line.scope, ast.Call) for array, ends in [reshaped(line, one)] if array is not None]
+            alike = [(array, ends) for array, ends in calls if [*map(ast.unparse, ends)] == [*map(ast.unparse, written)]]
+            new = f"{MODULE}.shape({names[0]})[{axis}]"
+            new = f"({', '.join(new if one is size else ast.unparse(one) for one in held)})" if held else new
             yield (
                 f"Use the size of {names[0]} at {line.at}: shape({names[0]})[{axis}] instead of {ast.unparse(size)}",
-                [line.edit(end, f"{MODULE}.shape({names[0]})[{axis}]", line.module()) for end in ends],
-                f"{names[0]} has {own[axis]} steps, but {ast.unparse(size)} is {fact.target[axis]}.",
+                [line.edit(ends[0 if held else axis], new, line.module()) for array, ends in alike if names[0] in {one.id for one in nodes(array, ast.Name)}],
+                f"{names[0]} has {own[axis]} steps, but {ast.unparse(size)} is {target[axis]}.",
             )
-
-
-def _same_sizes(one: ast.Call, call: ast.Call, name: str) -> bool:
-    first, second = words_of(one), words_of(call)
-    same = len(first) == len(second) == 2 and ast.unparse(first[-1]) == ast.unparse(second[-1]) and bool(listed(first[-1]))
-    return same and any(item.id == name for item in nodes(first[0], ast.Name))
 
 
 @of(SizeMissing)
