@@ -37,18 +37,21 @@ def reads(reader: Reader) -> Reader:
 _READ: dict[Any, Callable[[str], Any]] = {int: int, int | None: int, Shape: sizes_of}
 
 
-def said_as(pattern: str) -> Callable[[type[Kind]], type[Kind]]:
-    """Registers a fact that a match of ``pattern`` tells. Its groups are the fields, by their names or in order; those of alternatives that do not match are left out."""
+def said_as(pattern: str, **alone: Any) -> Callable[[type[Kind]], type[Kind]]:
+    """Registers a fact that a match of ``pattern`` tells. Its groups are the fields, by their names or in order; those of alternatives that do not match are left out.
+
+    ``alone``: the fields that go with this pattern.
+    """
     compiled = re.compile(pattern)
 
     def register(kind: type[Kind]) -> type[Kind]:
-        fields = msgspec.structs.fields(kind)
+        fields = [field for field in msgspec.structs.fields(kind) if field.name not in alone]
 
         @reads
         def reader(text: str) -> Iterator[Heard]:
             if found := compiled.search(text):
                 told = found.groupdict() or dict(zip((field.name for field in fields), filter(lambda group: group is not None, found.groups()), strict=False))
-                yield kind(**{field.name: _READ.get(field.type, str)(told[field.name]) for field in fields if field.name in told})
+                yield kind(**alone, **{field.name: _READ.get(field.type, str)(told[field.name]) for field in fields if field.name in told})
 
         return kind
 
@@ -124,6 +127,9 @@ class HeardReshape(Heard, frozen=True):
     by: Literal["numpy", "tensorflow"] = "numpy"
 
 
+@said_as(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)", of="channels")
+@said_as(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)", of="channels")
+@said_as(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)", of="matrix")
 class HeardWidths(Heard, frozen=True):
     """A kernel was built for ``wanted``, but receives ``given``: channels of a convolution, or rows of a matrix."""
 
@@ -168,12 +174,24 @@ class HeardSizes(Heard, frozen=True):
     sizes: tuple[int, ...]
 
 
+@said_as("was not created in the distribution strategy scope of", what="variable")
+@said_as("was created inside a different distribution strategy scope than the model", what="metric")
+@said_as(
+    r"Trying to create optimizer slot variable under the scope for tf\.distribute\.Strategy"
+    r"|must only be passed a variable created in this tf\.distribute\.Strategy\.scope\(\)",
+    what="slots",
+)
+@said_as(r"Mixing different tf\.distribute\.Strategy objects", what="mixed")
 class HeardScope(Heard, frozen=True):
     """Something was made in another strategy's scope than what it is used with."""
 
     what: Literal["variable", "metric", "slots", "mixed"]
 
 
+@said_as("Please provide a TPU Name to connect to", cause="unnamed")
+@said_as("TPUs not found in the cluster", cause="missing")
+@said_as("index 0 is out of bounds for axis 0 with size 0", cause="empty")
+@said_as("__inference__tpu_init_fn_", cause="versions")
 class HeardNoTpu(Heard, frozen=True):
     """A set-up found no TPU: none was named, none is in the cluster, the cluster is ``empty``, or the versions differ."""
 
@@ -204,6 +222,8 @@ class HeardSignature(Heard, frozen=True):
     fields: tuple[tuple[str, str, str], ...]
 
 
+@said_as("All layers in a Sequential model should have a single output tensor", sequential=True)
+@said_as(r"expects 1 input\(s\), but it received \d+ input tensors", sequential=False)
 class HeardSeveral(Heard, frozen=True):
     """One tensor was wanted and several came. ``sequential``: a Sequential says so of a layer of its own."""
 
@@ -297,19 +317,6 @@ def _reshape(text: str) -> Iterator[Heard]:
         yield HeardReshape(int(tensor[1]), tuple(int(n) for n in tensor[2].split(",") if n), "tensorflow")
 
 
-_DEPTH = re.compile(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)")
-_MATRICES = re.compile(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)")
-
-
-@reads
-def _widths(text: str) -> Iterator[Heard]:
-    depth, matrices = _DEPTH.search(text), _MATRICES.search(text)
-    if depth:
-        yield HeardWidths(int(depth[1]), int(depth[2]), "channels")
-    if matrices:
-        yield HeardWidths(int(matrices[1]), int(matrices[2]), "matrix")
-
-
 _OF_A_BACKEND = re.compile(r"A KerasTensor cannot be used as input to a (?:TensorFlow|JAX) function")
 _CALL = re.compile(r"(?<![\w.])([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)")
 
@@ -322,21 +329,6 @@ def _python(text: str) -> Iterator[Heard]:
     if call:
         yield HeardCall(call[1].rsplit(".<locals>.", 1)[-1], call[2] or "")
     yield HeardSizes(tuple(dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]\d)", text))))
-
-
-@reads
-def _scopes(text: str) -> Iterator[Heard]:
-    if "was not created in the distribution strategy scope of" in text:
-        yield HeardScope("variable")
-    elif "was created inside a different distribution strategy scope than the model" in text:
-        yield HeardScope("metric")
-    elif (
-        "Trying to create optimizer slot variable under the scope for tf.distribute.Strategy" in text
-        or "must only be passed a variable created in this tf.distribute.Strategy.scope()" in text
-    ):
-        yield HeardScope("slots")
-    elif "Mixing different tf.distribute.Strategy objects" in text:
-        yield HeardScope("mixed")
 
 
 _ALLOWED = re.compile(r"(?:parameter '(\w+)' has DataType \w+|attr '\w+' of \w+(?: is)?) not in (?:the )?list of allowed values: ([\w, ]+)")
@@ -357,21 +349,8 @@ def _dtypes(text: str) -> Iterator[Heard]:
         yield HeardDtype()
 
 
-@reads
-def _set_up(text: str) -> Iterator[Heard]:
-    if "Please provide a TPU Name to connect to" in text:
-        yield HeardNoTpu("unnamed")
-    elif "TPUs not found in the cluster" in text:
-        yield HeardNoTpu("missing")
-    elif "index 0 is out of bounds for axis 0 with size 0" in text:
-        yield HeardNoTpu("empty")
-    elif "__inference__tpu_init_fn_" in text:
-        yield HeardNoTpu("versions")
-
-
 _FIELDS = re.compile(r"\['(\w+)', TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
 _ONE = re.compile(r"for signature: \(\w+: TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
-_SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors")
 
 
 @reads
@@ -385,7 +364,3 @@ def _saved_models(text: str) -> Iterator[Heard]:
         fields = tuple((str(name), str(shape), str(dtype)) for name, shape, dtype in sorted(_FIELDS.findall(text)))
         if fields or one:
             yield HeardSignature(fields or (("", one[1], one[2]),) if one else fields)
-    if "All layers in a Sequential model should have a single output tensor" in text:
-        yield HeardSeveral(True)
-    elif _SEVERAL.search(text):
-        yield HeardSeveral(False)

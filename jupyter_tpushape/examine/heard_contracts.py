@@ -76,6 +76,8 @@ class HeardWeightCount(Heard, frozen=True):
     given: int
 
 
+@said_as("the batch size must be static|it needs to know its batch size", unknown=True)
+@said_as("If an RNN is stateful, the batch size of the input sequences must be the same", unknown=False)
 class HeardStateful(Heard, frozen=True):
     """A stateful layer keeps one state a row. ``unknown``: the number of rows is not declared; else another number came."""
 
@@ -230,10 +232,6 @@ def _weights(text: str) -> Iterator[Heard]:
 
 @reads
 def _states(text: str) -> Iterator[Heard]:
-    if "the batch size must be static" in text or "it needs to know its batch size" in text:
-        yield HeardStateful(True)
-    elif "If an RNN is stateful, the batch size of the input sequences must be the same" in text:
-        yield HeardStateful(False)
     counted = _CARRIED.search(text) or _LEAVES.search(text)
     if counted:
         yield HeardStateCount(int(counted[1]), int(counted[2]) if counted[2] else None)

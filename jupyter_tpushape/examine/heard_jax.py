@@ -218,7 +218,6 @@ _PUT = re.compile(
 )
 _JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
 _JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\w+),\) and \((\w+),\)")
-_JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
 
 
 @reads
@@ -235,13 +234,11 @@ def _jax(text: str) -> Iterator[Heard]:
     carry = _CARRY.search(text)
     if carry and carry.group(2, 3) != carry.group(4, 5):
         yield HeardCarry(carry[1], sizes_of(carry[3]), sizes_of(carry[5]), carry[2], carry[4])
-    reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
+    reshape, matrix = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text)
     if reshape:
         yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
     if matrix and matrix[1].isdigit() and matrix[2].isdigit():
         yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
-    if channels:
-        yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
 
 
 _PAIR = re.compile(r"scan body output must be a pair, got ([(\[])?")

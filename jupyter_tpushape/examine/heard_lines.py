@@ -164,33 +164,15 @@ def _unregistered(text: str) -> Iterator[Heard]:
         yield HeardUnregistered("lambda", "")
 
 
+@said_as(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)", how="put")
+@said_as(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)", how="combined")
+@said_as(r"shapes \(([\d,]*)\) and \(([\d,]*)\) not aligned", how="multiplied")
 class HeardArrays(Heard, frozen=True):
     """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
 
     how: Literal["put", "combined", "multiplied"]
     first: Shape
     second: Shape
-
-
-_PUT = re.compile(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)")
-
-
-_COMBINED = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
-
-
-_MULTIPLIED = re.compile(r"shapes \(([\d,]*)\) and \(([\d,]*)\) not aligned")
-
-
-@reads
-def _arrays(text: str) -> Iterator[Heard]:
-    """``could not broadcast input array from shape (30,8) into shape (30,7)``, and what NumPy says of two operands."""
-    forms: tuple[tuple[re.Pattern[str], Literal["put", "combined", "multiplied"]], ...] = (
-        (_PUT, "put"), (_COMBINED, "combined"), (_MULTIPLIED, "multiplied"),
-    )  # fmt: skip
-    for pattern, how in forms:
-        said = pattern.search(text)
-        if said:
-            yield HeardArrays(how, *(tuple(int(n) for n in part.split(",") if n) for part in said.groups()))
 
 
 class HeardMeshAxes(Heard, frozen=True):

@@ -79,38 +79,39 @@ def examine(program: Program) -> Examined:
             seen = _look(program.with_(ranked=True))
         place(seen)
         seen.counters = counters
+        facts = seen.evidence.facts
         error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
         if isinstance(error, BaseException) and adapter is not None:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
-            seen.evidence.facts["scanned"] = scanned(error) or scanned_inside(failed)
-            seen.evidence.facts["initial"] = initial_shape(seen.recorder)
-            seen.evidence.facts["scan_axis"] = scan_axis(error) if hear(error, HeardOpenScan) is not None else 0
+            facts["scanned"] = scanned(error) or scanned_inside(failed)
+            facts["initial"] = initial_shape(seen.recorder)
+            facts["scan_axis"] = scan_axis(error) if hear(error, HeardOpenScan) is not None else 0
             handed = traced_argument(adapter, error)
-            seen.evidence.facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
-            seen.evidence.facts["mapped"] = on_one_sample(adapter, failed)
-            seen.evidence.facts["unpacked"], seen.evidence.facts["states"] = unpacked(adapter, error), states_taken(error)
+            facts["handed"] = (*handed[:4], location(handed[4])) if handed is not None else None
+            facts["mapped"] = on_one_sample(adapter, failed)
+            facts["unpacked"], facts["states"] = unpacked(adapter, error), states_taken(error)
             again = listed_again(error)
-            seen.evidence.facts["listed_again"] = (*again[:3], location(again[3])) if again is not None else None
+            facts["listed_again"] = (*again[:3], location(again[3])) if again is not None else None
             alone = returned_alone(failed.obj if failed is not None else None, error)
-            seen.evidence.facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
-            seen.evidence.facts["of_call"], seen.evidence.facts["unwritten"] = of_call(error, adapter), unwritten(error)
-            seen.evidence.facts["refused"] = refused_call(error, adapter) or inputs_apart(seen, adapter)
-            seen.evidence.facts["paired"], seen.evidence.facts["beside"] = paired(error), models_beside(seen, adapter)
-            seen.evidence.facts["taken_apart"] = exchanged(error)
-            seen.evidence.facts["step_takes"] = step_parts(adapter, error)
-            seen.evidence.facts["unmade"] = unmade(error)
-            seen.evidence.facts["returns_nothing"] = returns_nothing(seen, adapter, error)
-            seen.evidence.facts["along_batch"] = along_batch(error, adapter)
+            facts["returned_alone"] = (*alone[:2], location(alone[2])) if alone is not None else None
+            facts["of_call"], facts["unwritten"] = of_call(error, adapter), unwritten(error)
+            facts["refused"] = refused_call(error, adapter) or inputs_apart(seen, adapter)
+            facts["paired"], facts["beside"] = paired(error), models_beside(seen, adapter)
+            facts["taken_apart"] = exchanged(error)
+            facts["step_takes"] = step_parts(adapter, error)
+            facts["unmade"] = unmade(error)
+            facts["returns_nothing"] = returns_nothing(seen, adapter, error)
+            facts["along_batch"] = along_batch(error, adapter)
             lacking = overridden(error)
-            seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
-            seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
+            facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
+            facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
         elif adapter is not None and adapter.is_model(seen.model) and adapter.overrides(seen.model, "train_step"):
-            seen.evidence.facts["returns_nothing"] = silent(f"{type(seen.model).__name__}.train_step", type(seen.model).train_step)
-        seen.evidence.facts["input_replaced"] = replaced_input(seen) if seen.evidence.declared else None
+            facts["returns_nothing"] = silent(f"{type(seen.model).__name__}.train_step", type(seen.model).train_step)
+        facts["input_replaced"] = replaced_input(seen) if seen.evidence.declared else None
         # A changed text runs under a name of its own, and lines are counted in it.
-        seen.evidence.facts["aliases"] = program.aliases
+        facts["aliases"] = program.aliases
         return seen
 
 
