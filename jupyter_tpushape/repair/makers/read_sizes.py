@@ -285,8 +285,12 @@ def length_of_own(evidence: Evidence, finding: Finding) -> Made:
         if len(names) != 1 or len(sizes) != len(target):
             continue
         own = line.specs[names[0]].shape or ()
+        # A number of the module is no length that the function read.
+        bound = {one.arg for one in nodes(line.scope, ast.arg)} | {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)}
         for axis in range(1, min(len(own), len(sizes), len(shape))):
             size = sizes[axis]
+            if not bound & {one.id for one in nodes(size, ast.Name)}:
+                continue
             wanted = (*target[1:axis], own[axis] or 0, *target[axis + 1 :])
             if isinstance(size, ast.Constant) or own[axis] != shape[axis] or elements(wanted) != elements(shape[1:]) or target[0] not in (None, shape[0]):
                 continue
