@@ -31,6 +31,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_widened_again(before, after, edits),
         *_repeated_again(after, edits),
         *_frozen(before, after),
+        *_made_alike(before, after.flow),
         *_one_of_one(before.flow, after.flow),
         *_inputs_lost(before, after, edits),
         *_classes_lost(before, after),
@@ -50,6 +51,19 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
     )
     if {trained for trained, *_ in was - now} == {False}:
         yield "Was the frozen layer trained with its sizes? The part that is trained can follow it."
+
+
+def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
+    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads."""
+    failed, given = before.failed, [one.spec.shape or () for one in before.given]
+    if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
+        return
+    owner = before.flow.node(failed.parent)
+    new = next((node.config for node in after.nodes if node.name == owner.name), {})
+    for key, value in new.items():
+        others = [other for other in new if other != key and type(new[other]) is int and new[other] == value]
+        if others and type(owner.config.get(key)) is int and owner.config[key] != value:
+            yield f"Are {key} and {others[0]} of {owner.name} the same number?"
 
 
 def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:

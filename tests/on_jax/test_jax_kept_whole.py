@@ -271,3 +271,51 @@ def test_a_fault_in_build_is_told_of_the_layer_and_mended_there(tmp_path, whole,
     (finding, *_) = serious(traced(tmp_path, code))
     assert finding.rule == "layer-raises" and "MaybeBuild" not in finding.message
     assert fixed in finding.fixes[0].patch
+
+
+WINDOWS = """
+class Attend(layers.Layer):
+    def __init__(self, heads, windows, **kw):
+        super().__init__(**kw)
+        self.heads, self.qkv = heads, layers.Dense(48)
+        self.mask = np.zeros((windows, 16, 16), "float32")
+    def call(self, x):
+        qkv = ops.transpose(ops.reshape(self.qkv(x), (-1, 16, 3, self.heads, 16 // self.heads)), (2, 0, 3, 1, 4))
+        scores = ops.matmul(qkv[0], ops.swapaxes(qkv[1], -2, -1)) + self.mask
+        return ops.reshape(ops.transpose(ops.matmul(ops.softmax(scores), qkv[2]), (0, 2, 1, 3)), (-1, 16, 16))
+
+def build():
+    windows = keras.Input((16, 16))
+    model = keras.Model(windows, layers.Dense(1)(layers.Flatten()(Attend({heads}, {windows})(windows))))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((36, 16, 16), "float32"), np.zeros((36, 1), "float32")
+"""
+
+
+def test_a_number_of_windows_is_not_made_one_of_heads(tmp_path):
+    (finding,) = serious(traced(tmp_path, WINDOWS.format(heads=2, windows=9)))
+    assert finding.fixes and not any(fix.verified for fix in finding.fixes)
+    assert not serious(traced(tmp_path, WINDOWS.format(heads=2, windows=1)))
+
+
+NOISE = """
+def build():
+    image = keras.Input((20, 20, 3))
+    noise = layers.Conv2D({filters}, 3, padding="same")(layers.Conv2D(12, 3, padding="same")(image))
+    model = keras.Model(image, layers.Subtract()([image, noise]))
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((16, 20, 20, 3), "float32"), np.zeros((16, 20, 20, 3), "float32")
+"""
+
+
+def test_what_is_taken_from_a_picture_gets_as_many_filters_and_no_layer_more(tmp_path):
+    (finding,) = serious(traced(tmp_path, NOISE.format(filters=2)))
+    assert finding.fixes[0].verified and "Conv2D(3, 3" in finding.fixes[0].patch
+    assert not any("1x1" in fix.title for fix in finding.fixes)
+    assert not serious(traced(tmp_path, NOISE.format(filters=3)))

@@ -67,6 +67,8 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
     # What is left of a tensor has its size: the branch that is computed from it is the one to change.
     above = [{one.id for one in upstream(evidence, evidence.flow.node(edge.source))} if node.op == "Subtract" else set() for edge in edges]
     kept = {i for i, edge in enumerate(edges) if any(edge.source in one for one in above)}
+    if kept and len({(shape or ())[:-1] for shape in shapes}) == 1:
+        return  # the layers of that branch have a width of their own
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
     for index, shape in enumerate(shapes):
         small = shapes[base] or ()
