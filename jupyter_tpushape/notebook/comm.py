@@ -2,7 +2,7 @@
 
 Messages are dicts with ``id`` and ``op``. ``list`` only reads and may be answered on a subshell while a cell runs. ``trace`` has to
 run where the user's cells run (Keras keeps its policies and counters per thread), so a front end asks for it with a
-silent execute request whose user expression calls :func:`run`; the answers come over the comm all the same. ``explain`` is a trace of
+silent execute request whose user expression calls :func:`run` (``front_end.py``); the answers come over the comm all the same. ``explain`` is a trace of
 what failed last.
 """
 
@@ -62,18 +62,6 @@ def unregister(shell: Any) -> None:
         manager.targets.pop(TARGET)
     while _open:
         _open.popitem()[1].close()
-
-
-def connect(hints: bool = True) -> None:
-    """What a front end calls first: loads the extension, so that the cells run from now on are known by their lines."""
-    from IPython import get_ipython
-
-    from .extension import load
-
-    shell = get_ipython()
-    load(shell)
-    register(shell)
-    shell._tpushape.hints = hints
 
 
 def run(comm_id: str, request: str) -> None:

@@ -6,7 +6,7 @@ import type { WireReport } from "../view";
 import { COMM_TARGET } from "./tokens";
 import type { Inventory, TraceRequest } from "./tokens";
 
-const MODULE = "jupyter_tpushape.notebook.comm";
+const MODULE = "jupyter_tpushape.notebook.front_end";
 const KEY = "tpushape";
 
 /** The package is not installed where this kernel runs. */
