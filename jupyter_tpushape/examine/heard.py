@@ -40,7 +40,7 @@ _READ: dict[Any, Callable[[str], Any]] = {int: int, int | None: int, Shape: size
 def said_as(pattern: str, **alone: Any) -> Callable[[type[Kind]], type[Kind]]:
     """Registers a fact that a match of ``pattern`` tells. Its groups are the fields, by their names or in order; those of alternatives that do not match are left out.
 
-    ``alone``: the fields that go with this pattern.
+    ``alone``: the fields that go with this pattern. Of several patterns of one fact, the one next to the class is read first.
     """
     compiled = re.compile(pattern)
 
@@ -94,9 +94,9 @@ class HeardOperation(Heard, frozen=True):
     said: str
 
 
-@said_as(r"must be evenly divisible by (?P<divisor>\d+) but is (?P<given>\d+)")
-@said_as(r"divisible by the number of groups\. Received:? groups=(?P<divisor>\d+), but the input has (?P<given>\d+) channels")
 @said_as(r"must be divisible by `indices_or_sections`.*received (\d+) and (\d+)")
+@said_as(r"divisible by the number of groups\. Received:? groups=(?P<divisor>\d+), but the input has (?P<given>\d+) channels")
+@said_as(r"must be evenly divisible by (?P<divisor>\d+) but is (?P<given>\d+)")
 class HeardDivisor(Heard, frozen=True):
     """``given`` is not a multiple of ``divisor``."""
 
@@ -127,9 +127,9 @@ class HeardReshape(Heard, frozen=True):
     by: Literal["numpy", "tensorflow"] = "numpy"
 
 
-@said_as(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)", of="channels")
-@said_as(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)", of="channels")
 @said_as(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)", of="matrix")
+@said_as(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)", of="channels")
+@said_as(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)", of="channels")
 class HeardWidths(Heard, frozen=True):
     """A kernel was built for ``wanted``, but receives ``given``: channels of a convolution, or rows of a matrix."""
 
@@ -174,24 +174,24 @@ class HeardSizes(Heard, frozen=True):
     sizes: tuple[int, ...]
 
 
-@said_as("was not created in the distribution strategy scope of", what="variable")
-@said_as("was created inside a different distribution strategy scope than the model", what="metric")
+@said_as(r"Mixing different tf\.distribute\.Strategy objects", what="mixed")
 @said_as(
     r"Trying to create optimizer slot variable under the scope for tf\.distribute\.Strategy"
     r"|must only be passed a variable created in this tf\.distribute\.Strategy\.scope\(\)",
     what="slots",
 )
-@said_as(r"Mixing different tf\.distribute\.Strategy objects", what="mixed")
+@said_as("was created inside a different distribution strategy scope than the model", what="metric")
+@said_as("was not created in the distribution strategy scope of", what="variable")
 class HeardScope(Heard, frozen=True):
     """Something was made in another strategy's scope than what it is used with."""
 
     what: Literal["variable", "metric", "slots", "mixed"]
 
 
-@said_as("Please provide a TPU Name to connect to", cause="unnamed")
-@said_as("TPUs not found in the cluster", cause="missing")
-@said_as("index 0 is out of bounds for axis 0 with size 0", cause="empty")
 @said_as("__inference__tpu_init_fn_", cause="versions")
+@said_as("index 0 is out of bounds for axis 0 with size 0", cause="empty")
+@said_as("TPUs not found in the cluster", cause="missing")
+@said_as("Please provide a TPU Name to connect to", cause="unnamed")
 class HeardNoTpu(Heard, frozen=True):
     """A set-up found no TPU: none was named, none is in the cluster, the cluster is ``empty``, or the versions differ."""
 
@@ -222,8 +222,8 @@ class HeardSignature(Heard, frozen=True):
     fields: tuple[tuple[str, str, str], ...]
 
 
-@said_as("All layers in a Sequential model should have a single output tensor", sequential=True)
 @said_as(r"expects 1 input\(s\), but it received \d+ input tensors", sequential=False)
+@said_as("All layers in a Sequential model should have a single output tensor", sequential=True)
 class HeardSeveral(Heard, frozen=True):
     """One tensor was wanted and several came. ``sequential``: a Sequential says so of a layer of its own."""
 

@@ -76,8 +76,8 @@ class HeardWeightCount(Heard, frozen=True):
     given: int
 
 
-@said_as("the batch size must be static|it needs to know its batch size", unknown=True)
 @said_as("If an RNN is stateful, the batch size of the input sequences must be the same", unknown=False)
+@said_as("the batch size must be static|it needs to know its batch size", unknown=True)
 class HeardStateful(Heard, frozen=True):
     """A stateful layer keeps one state a row. ``unknown``: the number of rows is not declared; else another number came."""
 

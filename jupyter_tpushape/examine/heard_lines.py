@@ -164,9 +164,9 @@ def _unregistered(text: str) -> Iterator[Heard]:
         yield HeardUnregistered("lambda", "")
 
 
-@said_as(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)", how="put")
-@said_as(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)", how="combined")
 @said_as(r"shapes \(([\d,]*)\) and \(([\d,]*)\) not aligned", how="multiplied")
+@said_as(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)", how="combined")
+@said_as(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)", how="put")
 class HeardArrays(Heard, frozen=True):
     """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
 
