@@ -22,6 +22,13 @@ def traced(build, data):
     return tpushape.trace(build, data, tpu=None)
 
 
+def written(framework, folder, program):
+    """The program as a module with a file of its own."""
+    path = folder / f"program_{framework.__name__}.py"
+    path.write_text(f"import numpy as np, tensorflow as tf, {framework.__name__} as keras\nlayers = keras.layers\n{program}")
+    return load(path)
+
+
 def pictures(framework):
     def build():
         layers = framework.layers
@@ -224,19 +231,19 @@ def test_one_number_per_sample_is_no_score_for_each_class(framework, late):
 @pytest.mark.parametrize("declared", [(2, 2, 6), (24,)], ids=["maps", "rows"])
 def test_pictures_for_a_head_of_features_have_not_been_through_its_base(framework, declared, tmp_path):
     """Declaring the pictures' shape would run, and train a head of another kind on raw pixels."""
-    path = tmp_path / f"features_{framework.__name__}_{len(declared)}.py"
-    path.write_text(
-        f"import numpy as np, {framework.__name__} as keras\n"
-        "layers = keras.layers\n"
-        "base = keras.Sequential([layers.Input((8, 8, 3)), layers.Conv2D(6, 3, strides=4, padding='same')])\n"
-        "def build():\n"
-        f"    head = keras.Sequential([layers.Input({declared}), layers.Flatten(), layers.Dense(2)])\n"
-        "    head.compile('sgd', 'mse')\n"
-        "    return head\n"
-        "def data():\n"
-        "    return np.zeros((64, 8, 8, 3), 'float32'), np.zeros((64, 2), 'float32')\n"
+    program = written(
+        framework,
+        tmp_path,
+        f"""
+base = keras.Sequential([layers.Input((8, 8, 3)), layers.Conv2D(6, 3, strides=4, padding='same')])
+def build():
+    head = keras.Sequential([layers.Input({declared}), layers.Flatten(), layers.Dense(2)])
+    head.compile('sgd', 'mse')
+    return head
+def data():
+    return np.zeros((64, 8, 8, 3), 'float32'), np.zeros((64, 2), 'float32')
+""",
     )
-    program = load(path)
     (found,) = [one for one in traced(program.build, program.data).findings if one.severity == "error"]
     assert found.fact.base == "base"
     assert [fix.verified for fix in found.fixes] == [False]
@@ -245,19 +252,19 @@ def test_pictures_for_a_head_of_features_have_not_been_through_its_base(framewor
 
 def pooled(framework, axes, folder):
     """A program that reduces the maps of a convolution over the axes that stand in its text."""
-    path = folder / f"pooled_{framework.__name__}_{abs(hash(axes))}.py"
-    path.write_text(
-        f"import tensorflow as tf, {framework.__name__} as keras\n"
-        "layers = keras.layers\n"
-        "def build():\n"
-        "    image = layers.Input((9, 9, 3))\n"
-        "    maps = layers.ReLU()(layers.Conv2D(4, 3, name='maps')(image))\n"
-        f"    kept = layers.Lambda(lambda x: tf.reduce_mean(x, {axes}))(maps)\n"
-        "    model = keras.Model(image, layers.Dense(1)(kept))\n"
-        "    model.compile('sgd', 'mse')\n"
-        "    return model\n"
-    )
-    return load(path).build
+    return written(
+        framework,
+        folder,
+        f"""
+def build():
+    image = layers.Input((9, 9, 3))
+    maps = layers.ReLU()(layers.Conv2D(4, 3, name='maps')(image))
+    kept = layers.Lambda(lambda x: tf.reduce_mean(x, {axes}))(maps)
+    model = keras.Model(image, layers.Dense(1)(kept))
+    model.compile('sgd', 'mse')
+    return model
+""",
+    ).build
 
 
 @BOTH

@@ -62,11 +62,12 @@ from .heard_jax import HeardOpenScan
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
+from .replaced import inputs_apart, replaced_input
 from .returns import claims, returns_nothing, silent
 from .row_order import orders_apart
 from .row_steps import arrays_of
 from .sampling import from_declared, is_builder, runs_own_step, stage_error, take_sample
-from .step_parts import inputs_apart, replaced_input, step_parts
+from .step_parts import step_parts
 from .taken_apart import along_batch, exchanged
 from .window_axes import exchanged_axes
 

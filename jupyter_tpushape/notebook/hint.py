@@ -135,7 +135,7 @@ def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
     from ..examine import HANDED, BadProgram
     from ..trace.locations import Variables
 
-    token = HANDED.set(Variables.typed(loop.file, loop.typed, None) if loop.typed else None)
+    token = HANDED.set(Variables.typed(loop.file, loop.typed) if loop.typed else None)
     try:
         return trace(loop.step, loop.data, tpu=None, fixes=fixes)
     except BadProgram:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..examine.evidence import Evidence
-from ..examine.step_parts import Replaced
+from ..examine.replaced import Replaced
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, Who, elements
 from ..flow.paths import show, subscript
 from ..trace.doors import accepted, fits

@@ -38,7 +38,7 @@ from .facts.layers import LayerRaised, MaskAlone, OperationRaised, UnknownAxis, 
 from .facts.lines import LineRaised
 from .facts.other_axes import AxisBeyond, StepRank
 from .facts.states import States
-from .handed_over import misspelled, overriding_finding
+from .handed_over import overriding_finding
 from .in_order import without_size
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
@@ -48,6 +48,7 @@ from .moved import crossed_before
 from .reasons import no_axis, operands, reason
 from .registry import check, fallback
 from .saved_models import finding_of as saved_model_finding
+from .spelled import misspelled
 from .tpu_setup import told as set_up_finding
 from .upstream import ancestors, channels_in_front, lost_batch, steps_of, whole_steps, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers

@@ -51,7 +51,7 @@ from .facts.loss_silent import BatchBehind, PairsPredicted, RowsLost
 from .facts.mixing import BatchLost, EveryPair
 from .facts.reasons import AxisDropped, Flattened
 from .grids import grid_apart
-from .handed_over import misspelled, overriding_finding
+from .handed_over import overriding_finding
 from .jitted import told as compiled_step_finding
 from .loss_code import rows_as_indices, rows_cut
 from .loss_rules import CUSTOM, FLATTEN, INT_LABELS, LAST_ONLY, MASKS, METRIC, ONE_HOT, RANK, SEQUENCES, SIZE, TEXT, UNITS, WEIGHTS
@@ -62,6 +62,7 @@ from .reasons import operands, reason
 from .registry import check
 from .restored import RESTORED, classless, labels_not_inputs
 from .shapeless import label_rank, no_number, shape_lost
+from .spelled import misspelled
 from .tpu_setup import of_scopes
 from .transforms import transformed, vector_total
 from .upstream import ancestors, cause_of_axes

@@ -106,7 +106,7 @@ class Variables(Place):
     expression: str = ""
 
     @classmethod
-    def typed(cls, file: str, expression: str, names: dict[str, Any] | None) -> Variables:
+    def typed(cls, file: str, expression: str, names: dict[str, Any] | None = None) -> Variables:
         place = cls(file, 1)
         place.expression, place.names = expression, names
         return place

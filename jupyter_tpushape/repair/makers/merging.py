@@ -81,15 +81,16 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         attended = any(one.family == "attention" for one in (evidence.flow.node(edges[index].source), *ancestors(evidence, edges[index].source, 3)))
         other = evidence.flow.node(edges[base].source).name
         concat = node.op == "Concatenate"
-        if index not in kept:
-            yield from _align(node, index, name, shape, small, concat, pools=not enlarged, attended=attended)
-        if base not in kept:
-            yield from _grow(node, base, other, small, shape, concat)
-        # The one with fewer numbers may still be the one with more positions.
-        if index not in kept:
-            yield from _grow(node, index, name, shape, small, concat)
-        if base not in kept:
-            yield from _align(node, base, other, small, shape, concat)
+        ways = (
+            (index, _align(node, index, name, shape, small, concat, pools=not enlarged, attended=attended)),
+            (base, _grow(node, base, other, small, shape, concat)),
+            # The one with fewer numbers may still be the one with more positions.
+            (index, _grow(node, index, name, shape, small, concat)),
+            (base, _align(node, base, other, small, shape, concat)),
+        )
+        for place, fixes in ways:
+            if place not in kept:
+                yield from fixes
 
 
 @of(UnlikeBranches)
