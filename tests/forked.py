@@ -80,7 +80,13 @@ class Command:
         for name, read in pipes.items():
             threads.append(threading.Thread(target=drain, args=(name, read)))
             threads[-1].start()
-        code = os.waitstatus_to_exitcode(int(self._socket.recv(32)))
+        try:
+            status = self._socket.recv(32)
+        except TimeoutError:
+            # A command that does not end fails its own test alone.
+            os.kill(self.pid, signal.SIGKILL)
+            status = self._socket.recv(32)
+        code = os.waitstatus_to_exitcode(int(status))
         for thread in threads:
             thread.join()
         return subprocess.CompletedProcess(arguments, code, said["stdout"], said["stderr"])

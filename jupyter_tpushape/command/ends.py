@@ -178,9 +178,8 @@ def _wait(read: int) -> None:
                 with contextlib.suppress(Exception):
                     sys.stderr.write("tpushape: Interrupted.\n")
                     sys.stderr.flush()
-            elif _Done.code != INTERRUPTED:
-                return
-            _LEAVE(INTERRUPTED)
+            # The handler does not run where the signal came just before a wait in C began.
+            _LEAVE(INTERRUPTED if _Done.code is None else _Done.code)
 
 
 # The program that is looked at may find another in its place.

@@ -273,7 +273,7 @@ def test_a_fault_in_build_is_told_of_the_layer_and_mended_there(tmp_path, whole,
     assert fixed in finding.fixes[0].patch
 
 
-WINDOWS = """
+WINDOWS_AS_HEADS = """
 class Attend(layers.Layer):
     def __init__(self, heads, windows, **kw):
         super().__init__(**kw)
@@ -296,9 +296,9 @@ def data():
 
 
 def test_a_number_of_windows_is_not_made_one_of_heads(tmp_path):
-    (finding,) = serious(traced(tmp_path, WINDOWS.format(heads=2, windows=9)))
+    (finding,) = serious(traced(tmp_path, WINDOWS_AS_HEADS.format(heads=2, windows=9)))
     assert finding.fixes and not any(fix.verified for fix in finding.fixes)
-    assert not serious(traced(tmp_path, WINDOWS.format(heads=2, windows=1)))
+    assert not serious(traced(tmp_path, WINDOWS_AS_HEADS.format(heads=2, windows=1)))
 
 
 NOISE = """
