@@ -25,7 +25,7 @@ tests() {
   cp -r examples/decoder_lora_jax.py examples/quickstart_jax.ipynb tests/strangers.py tests/settled.py tests/agreement tests/mutants tests/nested_programs.py tests/computed_programs.py tests/recommended.py tests/test_recommended.py out/jax-tests/
   cd out/jax-tests
   # What runs once is not worth what LLVM takes to optimize it.
-  export XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+  export XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
   KERAS_BACKEND=jax JAX_PLATFORMS=cpu "../../$venv/bin/python" -m pytest -q -p no:cacheprovider .
 }
 
