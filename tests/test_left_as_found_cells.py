@@ -55,3 +55,29 @@ def test_a_traced_cell_changes_a_model_once(run):
     )
     assert [layer.units for layer in run.shell.user_ns["model"].layers] == [4, 6]
     assert run.shell.user_ns["names"] == [1]
+
+
+SCORER = """
+class Scorer(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.parts = [keras.layers.Dense(units) for units in (5, 3)]
+    def call(self, h):
+        for part in self.parts:
+            h = part(h)
+        pick = lambda logits: logits
+        return keras.ops.softmax(pick(h), axis=0)
+scorer = Scorer()
+scorer.compile('adam', 'sparse_categorical_crossentropy')
+"""
+
+
+def test_the_own_names_of_a_function_are_no_variables_of_other_cells(run):
+    """A cell that failed left tensors under the names that a method's parameters, a loop, a lambda and a comprehension have."""
+    made = "h = part = logits = units = keras.Input((4,))\nh = keras.layers.Dense(2)(h)\nh = part = logits = units = "
+    failed, *_ = run(f"{made}keras.layers.Concatenate(axis=0)([h, keras.Input((5,))])")
+    assert failed.error_in_exec is not None
+    run(SCORER)
+    run("%tpushape scorer (x, y % 3) --text")
+    finding = run.report.findings[0]
+    assert (finding.rule, finding.fixes[0].verified, finding.fixes[0].proof) == ("softmax-over-batch", True, "source")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...flow.syntax import Function
 from .source import Source, parsed
 
 _USED = "_tpushape_used"
@@ -19,12 +20,14 @@ def binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:
 
 
 def own(statement: ast.AST) -> Iterator[ast.AST]:
-    """A statement's nodes without those of functions and classes inside it."""
+    """A statement's nodes without those of functions and classes inside it, nor what a comprehension gives its values to."""
     pending = [statement]
     while pending:
         node = pending.pop()
         yield node
-        if node is statement or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        if isinstance(node, ast.comprehension):
+            pending += [node.iter, *node.ifs]
+        elif node is statement or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             pending.extend(ast.iter_child_nodes(node))
 
 
@@ -55,14 +58,46 @@ def touched(statement: ast.AST) -> list[str]:
 
 
 def used(statement: ast.AST) -> list[str]:
-    """The names that a statement reads, functions inside it included; ``x += 1`` reads ``x``."""
+    """The names that a statement reads, functions inside it included, without what is a function's own; ``x += 1`` reads ``x``."""
     # Trees are shared and stay as they are: the names are looked for once in each statement.
     known: list[str] | None = statement.__dict__.get(_USED)
     if known is None:
-        known = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+        known = list(_read(statement, frozenset()))
         known += [node.target.id for node in own(statement) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]
         statement.__dict__[_USED] = known
     return list(known)
+
+
+def _read(node: ast.AST, inner: frozenset[str]) -> Iterator[str]:
+    """``inner``: the names that a function around the node, or a comprehension, gives to its own."""
+    inside: Sequence[ast.AST] = ()
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id not in inner:
+            yield node.id
+    elif isinstance(node, Function):
+        inside = [node.body] if isinstance(node, ast.Lambda) else node.body
+    elif isinstance(node, _COMPREHENSIONS):
+        inside = list(ast.iter_child_nodes(node))
+    for child in ast.iter_child_nodes(node):
+        if child not in inside:
+            yield from _read(child, inner)
+    if inside:
+        held = inner | _names_of(node)
+        for child in inside:
+            yield from _read(child, held)
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _names_of(scope: Any) -> set[str]:
+    """What a function or a comprehension binds for itself."""
+    if isinstance(scope, _COMPREHENSIONS):
+        return {name for part in scope.generators for name in bound(part.target)}
+    named = {item.arg for item in ast.walk(scope.args) if isinstance(item, ast.arg)}
+    body = [] if isinstance(scope, ast.Lambda) else scope.body
+    outer = {name for item in body for node in own(item) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    return (named | {name for item in body for name in bound(item)}) - outer
 
 
 def _root(node: ast.AST) -> str:
