@@ -79,6 +79,9 @@ def test_a_table_and_the_labels_that_a_cell_trains_it_on_are_one_entry(lib, cell
 def test_masks_are_labels(lib):
     model = lib.Sequential([lib.Input((4, 4, 3)), lib.layers.Conv2D(2, 1)])
     assert inventory({"model": model, "images": zeros(9, 4, 4, 3), "masks": zeros(9, 4, 4)})["pairs"] == {"model": "images, masks"}
+    # Also where they would fit the inputs, and whatever the features are called.
+    assert inventory({"model": model, "scans": zeros(9, 4, 4, 3), "masks": zeros(9, 4, 4, 3)})["pairs"] == {"model": "scans, masks"}
+    assert inventory({"model": model, "scans": zeros(9, 4, 4, 3), "masks": zeros(8, 4, 4, 3)})["pairs"] == {"model": "scans"}
 
 
 @pytest.mark.parametrize(

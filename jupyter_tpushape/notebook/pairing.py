@@ -15,7 +15,6 @@ _Shape = tuple[int | None, ...]
 _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
 _HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"})
 
-_FEATURES = frozenset({"x", "image", "images", "feature", "features", "input", "inputs", "text", "texts", "data", "samples"})
 _LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes", "mask", "masks"})
 TRAINING = frozenset({"fit", "evaluate", "train_on_batch", "test_on_batch"})
 # In the magic's own line data of several arrays stands in parentheses.
@@ -65,21 +64,21 @@ def best(model: str, inputs: Any, data: Sequence[dict[str, Any]], features: Mapp
         labelled = ", (" in entry["spec"] or entry["class"] == "function"
         own = _words(name)
         apart = abs(cells.get(model, 0) - cells.get(first_name(name), 0)) if cells else 0
-        return bool(fits(inputs, features.get(name))), labelled, len(words & own), not own & _HELD_BACK, -apart
+        return bool(fits(inputs, features.get(name))), labelled, len(words & own), not own & _HELD_BACK, not _parts(name) <= _LABELS, -apart
 
     able = [entry for entry in data if fits(inputs, features.get(str(entry["name"]))) is not False]
     return str(max(able, key=rank)["name"]) if able else ""
 
 
 def belong(features: str, labels: str) -> bool:
-    """Whether two names say that one contains what the other labels: ``x_train`` and ``y_train``, ``tx`` and ``ty``, ``train_images`` and ``train_labels``."""
+    """Whether two names say that one contains what the other labels: ``x_train`` and ``y_train``, ``tx`` and ``ty``, ``train_scans`` and ``train_masks``."""
     if features[:1].lower() == "x" and labels[:1].lower() == "y" and features[1:] == labels[1:]:
         return True
     if features[-1:].lower() == "x" and labels[-1:].lower() == "y" and features[:-1] == labels[:-1]:
         return True
     ours, theirs = _parts(features), _parts(labels)
     mine, other = ours - theirs, theirs - ours
-    return len(mine) == len(other) == 1 and mine <= _FEATURES and other <= _LABELS
+    return len(mine) == len(other) == 1 and other <= _LABELS and not mine & _LABELS
 
 
 @functools.lru_cache(maxsize=1024)
