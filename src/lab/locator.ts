@@ -251,7 +251,11 @@ export class Locator implements ILocator {
   private async _byHand(fix: Fix): Promise<void> {
     const { button } = await showDialog({
       title: fix.title,
-      body: diffWidget(this._trans, fix.patch ?? "", this._trans.__("tpushape does not know this source file: add these lines by hand.")),
+      body: diffWidget(
+        this._trans,
+        fix.patch ?? "",
+        this._trans.__("tpushape found no place in your code for this fix: add these lines by hand, with your own names."),
+      ),
       buttons: [Dialog.cancelButton({ label: this._trans.__("Close") }), Dialog.okButton({ label: this._trans.__("Copy") })],
     });
     if (button.accept) {

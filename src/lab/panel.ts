@@ -150,7 +150,8 @@ class Controls extends Widget {
     }
     this._bar.hidden = !report;
     const data = request.data || this._trans.__("declared inputs");
-    const target = request.tpu || this._trans.__("no target");
+    // A line does not end inside the name of a target.
+    const target = request.tpu.replace(/-/g, "\u2011") || this._trans.__("no target");
     // The report is of what failed: what else lives here is another matter, and said as such.
     const aside = explained && report !== null && !this._open;
     this._trace.hidden = this._watch.hidden = aside;
