@@ -56,6 +56,17 @@ SPREAD = {
         ),
         (1, "right = Dense(16, activation='relu')"),
     ),
+    "a sum of tensors under a name that had another": (
+        ("i = keras.Input((16, 16, 4))\nskip = Conv2D(8, 3, padding='same')(i)", "x = Conv2D(8, 3)(skip)\nx += skip"),
+        (2, 'x = Conv2D(8, 3, padding="same")(skip)'),
+    ),
+    "under the scope of a strategy": (
+        (
+            "import tensorflow as tf\nstrategy = tf.distribute.OneDeviceStrategy('/cpu:0')",
+            "made = {}\nwith strategy.scope():\n    a, b = keras.Input((12,)), keras.Input((7,))\n    made['left'] = Dense(8)(a)\n    h = Add()([made['left'], Dense(6)(b)])",
+        ),
+        (2, "    h = Add()([made['left'], Dense(8)(b)])"),
+    ),
 }
 
 

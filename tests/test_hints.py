@@ -63,6 +63,21 @@ def test_an_operation_of_a_traced_function_is_told(run, name):
     assert len(hints) == 1 and "In[2]:" in hints[0], said
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = x + skip", "x *= skip", "x = keras.ops.matmul(x, skip)", "x = keras.ops.where(x > 0, x, skip)", "x = tf.concat([x, skip], 1)", "x = x[:, 20]",
+        "x = np.array(x)", "x = x.reshape(2, 3)", "x = keras.ops.einsum('bij,bjk->bik', x, skip)", "x = 1 if x > 0 else 2", "x = x.numpy()",
+    ],
+)  # fmt: skip
+def test_what_raises_on_a_symbolic_tensor_is_told_whatever_it_says(run, line):
+    run(START.format(lib="keras"))
+    result, _, said = run(f"skip = keras.Input((16, 16, 8))\nx = L.Conv2D(8, 3)(skip)\n{line}")
+    assert not result.success
+    hints = [one for one in said.splitlines() if one.startswith("tpushape ▸")]
+    assert len(hints) == 1 and "In[2]:3" in hints[0], said
+
+
 def test_an_error_that_a_traced_function_raises_itself_is_left_alone(run):
     run(START.format(lib="keras"))
     result, _, said = run("def only(a):\n    raise ValueError('not today')\ntf.data.Dataset.range(4).map(only)")

@@ -258,18 +258,39 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
             read = {item.id for item in ast.walk(node.iter) if isinstance(item, ast.Name)}
             if all(name in own or name in _BUILT_IN or _of_libraries(names.get(name)) for name in read):
                 own |= {item.id for item in ast.walk(node.target) if isinstance(item, ast.Name)}
+    new = _new(tree)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await)):
+        if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AsyncWith, ast.Await)):
+            return False
+        if isinstance(node, ast.AugAssign) and not (isinstance(node.target, ast.Name) and node.target.id in own and _replaced(names.get(node.target.id))):
+            return False
+        # A strategy's scope, a device, a name: what is called is looked at below. A file or a tape is given a name.
+        if isinstance(node, ast.With) and not all(isinstance(item.context_expr, ast.Call) and item.optional_vars is None for item in node.items):
             return False
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             if any(module.split(".")[0] not in _LIBRARIES for module in modules):
                 return False
-        if isinstance(node, ast.Assign) and any(isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) != "self" for target in node.targets):
+        stored = [target for target in node.targets if isinstance(target, (ast.Subscript, ast.Attribute))] if isinstance(node, ast.Assign) else []
+        if any(_root(target) != "self" and not (isinstance(target, ast.Subscript) and _root(target) in new) for target in stored):
             return False
         if isinstance(node, ast.Call) and not _allowed(node.func, own, names, seen):
             return False
     return True
+
+
+def _new(tree: ast.AST) -> set[str]:
+    """The names that a cell gives nothing but new containers, such as ``results = {}``."""
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Dict, ast.List, ast.DictComp, ast.ListComp))]
+    new = {target for node in made for target in node.targets if isinstance(target, ast.Name)}
+    return {one.id for one in new} - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in new}
+
+
+def _replaced(value: Any) -> bool:
+    """Whether ``+=`` gives a name another object, and does not change the one that it has."""
+    from ..trace.frameworks import loaded
+
+    return isinstance(value, (int, float, str)) or any(adapter.is_symbolic(value) for adapter in loaded())
 
 
 _BUILT_IN = frozenset({

@@ -66,7 +66,7 @@ def has_part(error: BaseException, recorder: Any = None) -> bool:
     failed = getattr(recorder, "failed", None)
     if failed is not None and (failed.failure is error or caused(error, failed.failure)):
         return True
-    return kept(error) is not None or attempted(error) is not None or in_graph(error) or (_by_framework(error) and on_symbolic(error))
+    return kept(error) is not None or attempted(error) is not None or in_graph(error) or on_symbolic(error)
 
 
 def in_graph(error: BaseException) -> bool:
@@ -76,8 +76,7 @@ def in_graph(error: BaseException) -> bool:
 
 def hint_for(error: BaseException) -> str:
     """One sentence about an exception."""
-    ours = is_ours(error)
-    if not ours and not has_part(error):
+    if not is_ours(error) and not has_part(error):
         return ""
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
@@ -87,7 +86,7 @@ def hint_for(error: BaseException) -> str:
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
-    return _numpy(error) if ours or in_graph(error) else ""
+    return _numpy(error)
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
@@ -161,7 +160,7 @@ def _numpy(error: BaseException) -> str:
     from ..examine import error_line
     from ..trace.assemble import clean_message
 
-    if not _NUMPY.search(str(error)) and not _by_framework(error) and not in_graph(error):
+    if not _NUMPY.search(str(error)) and not _by_framework(error) and not has_part(error):
         return ""
     where = error_line(error)
     if where is None:

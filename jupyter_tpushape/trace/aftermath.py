@@ -6,6 +6,8 @@ inputs still exist: their symbolic history contains everything that was built be
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import threading
 from dataclasses import dataclass
@@ -106,21 +108,28 @@ def attempted(error: BaseException) -> Attempt | None:
 
 
 def on_symbolic(error: BaseException) -> bool:
-    """Whether a function that the user called, and that raised, was given a symbolic tensor."""
-    from .frameworks import loaded
-
-    trace, called = error.__traceback__, None
+    """Whether what raised had a symbolic tensor: a function that the user called with one, or a line of the user's that names one."""
+    trace, called, line = error.__traceback__, None, None
     while trace is not None:
         if is_user_file(trace.tb_frame.f_code.co_filename):
-            called = None
+            called, line = None, trace
         elif called is None:
             called = trace.tb_frame
         trace = trace.tb_next
-    if called is None:
+    if called is not None:
+        return any(map(_has_symbolic, called.f_locals.values()))
+    if line is None:
         return False
-    given = list(called.f_locals.values())
-    given += [item for value in given if isinstance(value, (list, tuple)) for item in value[:20]]
-    return any(adapter.is_symbolic(value) for adapter in loaded() for value in given)
+    words = re.findall(r"[^\W\d]\w*", linecache.getline(line.tb_frame.f_code.co_filename, line.tb_lineno))
+    return any(_has_symbolic({**line.tb_frame.f_globals, **line.tb_frame.f_locals}.get(word)) for word in words)
+
+
+def _has_symbolic(value: Any, depth: int = 3) -> bool:
+    from .frameworks import loaded
+
+    if type(value) in (list, tuple, dict):
+        return depth > 0 and any(_has_symbolic(item, depth - 1) for item in list(value.values() if type(value) is dict else value)[:20])
+    return any(adapter.is_symbolic(value) for adapter in loaded())
 
 
 def _raised_at(trace: Any) -> Place:
