@@ -51,6 +51,22 @@ def test_one_image_of_another_size_lacks_the_batch_axis(framework, shape):
 
 
 @BOTH
+@pytest.mark.parametrize(("declared", "shape"), [((8, 8, 1), (8, 8)), ((8, 8, 3), (8, 8)), ((20, 1), (20,))])
+def test_one_gray_image_or_series_lacks_both_its_batch_and_its_last_axis(framework, declared, shape):
+    def build():
+        return framework.Sequential([framework.layers.Input(declared), framework.layers.Flatten(), framework.layers.Dense(1)])
+
+    found = traced(build, lambda: (floats(*shape), None)).findings[0]
+    assert found.rule == "missing-batch-axis" and found.fixes[0].verified and found.fixes[0].proof == "source"
+    model, x = found.fixes[0].rebuild()
+    assert model.input_shape == (None, *declared)
+    assert model.predict(x[0] if isinstance(x, tuple) else x, verbose=0).shape == (1, 1)
+    # With a label for each row, the rows are samples.
+    labelled = traced(build, lambda: (floats(*shape), floats(shape[0]))).findings[0]
+    assert labelled.rule != "missing-batch-axis"
+
+
+@BOTH
 def test_gray_images_with_labels_are_no_single_image(framework):
     report = traced(pictures(framework), lambda: (floats(16, 10, 3), floats(16, 1)))
     assert [one.rule for one in report.findings if one.severity == "error"] == ["input-rank"]

@@ -65,7 +65,7 @@ def compare(
     fault: Fault = "text" if text else "numbers"
     if not text and not numbers:
         fault = "sample" if once else _fault(declared[1:], got.shape or (), rows, building, labelled, ranked)
-    if fault == "rank" and alone and _resized_sample(declared[1:], got.shape or ()):
+    if fault == "rank" and alone and (_resized_sample(declared[1:], got.shape or ()) or _flat_sample(declared[1:], got.shape or (), rows)):
         fault = "sample"
     return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
 
@@ -91,6 +91,12 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
 
 def _resized_sample(want: Shape, shape: Shape) -> bool:
     return len(want) == len(shape) >= 3 and want[-1] is not None and want[-1] == shape[-1] and not fits(want[:-1], shape[1:])
+
+
+def _flat_sample(want: Shape, shape: Shape, rows: int | None) -> bool:
+    """Whether it is one sample that lacks its last axis, too: a gray picture, a series."""
+    whole = (rows, *shape[1:]) if rows else shape
+    return len(want) > 1 and want[-1] in (1, 3) and None not in want and fits(want[:-1], whole)
 
 
 def _channels_moved(want: Shape, row: Shape) -> bool:

@@ -36,8 +36,8 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
     """Declare what one row of the data is."""
     for door, _, want, got in misfits(evidence):
         row = tuple(None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:]))
-        # An empty axis is a fault of the data, and no layer works on it.
-        if 0 in row:
+        # An empty axis, or a single value for several, is a fault of the data.
+        if 0 in row or (not row and len(want.shape) > 1):
             continue
         yield (
             f"Declare the input as {show_shape(row)}, the shape of one sample",
@@ -154,6 +154,14 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
                 [grow, resize],
                 "The model keeps the size for which it was built.",
             )
+        if len(want.shape) == len(got.shape) + 2:
+            copies = [transform(path, "repeat_last", times=want.shape[-1])] if want.shape[-1] != 1 else []
+            yield (
+                "Add a batch axis and a last axis to the sample: x[None, ..., None]",
+                [grow, transform(path, "expand_dims", axis=-1), *copies],
+                ("predict and fit expect batches, and the model a last axis."),
+            )
+            continue
         yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
         if len(evidence.y) == 1 and len(evidence.x) == 1:
             labels = transform(("y",), "expand_dims", axis=0)

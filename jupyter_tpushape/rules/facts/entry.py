@@ -77,7 +77,8 @@ class Misfit(Fact, frozen=True):
                 return f"The data contains numbers, but {door} expects text."
             case "sample":
                 whole = show_shape((self.rows, *self.row)) if self.rows else shape
-                return f"The data is a single sample {whole}, but {door} expects a batch."
+                channels = "" if len(self.shape) == len(self.declared) else f" of {show_shape(self.declared)}"
+                return f"The data is a single sample {whole}, but {door} expects a batch{channels}."
             case "batch-declared":
                 return f"{door} declares {declared}, which includes the batch axis; one sample is {row}."
             case "flattened":
