@@ -230,3 +230,27 @@ def test_a_loop_that_runs_has_no_finding_of_another_backend(run, lib):
     for number, cell in enumerate((START.format(lib=lib) + "\nimport tensorflow as tf", *cells)):
         assert run(cell, number)[0].success
     assert run.report.ok
+
+
+@BOTH
+@pytest.mark.parametrize("call", ["evaluate(xt, yt, verbose=0)", "predict(xt, verbose=0)"])
+def test_a_model_that_has_been_trained_is_not_changed_for_other_data(run, call, lib):
+    """Which values are missing is for the user to say, and so is whether the trained weights should go."""
+    cells = [
+        START.format(lib=lib),
+        "x, y, xt, yt = np.ones((64, 8)), np.ones(64), np.ones((20, 7)), np.ones(20)",
+        "model = keras.Sequential([keras.Input((8,)), Dense(4), Dense(1)])\nmodel.compile('sgd', 'mse')",
+        "history = model.fit(x, y, verbose=0)",
+        f"model.{call}",
+    ]
+    held = [run(cell, number)[0].success for number, cell in enumerate(cells)]
+    assert held == [True, True, True, True, False]
+    run("%tpushape", "ask")
+    finding = run.report.findings[0]
+    assert finding.rule == "input-axis" and finding.fixes
+    assert not any(fix.verified for fix in finding.fixes)
+    # Before any training the declaration may be what is wrong.
+    run(cells[2], 2)
+    run(cells[4], 4)
+    run("%tpushape", "ask")
+    assert run.report.findings[0].fixes[0].verified

@@ -18,6 +18,7 @@ from ..graph.program import program as replica_program
 from ..internal import contained
 from ..replicas import is_distribution, of_distribution
 from ..sources import DataRaises
+from ..trace.aftermath import FITTING
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.config import asked_once
@@ -382,6 +383,9 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)
         optimizer = getattr(model, "optimizer", None)
         facts["optimizer"] = type(optimizer).__name__ if optimizer is not None else ""
+        method = getattr(seen.program.handed, "method", "")
+        steps = getattr(optimizer, "iterations", None)
+        facts["learned"] = method in FITTING - {"fit", "train_on_batch"} and steps is not None and int(steps) > 0
         facts["built_for"], facts["trained"] = adapter.built_for(model), len(adapter.trained(model))
     facts["reached_loss"] = traced.reached_loss
     facts["has_loss"] = traced.has_loss

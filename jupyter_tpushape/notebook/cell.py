@@ -121,6 +121,8 @@ def _catching(adapters: list[Any], caught: list[Attempt]) -> Iterator[None]:
             def catch(*args: Any, _method: str = method, **kwargs: Any) -> Any:
                 attempt = _attempt(_method, args, kwargs)
                 attempt.where = user_frame(depth=2, outer=True)
+                if attempt.where is not None:
+                    attempt.where.method = _method
                 caught.append(attempt)
                 raise _Caught
 

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..flow import syntax
-from .pairing import TRAINING, assigned_in, parsed
+from .pairing import assigned_in, parsed
 
 # Up to how many runs, how deep in a list, and among how many of its items.
 _MOST, _DEEP, _ITEMS = 40, 3, 200
@@ -93,8 +93,10 @@ def _names(source: str) -> set[str]:
 
 
 def _trains(source: str) -> bool:
+    from ..trace.aftermath import FITTING
+
     calls = (node.func for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
-    return any(isinstance(called, ast.Attribute) and called.attr in TRAINING for called in calls)
+    return any(isinstance(called, ast.Attribute) and called.attr in FITTING for called in calls)
 
 
 def _changes(source: str, name: str) -> bool:

@@ -40,16 +40,19 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
 
 
 def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """A frozen layer with other weights, where no trained one has."""
+    """A frozen layer with other weights, where no trained one has; any, where the program only reads what it has learned."""
+    learned = before.facts.get("learned")
     was, now = (
         Counter(
             (any(one.trainable for one in node.weights), *(one.shape for one in node.weights))
             for node in seen.flow.nodes
-            if node.weights and node is not before.failed
+            if node.weights and (learned or node is not before.failed)
         )
         for seen in (before, after)
     )
-    if {trained for trained, *_ in was - now} == {False}:
+    if was - now and learned:
+        yield "The model was trained with these sizes. Should the data not have them?"
+    elif {trained for trained, *_ in was - now} == {False}:
         yield "Was the frozen layer trained with its sizes? The part that is trained can follow it."
 
 
@@ -268,6 +271,15 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
+def _filled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Features that are filled up with zeros, or cut off; ids have a length. The fourth channel of a picture is its transparency."""
+    if not isinstance(edit, Transform) or edit.operation != "pad_axis" or edit.role != "x":
+        return
+    spec, axis, size = dict(before.x).get((edit.role, *edit.path)), edit.arguments["axis"], edit.arguments["size"]
+    if spec is not None and spec.shape and spec.dtype.startswith("float") and axis == len(spec.shape) - 1 and (axis, spec.shape[-1], size) != (3, 4, 3):
+        yield f"Are the first {size} values those that the model expects?" if edit.arguments.get("cut") else "Is 0 right for the values that are missing?"
+
+
 def _batched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, InputShape) and edit.shape and batched_twice(before):
         yield f"Is each batch one sample of {edit.shape[0]} rows? Without its first axis, it is a batch of {edit.shape[0]} samples that the model accepts."
@@ -335,6 +347,7 @@ _CHECKS: tuple[Check, ...] = (
     _numbers,
     _calculated,
     _rows,
+    _filled,
     _batched,
     _taken,
     _cropped_steps,

@@ -101,7 +101,8 @@ def attempted(error: BaseException) -> Attempt | None:
             method = getattr(fn, "__name__", "")
             if method in FITTING and adapter_for(arguments[0]) is not None:
                 attempt = _attempt(method, arguments, values.get("kwargs") or {})
-                attempt.where = where
+                if where is not None:
+                    where.method, attempt.where = method, where
                 return attempt
         trace = trace.tb_next
     return None

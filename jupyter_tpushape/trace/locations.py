@@ -74,6 +74,7 @@ class Place(tuple[str, int]):  # noqa: SLOT001
 
     ``direct``: the line itself made the call, with no library in between. ``outer``: the user's lines that
     called the function it stands in, the nearest first. ``names``: the globals it ran with, where they were asked for.
+    ``method``: the model's method that the line called and that raised.
     """
 
     code: CodeType | None = None
@@ -81,6 +82,7 @@ class Place(tuple[str, int]):  # noqa: SLOT001
     direct: bool = False
     outer: tuple[Place, ...] = ()
     names: dict[str, Any] | None = None
+    method: str = ""
 
     def __new__(cls, file: str, line: int) -> Place:  # noqa: PYI034
         return super().__new__(cls, (file, line))
