@@ -385,7 +385,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["optimizer"] = type(optimizer).__name__ if optimizer is not None else ""
         method = getattr(seen.program.handed, "method", "")
         steps = getattr(optimizer, "iterations", None)
-        facts["learned"] = method in FITTING - {"fit", "train_on_batch"} and steps is not None and int(steps) > 0
+        only_read = method in FITTING - {"fit", "train_on_batch"} and steps is not None and int(steps) > 0
+        facts["learned"] = [tuple(one.shape) for one in model.weights] if only_read else []
         facts["built_for"], facts["trained"] = adapter.built_for(model), len(adapter.trained(model))
     facts["reached_loss"] = traced.reached_loss
     facts["has_loss"] = traced.has_loss

@@ -30,6 +30,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_pooled_no_more(edits),
         *_widened_again(before, after, edits),
         *_repeated_again(after, edits),
+        *_learned(before, after, edits),
         *_frozen(before, after),
         *_made_alike(before, after.flow),
         *_one_of_one(before.flow, after.flow),
@@ -39,20 +40,24 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
     ]
 
 
+def _learned(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Weights of other sizes, or another loss, where the program only reads what it has learned."""
+    learned = Counter(before.facts.get("learned") or ())
+    if learned - Counter(one.shape for node in after.flow.nodes for one in node.weights) or (learned and any(edit.kind == "loss" for edit in edits)):
+        yield "The model was trained on data of another form. Should this data have that form?"
+
+
 def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """A frozen layer with other weights, where no trained one has; any, where the program only reads what it has learned."""
-    learned = before.facts.get("learned")
+    """A frozen layer with other weights, where no trained one has."""
     was, now = (
         Counter(
             (any(one.trainable for one in node.weights), *(one.shape for one in node.weights))
             for node in seen.flow.nodes
-            if node.weights and (learned or node is not before.failed)
+            if node.weights and node is not before.failed
         )
         for seen in (before, after)
     )
-    if was - now and learned:
-        yield "The model was trained with these sizes. Should the data not have them?"
-    elif {trained for trained, *_ in was - now} == {False}:
+    if {trained for trained, *_ in was - now} == {False}:
         yield "Was the frozen layer trained with its sizes? The part that is trained can follow it."
 
 
