@@ -13,13 +13,14 @@ import functools
 import inspect
 import itertools
 import linecache
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from ..replicas import unset_distribution
-from ..trace.locations import STANDS_FOR, Variables, unwrapped
+from ..trace.locations import STANDS_FOR, Variables, is_user_file, unwrapped
 from ..trace.reach import is_step, plain
 from .slices import Slice
 from .text.cells import added, bound, execute, is_main, touched, trains, used
@@ -127,9 +128,7 @@ class Rerun:
         function = entry.func if hasattr(entry, "func") and not hasattr(entry, "layers") else entry
         if inspect.isfunction(unwrapped(function)) if callable(function) else False:
             return self._function(entry, unwrapped(function))
-        if live is None or not any(self._concerns_model(file) for file in self.changed):
-            return None
-        return self._live(live)
+        return None if live is None else self._live(live)
 
     # -- functions ---------------------------------------------------------------------------------
 
@@ -189,12 +188,6 @@ class Rerun:
 
     # -- live objects ------------------------------------------------------------------------------
 
-    def _concerns_model(self, file: str) -> bool:
-        """Whether the change of a file is one of the statements that made the live model, and not of the data's hand-over alone."""
-        source = self.changed[file]
-        wanted = self._name_of(self.seen.model, file)
-        return wanted is not None and (self.whole or wanted in Slice(self, file, source).dirty)
-
     def _name_of(self, value: Any, file: str) -> str | None:
         try:
             names = self.text.globals(file)
@@ -202,14 +195,22 @@ class Rerun:
             return None
         return next((name for name, item in list(names.items()) if item is value and not name.startswith("_")), None)
 
-    def _live(self, live: Any) -> Callable[[], Any]:
-        for file, source in self.changed.items():
+    def _live(self, live: Any) -> Callable[[], Any] | None:
+        """What makes the live model again; ``None`` where the change is none of it, and of the data's hand-over alone."""
+        handed = self.seen.program.handed
+        for file in dict.fromkeys([*self.changed, *([handed[0]] if handed is not None else []), *_homes(live)]):
             name = self._name_of(live, file)
             if name is not None:
-                piece = Slice(self, file, source)
+                piece = Slice(self, file, self.changed.get(file) or Source.read(file))
+                if not self.whole and name not in piece.dirty:
+                    continue
                 run = piece.plan(name)
                 return lambda: run()[name]
-        raise NoPlace
+        return None
+
+    def instead(self, names: dict[str, Any], home: list[str]) -> dict[str, Any]:
+        """What takes the place of the values that the changed files outside of ``home`` gave to some names there."""
+        return {key: one for file in self.changed if file not in home for key, one in Overlay(self, file, self.text.globals(file)).instead(names).items()}
 
     def _handed(self) -> Any:
         data = self.seen.program.data
@@ -226,6 +227,14 @@ class Rerun:
         if data is None or where is None or where[0] not in self.changed:
             return None
         return Slice(self, where[0], self.changed[where[0]]).arguments(where)
+
+
+def _homes(live: Any) -> Iterator[str]:
+    """The user's modules that have an object."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and any(one is live for one in list(vars(module).values())) and is_user_file(file):
+            yield file
 
 
 def _unset(build: Callable[[], Any]) -> Callable[[], Any]:
@@ -282,26 +291,28 @@ class Overlay:
                     found.append(name)
         return found
 
-    def all(self) -> dict[str, Any]:
-        """A copy of the globals with everything that the change touches run again."""
-        return self._run(self.dirty(), dict(self.names))
+    def instead(self, elsewhere: dict[str, Any]) -> dict[str, Any]:
+        """What takes the place of this module's values, and of the module, under the names that they have elsewhere."""
+        # Everything that the change touches runs again.
+        changed, found = self._run(self.dirty(), dict(self.names)), {}
+        old = {id(self.names[name]): name for name in self.dirty() if name in self.names}
+        for name, value in elsewhere.items():
+            if id(value) in old:
+                found[name] = changed[old[id(value)]]
+            elif inspect.ismodule(value) and getattr(value, "__file__", None) == self.file:
+                found[name] = types.ModuleType(value.__name__)
+                vars(found[name]).update(changed)
+        return found
 
     def function(self, function: Any, others: list[Overlay], first: bool = False) -> Any:
         """The function as the changed text has it; ``first``: the model's, whose objects at the top the data's reads too."""
         names, done = self.ran.get(self.file, ({}, set())) if not first else ({}, set())
         names = dict(self.names) | {name: names[name] for name in done if name in names}
         for other in others:
-            changed = other.all()
-            old = {id(other.names[name]): name for name in other.dirty() if name in other.names}
-            for name, value in list(names.items()):
-                if id(value) in old:
-                    names[name] = changed[old[id(value)]]
-                elif inspect.ismodule(value) and getattr(value, "__file__", None) == other.file:
-                    names[name] = types.ModuleType(value.__name__)
-                    vars(names[name]).update(changed)
-        code = self._code(function)
-        dirty = self.dirty(self._replaced(others))
-        wanted = self._needed(set(_globals_of(code))) & dirty
+            names.update(other.instead(names))
+        code, given = self._code(function), set(self._replaced(others))
+        # An import would bring back what the other file had.
+        wanted = self._needed(set(_globals_of(code))) & self.dirty(given) - given
         self._run(wanted - done, names)
         if first:
             self.ran[self.file] = names, wanted

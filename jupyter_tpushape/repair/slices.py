@@ -27,7 +27,10 @@ class Slice:
 
     def __init__(self, rerun: Rerun, file: str, source: Source) -> None:
         self.rerun, self.file, self.source = rerun, file, source
-        self.names = rerun.text.globals(file)
+        # What another changed file gives to names of this one is made already.
+        names, home = rerun.text.globals(file), cells_of(file) or [file]
+        self.given = rerun.instead(names, home)
+        self.names = {**names, **self.given}
         self.statements: list[ast.stmt] = []
         # Statements that a change added or wrote anew, those that its cells had before it, and the names under which these cells run.
         self.new: list[ast.stmt] = []
@@ -37,9 +40,9 @@ class Slice:
         self.moved: list[ast.stmt] = []
         # The name under which the text of a statement runs.
         self.home: dict[int, str] = {}
-        for name in cells_of(file) or [file]:
+        for name in home:
             self._add(name, rerun.changed.get(name))
-        self.dirty = {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
+        self.dirty = set(self.given) | {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
         while True:
             more = {name for item in self.statements if self.dirty & set(used(item)) and not trains(item) for name in (*bound(item), *touched(item))}
             if more <= self.dirty:
@@ -120,7 +123,7 @@ class Slice:
         pending: set[tuple[str, int | None]] = {(name, None) for name in whole | {one for item in alone for one in used(item) if one in self.dirty}}
         while pending:
             name, end = pending.pop()
-            if (name, end) in again:
+            if (name, end) in again or name in self.given:
                 continue
             makers = self._again(name, end)
             if not any(name in bound(item) for item in makers) and name in self.names:

@@ -1,0 +1,106 @@
+"""Programs of several files: the fix goes into the file with the fault, and runs as what uses it."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import sys
+
+import pytest
+from broken import fit, load
+from shells import cells as shell_cells
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+PARTS = """
+import {lib} as keras
+from {lib} import layers
+
+WIDTH = 8
+
+def conv(x, filters):
+    return layers.Conv2D(filters, 3, padding="same", activation="relu")(x)
+
+def make(size, classes):
+    i = keras.Input((size, size, 3))
+    x = layers.MaxPooling2D()(conv(i, WIDTH))
+    return keras.Model(i, layers.Dense(classes, activation="softmax")(conv(x, 16)))
+
+class Head(keras.Model):
+    def __init__(self, units):
+        super().__init__()
+        self.first = layers.LSTM(16)
+        self.second = layers.LSTM(8)
+        self.last = layers.Dense(units)
+    def call(self, x):
+        return self.last(self.second(self.first(x)))
+"""
+PICTURES = "np.ones((32, 16, 16, 3), 'float32'), np.arange(32) % 4"
+SERIES = "np.ones((32, 12, 5), 'float32'), np.ones((32, 3), 'float32')"
+# How another file or a cell imports it and makes its model, and the data; the rule, and the line that the first fix writes.
+FLAT = '    return keras.Model(i, layers.Dense(classes, activation="softmax")(layers.Flatten()(conv(x, 16))))'
+STEPS = "        self.first = layers.LSTM(16, return_sequences=True)"
+USES = {
+    "a function by its name": ("from {parts} import Head, make", "make(16, 4)", "sparse_categorical_crossentropy", PICTURES, "missing-flatten", FLAT),
+    "a function of a module": ("import {parts} as parts", "parts.make(16, 4)", "sparse_categorical_crossentropy", PICTURES, "missing-flatten", FLAT),
+    "a class by its name": ("from {parts} import Head", "Head(3)", "mse", SERIES, "layer-rank", STEPS),
+    "a class of a module": ("import {parts}", "{parts}.Head(3)", "mse", SERIES, "layer-rank", STEPS),
+}
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """Writes the file of the parts, under a name that no other test imports, and gives the name."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    written = []
+
+    def write(lib):
+        written.append(f"parts_{abs(hash(tmp_path))}_{lib}")
+        (tmp_path / f"{written[-1]}.py").write_text(PARTS.format(lib=lib))
+        importlib.invalidate_caches()
+        return written[-1]
+
+    yield write
+    for name in written:
+        sys.modules.pop(name, None)
+
+
+@BOTH
+@pytest.mark.parametrize("use", USES)
+def test_a_builder_that_calls_another_file_is_mended_there(parts, tmp_path, use, lib):
+    name = parts(lib)
+    imports, made, loss, data, rule, line = (text.replace("{parts}", name) for text in USES[use])
+    program = f"import numpy as np\n{imports}\ndef build():\n    model = {made}\n    model.compile('sgd', '{loss}')\n    return model\ndef data():\n    return {data}\n"
+    (tmp_path / f"main_{name}.py").write_text(program)
+    module = load(tmp_path / f"main_{name}.py")
+    finding = tpushape.trace(module.build, module.data, tpu=None).findings[0]
+    fix = finding.fixes[0]
+    assert (finding.rule, fix.verified, fix.proof) == (rule, True, "source")
+    path = tmp_path / f"{name}.py"
+    assert fix.file == str(path)
+    tpushape.apply(fix, path)
+    assert line in path.read_text().splitlines()
+    sys.modules.pop(name)
+    linecache.checkcache(str(path))
+    again = load(tmp_path / f"main_{name}.py")
+    fit(again.build(), again.data(), eagerly=True)
+
+
+@BOTH
+@pytest.mark.parametrize("use", USES)
+def test_a_model_that_a_cell_makes_of_a_file_is_mended_there(parts, tmp_path, use, lib):
+    name = parts(lib)
+    imports, made, loss, data, rule, line = (text.replace("{parts}", name) for text in USES[use])
+    with shell_cells() as run:
+        run(f"%load_ext jupyter_tpushape\nimport numpy as np, {lib} as keras")
+        for cell in (imports, f"x, y = {data}", f"net = {made}\nnet.compile('sgd', '{loss}')"):
+            assert run(cell)[0].success
+        model = run.shell.user_ns["net"]
+        assert not run("net.fit(x, y, verbose=0)")[0].success
+        run("%tpushape")
+        finding = run.report.findings[0]
+        assert run.shell.user_ns["net"] is model
+    fix = finding.fixes[0]
+    assert (finding.rule, fix.verified, fix.proof, fix.file) == (rule, True, "source", str(tmp_path / f"{name}.py"))
+    assert f"+{line}" in fix.patch.splitlines()
