@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import linecache
 import sys
 
@@ -11,6 +12,7 @@ from broken import fit, load
 from shells import cells as shell_cells
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.cli import main
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 PARTS = """
@@ -104,3 +106,21 @@ def test_a_model_that_a_cell_makes_of_a_file_is_mended_there(parts, tmp_path, us
     fix = finding.fixes[0]
     assert (finding.rule, fix.verified, fix.proof, fix.file) == (rule, True, "source", str(tmp_path / f"{name}.py"))
     assert f"+{line}" in fix.patch.splitlines()
+
+
+@BOTH
+@pytest.mark.parametrize("use", USES)
+def test_a_model_at_the_top_of_a_file_is_mended_where_it_is_written(parts, tmp_path, monkeypatch, capsys, use, lib):
+    name = parts(lib)
+    imports, made, loss, data, rule, line = (text.replace("{parts}", name) for text in USES[use])
+    main_file = f"main_{name}.py"
+    program = f"open('ran', 'a').write('.')\nimport numpy as np\n{imports}\nmodel = {made}\nmodel.compile('sgd', '{loss}')\ndata = {data}\n"
+    (tmp_path / main_file).write_text(program)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", f"{main_file}:model", "--data", f"{main_file}:data", "--tpu", "none", "--format", "json"]) == 1
+    finding = json.loads(capsys.readouterr().out)["findings"][0]
+    fix = finding["fixes"][0]
+    assert (finding["rule"], fix["verified"], fix["proof"], fix["file"]) == (rule, True, "source", str(tmp_path / f"{name}.py"))
+    assert f"+{line}" in fix["patch"].splitlines()
+    # The file that has both the model and the data is executed once.
+    assert (tmp_path / "ran").read_text() == "."

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.syntax import DTYPES
+from ..trace.arrivals import hooked
 from .early import UsageError, check_saved
 from .out import said
 from .quiet import import_backend
@@ -51,7 +52,7 @@ def _said(error: BaseException) -> str:
 
 def _module(file: Path) -> Any:
     name = f"tpushape_checked_{file.stem}"
-    if name in sys.modules and getattr(sys.modules[name], "__file__", "") == str(file):
+    if name in sys.modules and getattr(sys.modules[name], "__file__", "") == os.path.abspath(file):  # noqa: PTH100
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -60,7 +61,8 @@ def _module(file: Path) -> Any:
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
     try:
-        spec.loader.exec_module(module)
+        with hooked():
+            spec.loader.exec_module(module)
     except BaseException as error:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):

@@ -9,13 +9,12 @@ import contextlib
 import re
 import sys
 import uuid
-from collections.abc import Callable
-from importlib.machinery import ModuleSpec
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from ..internal import ours
+from ..trace.arrivals import Arrivals
 from .tell import tell
 
 _NAME = "_tpushape"
@@ -235,37 +234,3 @@ def unload(shell: Any) -> None:
         aftermath.forget()
 
 
-_FRAMEWORKS = ("keras", "tf_keras")
-
-
-class Arrivals:
-    """Stands in ``sys.meta_path``, finds nothing by itself, and calls ``arrived`` once a framework's import has ended."""
-
-    def __init__(self, arrived: Callable[[], None]) -> None:
-        self.arrived = arrived
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """What the other finders find, with a loader that tells when it is done."""
-        if name not in _FRAMEWORKS:
-            return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = find(name, path, target) if find is not None else None
-            if spec is not None:
-                with contextlib.suppress(AttributeError):  # a loader that takes no attribute: watched from the next cell on
-                    self._tell(spec.loader)
-                return spec
-        return None
-
-    def _tell(self, loader: Any) -> None:
-        load = loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            vars(loader).pop("exec_module", None)
-            load(module)
-            # Inside of TensorFlow's own import it is too early.
-            spec = getattr(sys.modules.get("tensorflow"), "__spec__", None)
-            if not getattr(spec, "_initializing", False):
-                self.arrived()
-
-        loader.exec_module = exec_module
