@@ -59,6 +59,7 @@ REASONS = {
     "saved/": "which of the two Kerases a stranger's file is for, and what of it may be made",
     "trace/anew.py": "whether autograph's own files made something",
     "trace/assume.py": "a tensor of the wanted shape, as the backend's own function makes it",
+    "trace/arrivals.py": "waits for a framework to be imported",
     "trace/turns.py": "whether a frame is a training call of a framework's",
     "examine/look.py": "the framework of a program that has none yet",
 }

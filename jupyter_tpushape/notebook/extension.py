@@ -232,5 +232,3 @@ def unload(shell: Any) -> None:
         hooks.listen("notebook", None)
         frameworks.uninstall()
         aftermath.forget()
-
-
