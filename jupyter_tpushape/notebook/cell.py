@@ -338,11 +338,6 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def cached(name: str) -> bool:
-    """Whether a cell's source can be looked up by line."""
-    return bool(linecache.getlines(name))
-
-
 _MOST = 5000
 
 
