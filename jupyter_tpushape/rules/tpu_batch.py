@@ -142,8 +142,9 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(VARYING.id, "tpu", VaryingBatches(tuple(sizes), split.replicas), nodes, location=location)
         return
     arrays = sample.kind == "arrays"
+    whole = [stage.detail.get("drop_remainder") for stage in sample.stages if stage.op in ("batch", "padded_batch")][-1:] == [True]
     fact = DynamicBatch(
-        sample.kind if sample.kind in ("arrays", "generator", "pydataset", "specs") else "dataset",
+        sample.kind if sample.kind in ("arrays", "generator", "pydataset", "specs") else "mapped" if whole else "dataset",
         next((leaf.shape for _, leaf in sample.leaves()), None),
         sample.rows if arrays else 0,
         int(sample.stages[-1].detail.get("batch_size", sample.batch)) if arrays else 0,
