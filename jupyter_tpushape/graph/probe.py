@@ -111,7 +111,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
 
 
 def _compares(seen: Any) -> bool:
-    """Whether code of the program's own compares labels and predictions: in a loss or metric, or in one that takes the place of the call that tells of itself."""
+    """Whether code of the program's own compares labels and predictions."""
     calls = seen.recorder.calls
     unseen = bool(seen.evidence.y) and not any(call.kind == "loss" for call in calls) and any(call.kind == "op" for call in calls)
     return unseen or any(not call.opaque for call in calls if call.kind in ("loss", "metric"))
@@ -159,7 +159,6 @@ def _batch(seen: Any) -> int | None:
 
 
 def _other(seen: Any, batch: int) -> int:
-    """Another number of rows, at least three, and the size of no axis of the data, which might be aligned with them."""
     sizes = {size for _, spec in (*seen.evidence.x, *seen.evidence.y, *seen.evidence.weight) for size in (spec.shape or ())[1:]}
     return next(rows for rows in itertools.count(batch + 1 if batch > 2 else batch + 2) if rows not in sizes)
 

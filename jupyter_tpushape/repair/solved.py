@@ -181,10 +181,7 @@ def _apart_after(trial: Trial, finding: Finding) -> int | None:
 
 
 def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
-    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes.
-
-    From the last one up: what stands nearest to the end decides what comes out. Of an operation, those of the layers of the program's own.
-    """
+    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes."""
     function = getattr(seen.program.model, "func", seen.program.model)
     # A notebook's cell is run as a whole, and makes the data as well: of it, only what layers are made with.
     cell = getattr(getattr(function, "__self__", None), "code", None)

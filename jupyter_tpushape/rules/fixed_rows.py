@@ -123,7 +123,7 @@ def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Fin
 
 
 def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
-    """The finding for predictions without the batch, which was on an inner axis before: they are as many as the samples by chance."""
+    """The finding for predictions without the batch, which was on an inner axis before."""
     labels, predictions = ends(evidence, node) if node.kind in ("loss", "metric") else (None, None)
     grown = evidence.facts["probe"].until
     if labels is None or predictions is None or grown.get(labels.id) != {0: 1} or grown.get(predictions.id, {0: 1}):
