@@ -276,4 +276,41 @@ model = keras.Model(i, judge(draw(i)))
             keras=True,
         ),
     ),
+    "three weights for each step": (
+        "merge-shapes",
+        Own(
+            model_of(
+                """
+i = keras.Input((7, 4))
+h = L.Bidirectional(L.LSTM(6, return_sequences=True))(i)
+a = L.TimeDistributed(L.Dense(3))(h)
+a = L.Softmax(axis=1)(a)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Multiply()([h, a]))))
+""",
+                f"{rows(8, 7, 4)}, {rows(8, 1)}",
+            ),
+            (("    a = L.TimeDistributed(L.Dense(3))(h)", "    a = L.TimeDistributed(L.Dense(1))(h)"),),
+        ),
+    ),
+    "a mean of pixels beside a sum of each picture": (
+        "loss-raises",
+        Own(
+            model_of(
+                """
+i = keras.Input((4, 6, 3))
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
+""",
+                f"{rows(8, 4, 6, 3)}, np.ones((8, 4, 6, 1), 'float32')",
+                "both",
+                head="""
+def both(y_true, y_pred):
+    each = keras.losses.binary_crossentropy(y_true, y_pred)
+    hits = tf.reduce_sum(y_true * y_pred, axis=(1, 2, 3))
+    every = tf.reduce_sum(y_true + y_pred, axis=(1, 2, 3)) + 1e-6
+    return each + 1 - 2 * hits / every
+""",
+            ),
+            (("    return each + 1 - 2 * hits / every", "    return each + 1 - (2 * hits / every)[:, None, None]"),),
+        ),
+    ),
 }

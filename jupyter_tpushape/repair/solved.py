@@ -44,8 +44,8 @@ Number = tuple[Source, str, ast.Constant]
 def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tuple[Candidate, Trial]]:
     """The numbers of the program with which two sizes are equal, the smallest change first; ``most``: how many may be asked, with two trials each."""
     apart, (have, want) = _apart(finding.fact), _sizes(finding.fact)
-    # An axis that holds the samples by mistake has no size that a number of the program should equal.
-    if not apart or any(len(one.grows) > 1 for one in seen.evidence.given) or _whole(finding.fact):
+    # An axis that is empty, or holds the samples by mistake, has no size that a number of the program should equal.
+    if not apart or any(len(one.grows) > 1 or 0 in (one.spec.shape or ()) for one in seen.evidence.given) or _whole(finding.fact):
         return []
     if _of_samples(seen, finding.fact):
         return []

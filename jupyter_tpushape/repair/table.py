@@ -253,6 +253,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-axis": (calls.other_layer, causes.at_cause, inner.enlarged_once_less, inner.declare_first, own_classes.another_instance, layers.project_before),
     "merge-shapes": (
         joined.dot_axes,
+        joined.one_weight_each,
         merging.joined_along_last,
         merging.along_their_axis,
         merging.as_many_rows,

@@ -138,11 +138,7 @@ def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
 
 
 def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
-    """The finding for a reshape that makes one row of several samples, as many as divide the batch by chance.
-
-    In a loss only if labels and predictions are both joined. Samples that stay apart on an axis of their own, such as the triplets of a
-    batch, are joined on purpose.
-    """
+    """The finding for a reshape that makes one row of several samples, as many as divide the batch by chance."""
     before, after = _reshaped(evidence, node)
     if not joins_rows(before, after, batch):
         return None

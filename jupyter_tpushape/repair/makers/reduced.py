@@ -28,7 +28,7 @@ def reduced_alike(evidence: Evidence, finding: Finding) -> Made:
         places, last = {tuple(_places(node, whole)) for node in mine}, len(whole) - 1
         for axes in itertools.combinations(range(1, len(whole)), len(whole) - len(wanted)):
             left = tuple(size for axis, size in enumerate(whole) if axis not in axes)
-            alike = {tuple(_places(node, whole)) for node in other} == {axes} if other else shape != wanted
+            alike = {tuple(_places(node, whole)) for node in other} == {axes} if other else len(shape) == len(wanted)
             # A loss that sums over the classes means to.
             classes = evidence.where in ("loss", "metric") and (last,) in places
             if len(places) == 1 and axes not in places and left == wanted and alike and not classes:
@@ -59,9 +59,9 @@ def _places(node: Node, whole: Shape) -> list[int]:
 
 
 def _reductions(evidence: Evidence, edge: Edge) -> list[Node]:
-    """The reductions that a tensor is computed from, with what keeps its shape between them."""
+    """The written reductions that a tensor is computed from, with what keeps its shape between them."""
     node = evidence.flow.node(edge.source)
-    if node.kind == "op" and node.op in REDUCES:
+    if node.kind == "op" and node.op in REDUCES and node.called is not None and node.op.lower() in node.called.text.lower():
         return [node] if _written(node) and any(one.spec.shape for one in evidence.flow.into(node.id)[:1]) and not node.config.get("keep_dims") else []
     inner = [one for one in evidence.flow.into(node.id) if one.spec.shape == edge.spec.shape] if node.op in ELEMENTWISE else []
     return [found for one in inner for found in _reductions(evidence, one)]
