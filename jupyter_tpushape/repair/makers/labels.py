@@ -351,6 +351,7 @@ def each_position(evidence: Evidence, finding: Finding) -> Made:
             head is not None
             and axes_of(head.op)
             and len(p) > 2
+            and getattr(finding.fact, "cause", "") != "map"
             and (y[1:] or (1,)) == p[-1:] == (1,)
             and stats is not None
             and stats.minimum == stats.maximum
