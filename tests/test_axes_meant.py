@@ -142,3 +142,36 @@ def data():
     module = load(written(tmp_path, source))
     finding = next(one for one in tpushape.trace(module.build, module.data, tpu="v5e-8").findings if one.rule == "dynamic-batch")
     assert finding.fact.source == "mapped"
+
+
+def test_pictures_that_nothing_batches_in_a_step_of_the_users_own(tmp_path):
+    source = """
+class Judge(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.Flatten(), L.Dense(1)])
+
+    def train_step(self, real):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.net(tf.random.normal((4, 8, 8, 1)))) - tf.reduce_mean(self.net(real))
+        weights = self.net.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": loss}
+
+
+def build():
+    model = Judge()
+    model.compile(optimizer="sgd")
+    return model
+
+
+def data():
+    return tf.data.Dataset.from_tensor_slices(np.zeros((64, 8, 8, 1), "float32")).shuffle(64)BATCH
+"""
+    path = written(tmp_path, source.replace("BATCH", ""))
+    module = load(path)
+    finding = next(one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious)
+    assert (finding.rule, finding.fact.shape, finding.fixes[0].proof) == ("missing-batch-axis", (8, 8, 1), "source")
+    assert ".batch(32" in finding.fixes[0].patch
+    module = load(written(tmp_path, source.replace("BATCH", ".batch(16)")))
+    assert tpushape.trace(module.build, module.data, tpu=None, fixes=False).ok

@@ -89,10 +89,7 @@ class _Text:
         return None
 
     def _after(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt | None, ast.stmt | None]]:
-        """What may run after a statement, in order, to where its function ends (``None``), or its loop gets to it again.
-
-        The second is the statement to which an iteration gets in the end, for those that run in the next one.
-        """
+        """What may run after a statement, in order, to where its function ends (``None``), or its loop gets to it again."""
         while True:
             owner, block = self.places[statement]
             yield from ((item, None) for item in block[block.index(statement) + 1 :])
