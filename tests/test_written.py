@@ -8,6 +8,7 @@ import pytest
 from broken import HEAD, fit, load
 from written_apart import APART
 from written_arrays import ARRAYS
+from written_axes import AXES
 from written_blocks import BLOCKS
 from written_calls import CALLS
 from written_contracts import CONTRACTS
@@ -100,6 +101,7 @@ PROGRAMS = {
     **KEPT,
     **RETURNS,
     **SEEN,
+    **AXES,
 }
 
 

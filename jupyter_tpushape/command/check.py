@@ -43,11 +43,7 @@ def check(options: Any) -> int:
 
 
 def _sensible(options: Any) -> None:
-    """Checks the options before anything heavy is imported.
-
-    Raises:
-        UsageError: if they make no sense.
-    """
+    """Checks the options before anything heavy is imported."""
     for typed in (options.model, options.data, options.output):
         try:
             if b"\0" in os.fsencode(typed or ""):

@@ -97,7 +97,6 @@ def version_of(module: str) -> str | None:
 
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
-    """Of each module, the distributions that it is from; asked once, because it lists the files of all that is installed."""
     return metadata.packages_distributions()
 
 

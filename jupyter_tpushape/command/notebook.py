@@ -135,12 +135,7 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
 
 
 def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead: str) -> dict[str, Any]:
-    """The kernel's reply.
-
-    Raises:
-        TimeoutError: if the time is up first.
-        UsageError: if the kernel stops first, with the message ``dead``.
-    """
+    """The kernel's reply."""
     end = time.monotonic() + limit
     while True:
         gone = not alive()

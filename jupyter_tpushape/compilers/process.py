@@ -236,7 +236,6 @@ def _read(folder: Path, process: subprocess.Popen[bytes], finished: bool, asked:
 
 
 def _path() -> str:
-    """Where the worker looks for modules. The compiler's folder comes first: this package may stand beside another jaxlib."""
     package = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, [str(bridge.home() or ""), package, os.environ.get("PYTHONPATH", "")]))
 

@@ -213,7 +213,7 @@ def _look(program: Program) -> Examined:
 
 
 def _devices(program: Program) -> tuple[str, ...]:
-    """The devices that a builder is meant for: those of the distribution's mesh, or of the slice that is planned for."""
+    """The devices that a builder is meant for."""
     if is_distribution(program.strategy):
         return tuple(str(device) for device in program.strategy.device_mesh.devices.flatten())
     planned = program.target is not None and not program.target.live and program.target.generation
@@ -221,7 +221,7 @@ def _devices(program: Program) -> tuple[str, ...]:
 
 
 def _own_step(seen: Examined) -> bool:
-    """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
+    """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time."""
     adapter, model = seen.adapter, seen.model
     if adapter is None or seen.sample is None or not adapter.backend.replicated or not runs_own_step(seen):
         return False

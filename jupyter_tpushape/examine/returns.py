@@ -94,7 +94,7 @@ def _named(error: BaseException, adapter: Framework) -> Iterator[tuple[str, Any]
 
 
 def _computed(scope: ast.FunctionDef) -> ast.expr | None:
-    """What the last statement of a function computes; where that has no result, what it is called on, or what was computed before."""
+    """What the last statement of a function computes."""
     last = scope.body[-1]
     if isinstance(last, ast.Expr) and not isinstance(last.value, ast.Constant):
         if syntax.called(last.value) not in _NO_RESULT:

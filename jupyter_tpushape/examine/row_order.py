@@ -128,7 +128,7 @@ def _shuffles(scope: ast.AST) -> Iterator[tuple[ast.Expr, ast.Call]]:
 
 
 def _is_drawn(texts: Texts, at: At, name: str) -> bool:
-    """Whether a name holds an order: the result of a permutation, or numbers that a statement shuffles."""
+    """Whether a name holds an order."""
     given = texts.given(name, at)
     value = given[2] if given is not None else None
     if isinstance(value, ast.Subscript):

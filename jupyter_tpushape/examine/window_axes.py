@@ -91,7 +91,7 @@ def _is_window(texts: Texts, array: Array, at: At, sizes: list[ast.expr]) -> boo
 
 
 def _lengths(node: ast.expr) -> list[ast.expr]:
-    """The lengths of the slices that move: ``n`` in ``x[i : i + n]`` with nothing behind it that takes one column."""
+    """The lengths of the slices that move."""
     node = node.elt if isinstance(node, ast.ListComp) else node
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
         return []

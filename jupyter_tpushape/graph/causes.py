@@ -83,10 +83,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
 
 
 def _from_number(size: Size, target: int) -> Cause | None:
-    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from.
-
-    Of a size that begins behind code of the program's own, a stride as well.
-    """
+    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from."""
     steps = chain(size)
     begin = steps[0].of if steps else size
     values = _values(begin, steps) if isinstance(begin, (Given, Opaque)) and value(size) not in (None, target) else None

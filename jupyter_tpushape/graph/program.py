@@ -93,7 +93,6 @@ def registered() -> frozenset[str]:
 
 @cache
 def _every(module: Any) -> frozenset[str]:
-    """Asked once: TensorFlow keeps the 400 kB of each answer for good, and XLA's kernels are registered all at one time."""
     return frozenset(kernel.op for kernel in module.get_all_registered_kernels().kernel if kernel.device_type == _XLA)
 
 
@@ -260,6 +259,5 @@ def _from_size(operation: Any) -> bool:
 
 
 def _soft_placement() -> bool:
-    """Whether the user asked for soft placement; TensorFlow's own default counts as not asked."""
     module = sys.modules.get("tensorflow.python.eager.context")
     return bool(getattr(module.context(), "_soft_device_placement", None)) if module is not None else False

@@ -332,11 +332,7 @@ def _source(update: Any, facts: Any) -> tuple[Any, float, str, bool]:
 
 
 def _limit(operation: Any, made: dict[int, Any]) -> tuple[int, float | None]:
-    """Which operand of a product or quotient limits a gradient to a norm, and what it is where the norm is below the limit.
-
-    ``tf.clip_by_norm`` multiplies by the limit and divides by the larger of limit and norm; ``tf.clip_by_global_norm`` multiplies by a
-    number that is 1 there.
-    """
+    """Which operand of a product or quotient limits a gradient to a norm, and what it is where the norm is below the limit."""
     for at, one in reversed(list(enumerate(operation.inputs))):
         if at == 0 and operation.type in _QUOTIENTS:
             break

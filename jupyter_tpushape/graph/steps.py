@@ -79,7 +79,7 @@ def _widened(name: str, x: Sizes, shape: Shape) -> Sizes | None:
 
 
 def _leading(x: Sizes, shape: Shape) -> Sizes:
-    """The first axes of another rank that are the input's own: those in front of the axes that are folded or split, and the rows."""
+    """The first axes of another rank that are the input's own."""
     same = next((i for i, (size, n) in enumerate(zip(x, shape, strict=False)) if not _fits(value(size), n)), min(len(x), len(shape)))
     rest = elements(tuple(value(size) for size in x[same:]))
     return x[:same] if rest is not None and rest == elements(shape[same:]) else x[: min(same, 1)]

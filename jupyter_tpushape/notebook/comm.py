@@ -203,7 +203,6 @@ def _take_back(ask: str) -> None:
 
 
 def _ended(ask: str) -> None:
-    """A trace has ended. If it was just cancelled, this waits for the cancellation, so that it does not hit later code."""
     if _threads.pop(ask, None) is None:
         for _ in range(500):
             time.sleep(0.01)

@@ -173,10 +173,7 @@ def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]
 
 
 def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any], used: frozenset[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Features and labels as one entry, where both have as many rows.
-
-    Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then either may be a dict, a list or a tuple of arrays.
-    """
+    """Features and labels as one entry, where both have as many rows."""
     rows = {entry["name"]: _rows(namespace[entry["name"]]) for entry in data}
     named = [(one["name"], other["name"]) for one, other in itertools.permutations(data, 2)]
     alike = [both for both in named if rows[both[0]] is not None and rows[both[0]] == rows[both[1]] and _is_array(namespace[both[1]])]

@@ -62,7 +62,7 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
-    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads."""
+    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ."""
     failed, given = before.failed, [one.spec.shape or () for one in before.given]
     if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
         return

@@ -346,10 +346,7 @@ def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
-    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge, or sets an argument that was set.
-
-    Undoing an edit repairs nothing, nor does a trained head behind a trained projection.
-    """
+    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge, or sets an argument that was set."""
     lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
 
     def place(value: Value) -> tuple[object, ...]:
@@ -371,10 +368,7 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
 
 
 def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
-    """Whether a trained layer is to make up for several edits of the user's own code: what it would repair, they broke.
-
-    Or any edit for one sample that is declared as it is, where the model takes several together.
-    """
+    """Whether a trained layer is to make up for several edits of the user's own code: what it would repair, they broke."""
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
     # A new size is to fit an axis of size 1 that an edit put in.

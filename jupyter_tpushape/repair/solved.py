@@ -44,8 +44,8 @@ Number = tuple[Source, str, ast.Constant]
 def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tuple[Candidate, Trial]]:
     """The numbers of the program with which two sizes are equal, the smallest change first; ``most``: how many may be asked, with two trials each."""
     apart, (have, want) = _apart(finding.fact), _sizes(finding.fact)
-    # An axis that holds the samples by mistake has no size that a number of the program should equal.
-    if not apart or any(len(one.grows) > 1 for one in seen.evidence.given) or _whole(finding.fact):
+    # An axis that is empty, or holds the samples by mistake, has no size that a number of the program should equal.
+    if not apart or any(len(one.grows) > 1 or 0 in (one.spec.shape or ()) for one in seen.evidence.given) or _whole(finding.fact):
         return []
     if _of_samples(seen, finding.fact):
         return []
@@ -181,10 +181,7 @@ def _apart_after(trial: Trial, finding: Finding) -> int | None:
 
 
 def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
-    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes.
-
-    From the last one up: what stands nearest to the end decides what comes out. Of an operation, those of the layers of the program's own.
-    """
+    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes."""
     function = getattr(seen.program.model, "func", seen.program.model)
     # A notebook's cell is run as a whole, and makes the data as well: of it, only what layers are made with.
     cell = getattr(getattr(function, "__self__", None), "code", None)

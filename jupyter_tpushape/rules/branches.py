@@ -131,7 +131,7 @@ def size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | Non
 
 
 def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
-    """Which branch differs and why: its rank differs from most others, or its size differs at the first axis that can be explained."""
+    """Which branch differs and why."""
     sizes = [evidence.origins.of(edge) for edge in edges]
     ranks = [len(one) for one in sizes]
     if len(set(ranks)) > 1:
@@ -155,7 +155,6 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
 
 
 def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> bool:
-    """Whether the sizes of an axis must be equal: not along the axis of a concatenation, nor where one of them is broadcast."""
     if joined is not None:
         return axis != joined % rank
     return len({value(size) for size in here} - {1}) > 1

@@ -40,7 +40,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples, or their squares for a norm, or averages them; one vector may be the average of nodes or a set."""
+    """Whether an operation adds up the samples, or their squares for a norm, or averages them."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False
@@ -58,7 +58,7 @@ def _learns(evidence: Evidence, node: Node) -> bool:
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a product of two tensors sums over an axis that carries the batch: it has two such axes fewer than its operands."""
+    """Whether a product of two tensors sums over an axis that carries the batch."""
     edges = evidence.flow.into(node.id)
     edges = edges * 2 if len(edges) == 1 else edges  # a matrix times itself
     if node.op not in ("MatMul", "Einsum") or len(edges) != 2 or any(len(edge.spec.shape or ()) < 2 for edge in (*edges, made)):
@@ -68,7 +68,7 @@ def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _one_number(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a product of two different tensors of the samples is one number for all of them: it sums over the batch and over all else."""
+    """Whether a product of two different tensors of the samples is one number for all of them."""
     edges = evidence.flow.into(node.id)
     if node.op not in _PRODUCTS or len(edges) != 2 or elements(made.spec.shape) != 1:
         return False

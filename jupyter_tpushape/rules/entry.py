@@ -331,7 +331,11 @@ def _listed_by_sample(evidence: Evidence) -> bool:
     return all(
         isinstance(one, (list, tuple))
         and len(one) == len(declared)
-        and all(fits(want, (None, *(leaf.concrete or ()))) for leaf, want in zip(one, declared, strict=True) if hasattr(leaf, "concrete") and want)
+        and all(
+            fits(want, (None, *[None] * bool(leaf.concrete), *(leaf.concrete or ())[1:]))
+            for leaf, want in zip(one, declared, strict=True)
+            if hasattr(leaf, "concrete") and want
+        )
         and all(hasattr(leaf, "concrete") for leaf in one)
         for one in x
     )

@@ -70,9 +70,9 @@ def overriding_finding(evidence: Evidence) -> Finding | None:
             return Finding.of("layer-raises", "error", OneMapped(layer, shape, wanted), nodes, location=where)
     fed = evidence.failure is not None and evidence.where not in ("data", "build") and bool(evidence.x)
     if fed and not evidence.declared and never_batched(evidence):
-        x = evidence.x[0][1]
-        one = Door("", (None, *(x.shape or ())), x.dtype)
-        return Finding.of("missing-batch-axis", "error", Misfit("sample", one, x.shape or (), pipeline=True), nodes)
+        x, leaf = evidence.x[0][1], next(leaf for _, leaf in evidence.sample.leaves("x"))
+        one = Door("", (None, *(leaf.shape or ())), x.dtype)
+        return Finding.of("missing-batch-axis", "error", Misfit("sample", one, leaf.shape or (), pipeline=True), nodes)
     if lacking is None or evidence.failure is None:
         return None
     function, lacks, where = lacking

@@ -40,9 +40,9 @@ TRANSPOSED = rule(
     "vector-transposed", "A vector is compared with its own transpose", severity="silent", source="a transpose of one axis changes nothing",
     fails=sequential("L.Dense(4)", loss="loss", more=_SAME % "(-1,)"), passes=sequential("L.Dense(4)", loss="loss", more=_SAME % "(-1, 1)"),
 )  # fmt: skip
-_REDUCES = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm"})
+REDUCES = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm"})
 # What gives one value for each value.
-_ELEMENTWISE = PAIRING | {
+ELEMENTWISE = PAIRING | {
     "Exp",
     "Log",
     "Log1p",
@@ -86,11 +86,11 @@ def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
     for _ in range(12):
         node = evidence.flow.node(vector.source)
         edges = evidence.flow.into(node.id)
-        if node.op in _REDUCES and edges:
+        if node.op in REDUCES and edges:
             axis = node.config.get("operand1")
             last = axis in (1, -1, [1], [-1])
             return node if last and len(edges[0].spec.shape or ()) == 2 else None
-        if node.op not in _ELEMENTWISE or len(edges) != 1:
+        if node.op not in ELEMENTWISE or len(edges) != 1:
             return None
         vector = edges[0]
     return None
@@ -105,7 +105,7 @@ def _tables(evidence: Evidence, edge: Edge) -> set[str]:
         if node.id in found:
             continue
         found.add(node.id)
-        if node.op in _ELEMENTWISE:
+        if node.op in ELEMENTWISE:
             pending += [one for one in evidence.flow.into(node.id) if one.spec.shape == edge.spec.shape]
     return found
 
@@ -135,7 +135,7 @@ IN_ORDER = rule(
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
     doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. On
-TensorFlow, also for positions that are counted over the batch. Not
+TensorFlow, also for positions that are counted over the batch, differences between samples and those beside them, and layers that take the steps first. Not
 reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
 
@@ -146,11 +146,11 @@ def samples_in_order(evidence: Evidence) -> Iterator[Finding]:
     seen = set()
     for node, edge, axis in _ordered(evidence):
         shape = edge.spec.shape or ()
-        grown = carried(evidence, edge)
+        # Where nothing but layers ran, none has moved the batch.
+        grown = carried(evidence, edge) or ({0: 1.0} if node.config.get("time_major") and evidence.facts.get("probe") is None else {})
         if (
-            not (_in_model(evidence, node) or _both_sides(evidence, node, shape))
+            not (node.op == "Sub" or _in_model(evidence, node) or _both_sides(evidence, node, shape))
             or node.called in seen
-            or not grown
             or set(grown) != {axis}
             or len(shape) < 2
             or _counts(evidence, edge)
@@ -171,10 +171,27 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
         given, axis = flow.into(node.id), node.config.get("operand1")
         if node.op.startswith("Cum") and given and isinstance(axis, int):
             yield node, given[0], axis % max(len(given[0].spec.shape or ()), 1)
+        if node.op == "Sub" and len(given) == 2 and len(given[0].spec.shape or ()) > 2:
+            yield from _beside(evidence, node, given)
+        if node.config.get("time_major") and given:
+            yield node, given[0], 0
         turned = axis if node.op == "ReverseV2" and isinstance(axis, list) and 0 in axis else []
         turns = turned or (node.op == "StridedSlice" and node.config.get("operand3") == [-1])
         if given and (len(turned) > 1 or (turns and any(recurs(flow.node(one.target)) for one in flow.out_of(node.id)))):
             yield node, given[0], 0
+
+
+def _beside(evidence: Evidence, node: Node, given: list[Edge]) -> Iterator[tuple[Node, Edge, int]]:
+    """A difference between samples and those beside them: shifted by one, or without the first and without the last one."""
+    makers = [evidence.flow.node(edge.source) for edge in given]
+    before = [edge for maker in makers for edge in evidence.flow.into(maker.id)[:1]]
+    for maker, other in zip(makers, given[::-1], strict=True):
+        for own in evidence.flow.into(maker.id) if maker.op == "Roll" and maker.config.get("operand1") in (1, -1) and maker.config.get("operand2") == 0 else ():
+            if own.source == other.source:
+                yield maker, own, 0
+    ends = sorted([maker.config.get("operand1"), maker.config.get("operand2")] for maker in makers if maker.op == "StridedSlice")
+    if ends == [[[0], [-1]], [[1], [0]]] and before[0].source == before[1].source:
+        yield node, before[0], 0
 
 
 def _in_model(evidence: Evidence, node: Node) -> bool:
@@ -186,7 +203,7 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
 
 
 def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
-    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
+    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis."""
     loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
     sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
     run = {as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]}
@@ -204,7 +221,7 @@ def _shown(evidence: Evidence, node: Node) -> bool:
 
 
 def _counts(evidence: Evidence, edge: Edge, depth: int = 6) -> bool:
-    """Whether a tensor holds nothing but counts: whole numbers, or what was made of whole numbers and comparisons alone."""
+    """Whether a tensor holds nothing but counts."""
     if not edge.spec.dtype.startswith(("float", "bfloat")):
         return True
     given = evidence.flow.into(edge.source)
@@ -376,7 +393,7 @@ REDUCED = rule(
 def channels_reduced(evidence: Evidence) -> Iterator[Finding]:
     """Reductions of images over all axes but the first, which a Dense layer reads."""
     for node in evidence.flow.nodes if not evidence.where else ():
-        edges = evidence.flow.into(node.id) if node.op in _REDUCES else []
+        edges = evidence.flow.into(node.id) if node.op in REDUCES else []
         axis, rank = node.config.get("operand1"), len(edges[0].spec.shape or ()) if edges else 0
         if rank < 4 or not isinstance(axis, list) or sorted(one % rank for one in axis) != list(range(2, rank)):
             continue

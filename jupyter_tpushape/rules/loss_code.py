@@ -84,7 +84,7 @@ def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
-    """What the sums over the samples add up that a tensor of one shape is computed from: over everything, for a single number."""
+    """What the sums over the samples add up that a tensor of one shape is computed from."""
     pending, seen = [edge], set()
     while pending:
         one = pending.pop()
@@ -209,7 +209,7 @@ def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _both_widened(y: Shape, p: Shape) -> bool:
-    """Whether labels and predictions both have axes of size 1 where the other has more: then neither keeps its shape."""
+    """Whether labels and predictions both have axes of size 1 where the other has more."""
     if len(y) != len(p) or None in (*y, *p) or y[0] != p[0] or any(a != b and 1 not in (a, b) for a, b in zip(y, p, strict=True)):
         return False
     made = tuple(max(a or 0, b or 0) for a, b in zip(y, p, strict=True))

@@ -285,6 +285,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
                 and len(edge.spec.shape) > 1
                 # It gives each position its own result, wherever the samples are.
                 and not (node.op == "Dense" and len(edge.spec.shape) - 1 not in grown)
+                and not node.config.get("time_major")
             )
             if not door:
                 continue
@@ -372,7 +373,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """How many parts of one width are concatenated where the target has them behind their values: (3 × 5) to (5, 3)."""
+    """How many parts of one width are concatenated where the target has them behind their values."""
     given, (width, parts) = edge.spec.shape or (), after[-2:] if len(after) > 2 else (0, 0)
     source, above = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
     while above and (source.op in ("Cast", "convert_element_type") or source.kind in ("output", "loss")):
@@ -430,7 +431,6 @@ def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
 
 
 def _shifted(evidence: Evidence, edge: Edge) -> bool:
-    """Whether what is reshaped got a column more right before: rows are then shifted against each other on purpose, as in relative attention."""
     maker, width = evidence.flow.node(edge.source), (edge.spec.shape or (0,))[-1] or 0
     return any((before.spec.shape or (0,))[-1] == width - 1 for before in evidence.flow.into(maker.id))
 

@@ -11,7 +11,7 @@ from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..examine.heard_data import HeardCompared, HeardSqueezed
 from ..examine.heard_jax import HeardPairs
-from ..flow import Edge, Node, Shape, Who, show_shape, syntax
+from ..flow import Edge, Node, Shape, Who, elements, show_shape, syntax
 from ..flow.syntax import names_in
 from ..graph import Axis, axes, written
 from .emptied import emptied
@@ -24,6 +24,7 @@ from .facts.reasons import (
     EachRow,
     Exchanged,
     Halves,
+    InARow,
     LacksAxis,
     Lengths,
     NoAxis,
@@ -59,13 +60,20 @@ _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
 def _one_step(scanned: Shape, operands: list[Given]) -> bool:
-    """Whether an operand is what a loop takes for one step, or made of it: it meets a state with a row for each sample."""
+    """Whether an operand is what a loop takes for one step, or made of it."""
     if any(one.spec.shape == scanned[1:] for one in operands):
         return True
     shapes = [one.spec.shape or () for one in operands]
     # Axes may have been added behind those of the step, such as the states of each channel.
     made = [shape for shape in shapes if len(shape) >= len(scanned) - 1 and shape[: len(scanned) - 2] == scanned[1:-1]]
     return bool(made) and any(len(shape) == len(made[0]) and shape[:1] == scanned[:1] != made[0][:1] for shape in shapes)
+
+
+def product_of_rows(evidence: Evidence, giver: Node | None) -> list[Edge]:
+    """What a product multiplies that takes a vector for each sample for one matrix of all of them."""
+    edges = evidence.flow.into(giver.id) if giver is not None and giver.op.startswith(_PRODUCTS[:2]) else []
+    shapes = [edge.spec.shape or () for edge in edges]
+    return edges if [len(shape) for shape in shapes] == [3, 2] and shapes[0][0] == shapes[1][0] and shapes[0][2] == shapes[1][1] else []
 
 
 def no_axis(node: Node, shape: Shape) -> NoAxis | None:
@@ -109,7 +117,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         return Unsplit(shape[axis] or 0, parts, above.name if above is not None else "")
     squeezed = hear(node.failure, HeardSqueezed)
     if squeezed is not None and len(operands) == 1 and squeezed.axis < len(operands[0].spec.shape or ()):
-        return Unsqueezed(squeezed.axis, operands[0].spec.shape or ())
+        both = [edge.spec.shape or () for edge in product_of_rows(evidence, operands[0].giver)]
+        return LacksAxis(both[1], both[0], product=True) if both else Unsqueezed(squeezed.axis, operands[0].spec.shape or ())
     pairs = hear(node.failure, HeardPairs)
     if pairs is not None:
         return PairOfEach(pairs.axes, pairs.pairs)
@@ -137,6 +146,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     size = halved(evidence, node)
     if size is not None:
         return Halves(size)
+    flat, whole = sorted((one.spec.shape or () for one in operands), key=len) if joins and len(operands) == 2 else ((), ())
+    if len(flat) == 1 < len(whole) and flat[0] == elements(whole) != whole[0]:
+        return InARow(flat, whole)
     single = one_sample(node, [one.spec.shape or () for one in operands])
     if single is not None:
         # A tensor with a row for each sample lacks no batch axis, whatever rank it has.
@@ -438,7 +450,7 @@ def exchanged(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
 
 
 def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bool) -> Iterator[tuple[int, int]]:
-    """Pairs of axes with the two sizes that must be equal: first where the operation aligns them, then elsewhere."""
+    """Pairs of axes with the two sizes that must be equal."""
     pairs = [(len(a) - 1, len(b) - 2)] if product and len(a) > 0 and len(b) > 1 else []
     pairs += [(len(a) - k, len(b) - k) for k in range(1, min(len(a), len(b)) + 1)]
     pairs += [(i, j) for i in range(len(a)) for j in range(len(b))]
@@ -499,7 +511,7 @@ def _weight(evidence: Evidence, given: Given) -> str:
 
 
 def _of_another(evidence: Evidence, shape: Shape | None) -> str:
-    """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
+    """The one weight of a shape that another layer of the program has."""
     read = {name.rpartition(".")[2] for name in names_in(evidence.raised.text) if "." in name} if evidence.raised is not None else set()
     every = {(weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape}
     found = {(name, layer) for name, layer in every if name in read}

@@ -108,7 +108,7 @@ def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
 
 
 def _unindexed(evidence: Evidence, mine: Given, other: Shape) -> Unindexed | None:
-    """An array of the program's own of which, or of whose like, the function reads one entry elsewhere: an entry would broadcast to the other operand."""
+    """An array of the program's own of which, or of whose like, the function reads one entry elsewhere."""
     raised, shape = evidence.raised, mine.spec.shape or ()
     ends = zip(shape[:0:-1], other[::-1], strict=False)
     if raised is None or len(shape) < 2 or len(shape) - 1 > len(other) or not all(1 in (n, m) or n == m for n, m in ends):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Flow, Node, Who
+from ..flow import Edge, Finding, Flow, KeyPath, Node, Who
 from ..flow.paths import show
 from ..trace.axes import recurs
 from .compared import copied_from, ends, fed_whole, seen_at
@@ -86,7 +86,7 @@ def _turned(flow: Flow, edge: Edge, known: dict[str, _Turned | None]) -> _Turned
 
 
 def _read_in_order(flow: Flow, node: Node) -> bool:
-    """Whether anything works on single steps of a result: a pooling over all steps does not, nor does one that takes a step out."""
+    """Whether anything works on single steps of a result."""
     for edge in flow.edges:
         taker = flow.node(edge.target) if edge.source == node.id else None
         if taker is None or edge.label == "mask":
@@ -103,7 +103,7 @@ def _read_in_order(flow: Flow, node: Node) -> bool:
 
 
 def _step_by_step(flow: Flow, node: Node, edges: list[Edge]) -> bool:
-    """Whether a node gives one step for each step of all that it gets: it adds them, or joins their features."""
+    """Whether a node gives one step for each step of all that it gets."""
     shapes = [edge.spec.shape or () for edge in edges]
     given = next((edge.spec.shape or () for edge in flow.edges if edge.source == node.id), ())
     if any(len(shape) < 3 or shape[1] in (None, 1) or shape[1] != given[1] for shape in (given, *shapes)):
@@ -131,7 +131,7 @@ SAME = rule(
     fails=_NET % ":-1", passes=_NET % "1:",
     doc="""Reported if a model embeds all steps but the last of a sequence, or all but the first, and a loss compares its predictions with the very same slice.
 A model that reproduces a whole sequence is not reported, nor one whose ids are masked or changed before they are embedded. Reported, too:
-labels with the values that a decoder, or an attention with a causal mask, reads step by step, or of the last step of windows.""",
+labels with the values that a decoder, or an attention with a causal mask, reads step by step, of the last step of windows, or of a column of a table.""",
 )  # fmt: skip
 
 
@@ -146,13 +146,14 @@ def same_steps(evidence: Evidence) -> Iterator[Finding]:
                 fact = SameSteps(loss.name, Who.of(fed), Who.of(same), _cut(same))
                 yield Finding.of(SAME.id, "silent", fact, (same.id, fed.id, loss.id), (labels.id,), same.called)
                 return
-            for text in _given(evidence, loss, labels, predictions) if loss.kind == "loss" else ():
-                yield Finding.of(SAME.id, "silent", SameSteps(loss.name, Who.of(loss), Who.of(loss), text), (loss.id,), (labels.id,))
+            for text, path, column in _given(evidence, loss, labels, predictions) if loss.kind == "loss" else ():
+                fact = SameSteps(loss.name, Who.of(loss), Who.of(loss), text, path, column)
+                yield Finding.of(SAME.id, "silent", fact, (loss.id,), (labels.id,))
                 return
 
 
-def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> Iterator[str]:
-    """The part of the inputs that has the values of the labels: what a decoder embeds step by step, or the last step of each window."""
+def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> Iterator[tuple[str, KeyPath, int]]:
+    """The part of the inputs that has the values of the labels: what a decoder embeds step by step, the last step of each window, or a column."""
     path, above = evidence.carried(labels), [evidence.flow.node(predictions.source), *ancestors(evidence, predictions.source, 3)]
     read = {fed_whole(evidence, edge) for node in above if node.family == "embedding" for edge in evidence.flow.into(node.id)}
     decodes = any((recurs(node) and node.config.get("return_sequences")) or node.config.get("causal") for node in above)
@@ -162,9 +163,16 @@ def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> I
         pairs = zip(seen_at(evidence, at), given, strict=False)
         last = [x.ndim == 3 and x.shape[1] > 1 and y.size == len(y) == len(x) and (x[:, -1] == y.reshape(-1, 1)).all(0) for x, y in pairs]
         if decodes and at in read and copied_from(evidence, path) == show(at):
-            yield show(at)
+            yield show(at), (), 0
         elif np.logical_and.reduce(last).any():
-            yield f"{show(at)}[:, -1]"
+            yield f"{show(at)}[:, -1]", (), 0
+    _, counts = np.unique(np.concatenate([y.reshape(-1) for y in given]), return_counts=True) if given and given[0].dtype.kind in "biuf" else ((), np.zeros(1))
+    told = len(counts) > 1 and counts.sum() > 31
+    for at, _ in evidence.x if told and all(y.size == len(y) for y in given) else ():
+        tables = [x.reshape(len(x), -1) for x in seen_at(evidence, at) if x.ndim < 3]
+        if len(tables) == len(given) and (len(evidence.x) > 1 or tables[0].shape[1] > 1):
+            alike = np.logical_and.reduce([(x == y.reshape(-1, 1)).all(0) for x, y in zip(tables, given, strict=True)])
+            yield from ((f"{show(at)}[:, {column}]" if len(alike) > 1 else show(at), at, int(column)) for column in np.flatnonzero(alike))
 
 
 def _compared(evidence: Evidence, loss: Node) -> Iterator[tuple[Edge, Edge]]:
@@ -326,7 +334,6 @@ def _way(evidence: Evidence, end: Edge, steps: int | None, leaf: str) -> tuple[l
 
 
 def _in_place(node: Node) -> bool:
-    """Whether a step of the result is computed from the same step of what is given, and perhaps from others."""
     if node.kind == "layer":
         return node.family not in ("shape", "own") and node.op not in ("Dot", "Lambda") and not node.config.get("go_backwards")
     return node.kind == "op" and node.op.lower() in _ELEMENTWISE

@@ -221,7 +221,7 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
         if len(given) == 3 and given[-1] == 1 and given[1] not in (None, 1):
             fact = ScoresOfOne(Who.of(node), Who.of(node), given)
             yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id,), (), node.called or node.location)
-        if node.op not in ("Softmax", "softmax"):
+        if node.op not in ("Softmax", "softmax") and not (node.op == "Activation" and node.config.get("activation") == "softmax"):
             continue
         for edge in evidence.flow.into(node.id)[:1]:
             shape = edge.spec.shape or ()

@@ -53,7 +53,7 @@ def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | None:
-    """The axis of the values along which one of them is taken: the only one that the result does not have in its size."""
+    """The axis of the values along which one of them is taken."""
     shapes = [edge.spec.shape or () for edge in edges]
     if len(shapes) != 2 or len(shapes[0]) < 2:
         return None
@@ -194,7 +194,7 @@ def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, 
 
 
 def _scores(evidence: Evidence, edge: Edge) -> bool:
-    """Whether a tensor is a product of queries and keys, scaled and masked: of two tensors with as many axes, each with one that is summed over."""
+    """Whether a tensor is a product of queries and keys, scaled and masked."""
     shape = edge.spec.shape
     for _ in range(6):
         node = evidence.flow.node(edge.source)
@@ -261,9 +261,12 @@ def several_marked(evidence: Evidence) -> Iterator[Finding]:
         giver, shape = evidence.flow.node(predictions.source), predictions.spec.shape or ()
         softmax = giver.config.get("activation") == "softmax" or giver.op == "Softmax" or kind == "categorical"
         if softmax and len(shape) > 1 and (shape[-1] or 0) > 2 and labels.spec.shape == shape:
-            share = _share(evidence, evidence.carried(labels))
-            if share >= _OFTEN:
-                fact = SeveralMarked(Who.of(giver), node.name, shape[-1] or 0, kind == "categorical")
+            path = evidence.carried(labels)
+            if _share(evidence, path) >= _OFTEN:
+                ones = [
+                    axis for axis in range(1, len(shape) - 1) if shape[axis] == shape[-1] and all((one.sum(axis) == 1).all() for one in seen_at(evidence, path))
+                ]
+                fact = SeveralMarked(Who.of(giver), node.name, shape[-1] or 0, kind == "categorical", shape if ones else (), *ones[:1])
                 yield Finding.of(MARKS.id, "silent", fact, (giver.id, node.id), (predictions.id,), giver.location)
 
 

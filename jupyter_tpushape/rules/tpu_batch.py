@@ -142,8 +142,9 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(VARYING.id, "tpu", VaryingBatches(tuple(sizes), split.replicas), nodes, location=location)
         return
     arrays = sample.kind == "arrays"
+    whole = [stage.detail.get("drop_remainder") for stage in sample.stages if stage.op in ("batch", "padded_batch")][-1:] == [True]
     fact = DynamicBatch(
-        sample.kind if sample.kind in ("arrays", "generator", "pydataset", "specs") else "dataset",
+        sample.kind if sample.kind in ("arrays", "generator", "pydataset", "specs") else "mapped" if whole else "dataset",
         next((leaf.shape for _, leaf in sample.leaves()), None),
         sample.rows if arrays else 0,
         int(sample.stages[-1].detail.get("batch_size", sample.batch)) if arrays else 0,
@@ -202,7 +203,17 @@ def never_batched(evidence: Evidence, maybe: bool = False) -> bool:
         return first is not None  # a single number is no batch
     declared = dict(evidence.declared or [])
     wanted = [(ranks[path], declared[door].rank) for door, path in evidence.feeds if path in ranks and declared[door].rank is not None]
-    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2 or (maybe and evidence.where == "call")
+    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2 or (maybe and evidence.where == "call") or _one_axis_more(evidence)
+
+
+def _one_axis_more(evidence: Evidence) -> bool:
+    """Whether a model inside declares one axis more than an element has, which Keras then adds at the end."""
+    sliced = evidence.failure is not None and any(stage.op == "tensor_slices" for stage in evidence.sample.stages)
+    for node in evidence.flow.nodes if sliced else ():
+        inside = node.op == "ExpandDims" and bool(node.parent) and evidence.flow.node(node.parent or "").op in ("Functional", "Sequential")
+        if inside and any(evidence.flow.node(edge.source).kind == "input" for edge in evidence.flow.into(node.id)):
+            return True
+    return False
 
 
 @check(order=63, backend="tensorflow")

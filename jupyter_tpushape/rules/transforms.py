@@ -110,7 +110,6 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
 
 
 def _channels_last(maps: Shape, kernel: Shape) -> bool:
-    """Whether a kernel takes as many channels as maps have on their last axis, and not as many as they have on the second."""
     return 3 <= len(maps) == len(kernel) <= 5 and maps[-1] == kernel[-2] and maps[1] != kernel[1]
 
 

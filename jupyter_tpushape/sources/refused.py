@@ -73,15 +73,16 @@ def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework
         if plain and framework == "keras" and not any(objects(leaf) or _kind(leaf) in ("S", "U") for _, leaf in leaves):
             problems.append(
                 Problem("plain-lists", f"`{show((name,))}` is a list of Python numbers, but Keras 3 accepts only arrays: use np.asarray({show((name,))})",
-                        "arrays", "a list of numbers")
+                        "arrays", "a list of numbers", path=(name,))
             )  # fmt: skip
         for path, leaf in leaves:
             problems += _leaf(path, leaf, framework)
     if framework == "tf_keras":
         kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
         if any(kinds) and not all(kinds):
+            text = "One of `x` and `y` is a list of numbers, and the other has arrays, which tf_keras does not support: convert the list with np.asarray"
             problems.append(
-                Problem("plain-lists", "One of `x` and `y` is a list and the other is an array, which tf_keras does not support: convert both with np.asarray", "two arrays", "a list and an array")
+                Problem("plain-lists", text, "two arrays", "a list and an array", path=("xy"[kinds.index(True)],))
             )  # fmt: skip
     return problems
 
@@ -134,7 +135,6 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
 
 
 def _not_gathered(value: Any) -> bool:
-    """Whether it is of a small dtype, such as int4, of which TensorFlow gathers no rows; tf_keras gathers those of each batch."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "V" and _kind(value) == "" and not _gathers(value.dtype)
 
 

@@ -236,7 +236,6 @@ def _fits(want: Spec, got: Spec) -> bool:
 
 
 def _dense(spec: Spec, sparse: bool) -> Spec:
-    """Keras 3 declares a product with a plain number sparse; without a sparse input nothing is."""
     return Spec(spec.shape, spec.dtype) if spec.kind == "sparse" and not sparse else spec
 
 

@@ -199,7 +199,7 @@ class Hooks:
             return original(layer, *args, **kwargs)
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
-        """A model that builds itself inside the trace calls its layers once more: these count only where one of them fails."""
+        """A model that builds itself inside the trace calls its layers once more."""
         before, around = len(recorder.shadows), recorder.opened[-1] if recorder.opened else None
         recorder.opened.append((args, kwargs))
         try:

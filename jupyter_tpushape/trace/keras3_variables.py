@@ -213,5 +213,4 @@ def shaped(recorder: Recorder, variable: Any, initializer: Any, infer: Callable[
 
 
 def _holds_array(initializer: Any) -> bool:
-    """Whether an initializer of Keras was given values of the user's for a whole weight, as ``Constant`` may be."""
     return bool(getattr(getattr(initializer, "value", None), "shape", ()))

@@ -86,7 +86,7 @@ def _weight(tensor: Any, weights: Collection[int], fixed: Collection[int], held:
 
 
 def _passes(operation: Any) -> bool:
-    """Whether an operation has a gradient; one without an entry raises by itself when it is asked for one."""
+    """Whether an operation has a gradient."""
     try:
         return operation.type not in _NONE and (not operation.inputs or ops.get_gradient_function(operation) is not None)
     except LookupError:

@@ -130,7 +130,6 @@ class Doors:
     # -- tf.distribute -----------------------------------------------------------------------------
 
     def _count(self, original: Any, _: Any) -> Any:
-        """As many replicas as there will be: Keras divides its losses by them, and a program may do so too."""
         return property(lambda extended: self.replicas if self.inside and self._ours() else original.fget(extended))
 
     def _run(self, original: Any, _: Any) -> Any:

@@ -121,7 +121,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder.along += [(call, id(tensor), 0, True) for tensor in counted(operation)]
 
     def _note_shape(self, operation: Any, inputs: Any) -> None:
-        """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""
+        """A shape, and what is computed from the shape of one tensor alone."""
         recorder = self.recorder
         of = {port.key: port for port in self._ports(inputs)} | {port.key: port for tensor in inputs if (port := recorder.shaped.get(id(tensor))) is not None}
         for tensor in operation.outputs if len(of) == 1 else ():
@@ -157,9 +157,6 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
 def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
     """What only the run itself would say: of text that is cast, of padding that mirrors more than there is, of too many axes,
     of a reshape that leaves two sizes to be computed.
-
-    Raises:
-        TypeError, ValueError: in the runtime's own words.
     """
     if op_type == "Cast":
         _refuse_text(inputs, given)
@@ -365,7 +362,7 @@ def _handles(variables: Sequence[Any]) -> set[int]:
 
 
 def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
-    """The first replica of a live strategy, as ``fit`` runs a step in one: that of the variables, or whose scope is open."""
+    """The first replica of a live strategy, as ``fit`` runs a step in one."""
     raw = (getattr(one, "_value", one) for one in variables)
     held = next((one.distribute_strategy for one in raw if isinstance(one, DistributedVariable)), None)
     if held is None and not tf.distribute.in_cross_replica_context():

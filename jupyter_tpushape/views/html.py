@@ -64,7 +64,7 @@ class Charts:
 
 
 def _charts(report: Report) -> Charts | None:
-    """``None`` if there is nothing to plot or Plotly is not installed; the view's own bars then show the same values."""
+    """``None`` if there is nothing to plot or Plotly is not installed."""
     from .charts import charted, charts
 
     if not any(charted(verdict) for verdict in report.verdicts):

@@ -167,7 +167,7 @@ def _undone(node: ast.expr, was: Any, now: Any, known: Callable[[ast.expr], int 
 
 
 def _known(text: Text, obj: Any, source: Source, names: Names, node: ast.expr) -> int | None:
-    """A whole number that is written, or that a name leads to: also that of an argument of the function around."""
+    """A whole number that is written, or that a name leads to."""
     value = node.value if isinstance(node, ast.Constant) else names.value(node)
     found, where = parameter(source, node), text.where(obj)
     if found is not None and isinstance(where, Place) and where.outer:

@@ -216,7 +216,7 @@ def _drawn(sample: Any) -> list[int]:
 
 
 def _longest(evidence: Evidence) -> list[tuple[KeyPath, int, int]]:
-    """``(path, axis, size)`` of axes of x that differ from batch to batch: the longest that was seen, rounded up to eights."""
+    """``(path, axis, size)`` of axes of x that differ from batch to batch."""
     found = []
     sample = evidence.sample
     for path, leaf in sample.leaves("x") if sample is not None and getattr(sample, "kind", "") == "dataset" else ():

@@ -17,12 +17,12 @@ from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import ClassIndices, PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
-from ..edits import Loss
+from ..edits import Loss, ReplaceLayer
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
 from .edits import Made, append, configure, of, setting, transform, way_to, width_of
-from .ends import head_of, highest_of, loss_node, several, snake, twin
+from .ends import head_of, highest_of, label_path, loss_node, several, snake, twin
 from .line import Line, assigned_to, calls_at, constants, lines_of, short
 
 
@@ -317,11 +317,16 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
     """The softmax over the positions, in a layer or where the user's own code computes it."""
     node = evidence.flow.node(finding.nodes[0])
     at, why = fact.axis, "The weights of the positions then sum to 1."
-    if node.config.get("activation") == "softmax":
+    if node.op == "Activation":
+        yield (
+            f"Compute the softmax over the positions: Softmax(axis={at}) instead of {node.name}",
+            [ReplaceLayer(node.name, "Softmax", config={"axis": at})],
+            why,
+        )
+    elif node.config.get("activation") == "softmax":
         edits = [configure(node.name, activation=None), append(node.name, "Softmax", axis=at)]
         yield f"Compute the softmax over the positions: Softmax(axis={at}) after {node.name}, without its own", edits, why
-        return
-    if node.kind == "layer":
+    elif node.kind == "layer":
         yield f"Compute the softmax over the positions: axis={at} in {node.name}", [configure(node.name, axis=at)], why
         return
     for line, call in calls_at(evidence, finding.location, "softmax"):
@@ -393,6 +398,11 @@ def loss_of_vectors(evidence: Evidence, finding: Finding, fact: LossCalled) -> M
 def sigmoid_for_marks(evidence: Evidence, finding: Finding, fact: SeveralMarked) -> Made:
     """A sigmoid in place of the softmax, and the loss of one class at a time."""
     head = next((node for node in evidence.flow.nodes if node.name == fact.head.name), None)
+    if fact.axis:
+        perm = [*(axis for axis in range(len(fact.shape)) if axis != fact.axis), fact.axis]
+        edits = [transform(label_path(evidence, finding), "transpose", perm=perm)]
+        yield f"Move axis {fact.axis} of the labels to the end", edits, "Keeps every value; the classes are then on the last axis."
+        return
     if head is None or head.op == "Softmax":
         return
     softmax = head.config.get("activation") == "softmax"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.written_slices import shifted
 from ...flow import Fact, Finding, Node
+from ...flow.paths import show
 from ...flow.syntax import assigned, called
 from ...rules.facts.calls import Misdeclared
 from ...rules.facts.layers import OperationRaised
@@ -24,6 +25,7 @@ from ...rules.words import SLICES
 from ..edits import Edit, RemoveLayer
 from ..text.source import nodes, parents
 from .edits import Made, gives, of, transform
+from .entry import declaration
 from .line import Line, lines_at, lines_of, listed, running, short, whole_number
 
 
@@ -212,6 +214,18 @@ def labels_one_later(evidence: Evidence, finding: Finding, fact: SameSteps) -> M
         if item is not None and [ast.unparse(part) for part in listed(item.slice)] == [":", fact.cut]:
             new = f"{ast.unparse(item.value)}[:, {other}]"
             yield f"Use {new} as the {what} at line {item.lineno}", [line.edit(item, new)], "Each step is then compared with the next one."
+
+
+@of(SameSteps)
+def without_labels(evidence: Evidence, finding: Finding, fact: SameSteps) -> Made:
+    """The inputs without the column that holds the labels."""
+    if not fact.path or fact.cut == show(fact.path):
+        return
+    edits: list[Edit] = [transform(fact.path, "without_column", column=fact.column)]
+    for door, want in evidence.declared or ():
+        if dict(evidence.feeds).get(door) == fact.path and want.shape is not None and len(want.shape) == 2 and want.shape[1] is not None:
+            edits.append(declaration(evidence, door, (want.shape[1] - 1,)))
+    yield f"Remove column {fact.column}, the labels, from {show(fact.path)}", edits, "The model then cannot copy them."
 
 
 @of(WeightOfBatch)

@@ -224,6 +224,8 @@ def no_animations(evidence: Evidence, finding: Finding) -> Made:
 @of(Refused)
 def as_numbers(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """An array of objects, texts or long floats as numbers of one dtype."""
+    if fact.code == "plain-lists":
+        yield f"Convert {show(fact.path)} to an array", [transform(fact.path, "as_array")], "Keeps every number."
     if fact.dtype:
         yield (f"Convert {show(fact.path)} to {fact.dtype}", [transform(fact.path, "cast", dtype=fact.dtype)], "Every value can be read as a number.")
 

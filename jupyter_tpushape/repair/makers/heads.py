@@ -175,6 +175,8 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     if found is None or node is None or _sampleless(evidence, finding):
         return
     cause, predictions, target = found
+    if _each_position(evidence, predictions.spec.shape or ()):
+        return
     shape = given(evidence, node) or _output_of(evidence, cause, predictions)
     if not shape or len(shape) < 3 or not known(shape[1:]):
         return
@@ -218,6 +220,10 @@ def flatten_inside(evidence: Evidence, finding: Finding, fact: OperationRaised) 
     if targets:
         title = f"Add Flatten before {listed(tuple(targets))}"
         yield (title, [insert(name, "Flatten") for name in targets], "A Dense works on the last axis only and keeps the positions of the map.")
+
+
+def _each_position(evidence: Evidence, shape: Shape) -> bool:
+    return any(len(spec.shape or ()) > 2 and (spec.shape or ())[1:-1] == shape[1:-1] for _, spec in evidence.y)
 
 
 def _sampleless(evidence: Evidence, finding: Finding) -> bool:
@@ -298,13 +304,11 @@ def append_head(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _joins_heads(evidence: Evidence, node: Node) -> bool:
-    """Whether a node joins the outputs of several heads: a layer behind them would mix what each of them predicts."""
     heads = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
     return node.op.startswith("Concat") and len(heads) > 1 and all(_is_head(evidence, one) for one in heads)
 
 
 def _is_head(evidence: Evidence, node: Node) -> bool:
-    """Whether a node gives what a layer without a hidden activation makes, in another shape at most."""
     while node.op in _ARRANGES and len(edges := evidence.flow.into(node.id)) > 0:
         node = evidence.flow.node(edges[0].source)
     return node.family in ("dense", "convolution") and node.config.get("activation") not in _HIDDEN
@@ -329,6 +333,8 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
     if found is None or found[2].kind != "layer" or predictions is None:
         return
     text, config, last = found
+    if _each_position(evidence, predictions.spec.shape or ()):
+        return
     # Where a product does not sum, that is the fault, and not the end of the model.
     if getattr(finding.fact, "cause", "") == "map":
         yield f"Average the map of {last.name}", [append(last.name, "GlobalAveragePooling2D")], "Each picture then has one prediction."

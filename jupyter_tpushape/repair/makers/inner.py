@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, show_shape
+from ...flow import Finding, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import Disconnected, InnerDoor
 from ...rules.facts.layers import WrongWidth
@@ -45,6 +45,7 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         yield (f"Set {key}={new} on {who}, as {fact.layer.name} declares", [configure(who, **{key: new})], "The value is changed where it is set.")
     yield from _input_shape(evidence, fact, apart)
     if len(fact.wanted) == 4 and apart and set(apart) <= {1, 2} and None not in (sides := fact.wanted[1:3]):
+        yield from _enlarged_once_less(evidence, sides)
         yield (
             f"Resize to {sides[0]} × {sides[1]} before {fact.layer.name}",
             [insert(fact.layer.name, "Resizing", height=sides[0], width=sides[1])],
@@ -56,6 +57,23 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         return
     for line in lines_at(evidence, node.location)[:1]:
         yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+
+
+@of(WrongWidth)
+def enlarged_once_less(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
+    """The size for which the model around the layer was built."""
+    inside = [one for one in evidence.flow.nodes if evidence.failed is not None and evidence.failed.parent and one.parent == evidence.failed.parent]
+    for one in [one for one in evidence.flow.nodes if inside and one.name == inside[0].name and one.id != inside[0].id][:1]:
+        for edge in evidence.flow.into(one.id):
+            yield from _enlarged_once_less(evidence, (edge.spec.shape or ())[1:3])
+
+
+def _enlarged_once_less(evidence: Evidence, sides: Shape) -> Made:
+    """A generator that enlarges once too often has the size before its last layer."""
+    for one in reversed(evidence.flow.nodes):
+        if "Transpose" in one.op and any((edge.spec.shape or ())[1:3] == sides for edge in evidence.flow.into(one.id)):
+            yield f"Keep the size in {one.name}: strides=1", [configure(one.name, strides=1)], "Its input has the size that is wanted."
+            return
 
 
 def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:

@@ -244,9 +244,11 @@ def yielded_by_input(evidence: Evidence, finding: Finding, fact: InputsBySample)
 @of(InputsBySample)
 def by_input(evidence: Evidence, finding: Finding, fact: InputsBySample) -> Made:
     """A list of samples turned into a list of inputs."""
+    first = evidence.sample.x[0] if evidence.sample is not None and isinstance(evidence.sample.x, (list, tuple)) else ()
+    apart = isinstance(first, (list, tuple)) and len({leaf.concrete for leaf in first}) > 1
     yield (
         f"Swap samples and inputs: a list of {len(fact.inputs)} arrays with {fact.rows} rows",
-        [transform(("x",), "by_input")],
+        [transform(("x",), "by_part" if apart else "by_input")],
         "Each input is a separate array with one row per sample.",
     )
 
@@ -305,7 +307,7 @@ def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
 
 
 def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:
-    """The labels as the outputs are: by name where these have names, in each order that is possible, the one of their layers first."""
+    """The labels as the outputs are."""
     flow = evidence.flow
     keys = [(flow.into(node.id), node.path[-1]) for node in flow.nodes if node.kind == "output" and node.path[1:]]
     if len(given) == 1 or len(keys) != len(given) or not all(isinstance(key, str) for _, key in keys):

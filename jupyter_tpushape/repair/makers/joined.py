@@ -95,6 +95,17 @@ def gated(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
         yield setting(head, "units", channels, f", the channels of {giver}", why)
 
 
+@of(UnlikeBranches)
+def one_weight_each(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """One weight for each step, where a softmax of several for each is to weight the features."""
+    edges = received(evidence) if fact.layer.op == "Multiply" else []
+    for weight, whole in itertools.permutations(edges, 2) if len(edges) == 2 else ():
+        node, few, many = evidence.flow.node(weight.source), weight.spec.shape or (), whole.spec.shape or ()
+        head = head_of(evidence, node) if "softmax" in (node.op.lower(), node.config.get("activation")) else None
+        if head is not None and len(few) > 2 and few[:-1] == many[:-1]:
+            yield setting(head, width_of(head), 1, ", one weight for each step", "It then weights all features of its step.")
+
+
 def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
     """The two tensors of a list exchanged, where a layer of the same class ran and this one receives them in another order."""
     owner = own_layer(evidence)

@@ -12,15 +12,16 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
-from ...rules.compared import class_labels, kind_of, seen_at, texts_of, written_numbers
+from ...rules.compared import class_labels, kind_of, seen_at, stats_at, texts_of, written_numbers
 from ...rules.entry import matched
 from ...rules.facts.compiled import ColourMasks, MetricReads
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, LossRaised, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, WordOutOfRange
+from ...rules.words import axes_of
 from ..edits import Edit, Listed, MetricArgument, Rebatch
 from ..text.names import arguments_of
-from .edits import Made, configure, named, of, setting, transform
+from .edits import Made, configure, known, named, of, setting, transform
 from .ends import compared, ends_of, head_of, highest_of, label_path, loss_node, twin
 from .entry import declaration
 
@@ -339,6 +340,25 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
                 yield f"Expand the labels at axis {axis} to match the predictions", [edit], "An axis of size 1 does not add values."
         if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
             yield f"Reshape each label to {show_shape(p[1:])}", [transform(path, "reshape_rows", shape=list(p[1:]))], "Keeps every value."
+
+
+def each_position(evidence: Evidence, finding: Finding) -> Made:
+    """The one label that all samples have for each position of a map, as for a discriminator that judges patches."""
+    path, loss = label_path(evidence, finding), loss_node(evidence, finding)
+    for last, y, p in compared(evidence, finding) if loss is not None and kind_of(loss) in ("binary", "regression") else ():
+        stats, head = stats_at(evidence, path), head_of(evidence, last)
+        if (
+            head is not None
+            and axes_of(head.op)
+            and len(p) > 2
+            and getattr(finding.fact, "cause", "") != "map"
+            and (y[1:] or (1,)) == p[-1:] == (1,)
+            and stats is not None
+            and stats.minimum == stats.maximum
+            and known(p[1:])
+        ):
+            edit = transform(path, "spread", shape=[-1] + [1] * (len(p) - 1), times=[1, *p[1:]])
+            yield f"Give each of the {elements(p[1:])} positions the label of its sample: {show_shape(p[1:])}", [edit], f"{head.name} judges each position."
 
 
 def rows_of_one(evidence: Evidence, finding: Finding) -> Made:

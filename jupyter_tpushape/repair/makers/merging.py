@@ -367,7 +367,7 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
 
 
 def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True, attended: bool = False) -> Made:
-    """The larger branch made smaller. ``attended``: its positions are those of an attention, which reads any number of them."""
+    """The larger branch made smaller."""
     standard = "This is standard in residual blocks."
     if node.op == "Multiply" and big[1:-1] == small[1:-1] and len(big) > 2:
         return  # one of them is a mask or a gate, and no shortcut

@@ -10,6 +10,7 @@ from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.reasons import AxisDropped, ClassIndices, InARow, LacksAxis, SamplesReduced
 from ...rules.facts.reasons_read import CountsSamples
+from ...rules.reasons import product_of_rows
 from ..edits.code import over_everything
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -33,7 +34,9 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
         return  # which axis is missing is known, or none is: the size is wrong
     if isinstance(reason, InARow):
         for line in lines_of(evidence):
-            for node in (node for node, shape in line.shaped() if shape == reason.other):
+            ops = {one.giver.op.lower() for one in evidence.given if one.giver is not None and one.spec.shape == reason.other}
+            made = [node for node in line.operands() if called(node) in ops]
+            for node in [node for node, shape in line.shaped() if shape == reason.other] or made:
                 flat = line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())
                 yield f"Flatten {short(node)} at {line.at}, too: {_sizes(reason.row)}", [flat], "The other operand is flattened."
         return
@@ -46,6 +49,16 @@ def axes(evidence: Evidence, finding: Finding) -> Made:
     given = isinstance(finding.fact, OperationRaised) and summed_axes(evidence, finding.fact) is not None
     for line in lines_of(evidence):
         yield from _axes(line, not given)
+
+
+@of(OperationRaised)
+def column_of_each(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The vector of each sample as a column, for a product before the operation that raised."""
+    node = evidence.given[0].giver if evidence.given else None
+    for line in lines_at(evidence, node.called if node is not None else None)[:1] if product_of_rows(evidence, node) else ():
+        for call in (one for one in line.around(ast.Call) if called(one) == "matmul" and len(one.args) == 2):
+            new = f"{short(call.args[1])} as a column at {line.at}: (batch, {(fact.shapes[0] or ())[-1]}, 1)"
+            yield f"Use {new}", [line.edit(call.args[1], f"{IT}[:, :, None]")], "Each matrix is then multiplied by the vector of its sample."
 
 
 @of(OperationRaised)
@@ -87,7 +100,7 @@ def _summed_alike(line: Line) -> Made:
 
 
 def _put_in(line: Line, shape: Shape) -> set[int]:
-    """Where the function puts an axis of size 1 into other tensors of a shape: what goes with them needs it there too."""
+    """Where the function puts an axis of size 1 into other tensors of a shape."""
     found, shapes = set(), line.shape_of_names()
     for item in (one for one in nodes(line.scope, ast.Subscript) if shapes.get(ast.unparse(one.value)) == shape):
         parts = listed(item.slice) or [item.slice]
@@ -99,7 +112,7 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
 
 
 def _multiplies_labels(line: Line, node: ast.expr, shape: Shape) -> bool:
-    """Whether a loss multiplies its labels, several for each sample, with something: one of them was to be the factor of one value."""
+    """Whether a loss multiplies its labels, several for each sample, with something."""
     product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
     if line.evidence.where != "loss" or not product or len(shape) < 2 or shape[-1] in (None, 1) or not isinstance(line.scope, ast.FunctionDef):
         return False
@@ -189,7 +202,7 @@ def _axes(line: Line, turn: bool) -> Made:
 
 
 def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> bool:
-    """Whether one more axis lets an inner axis meet one of its size: else each of its values would meet each of the other's."""
+    """Whether one more axis lets an inner axis meet one of its size."""
     sizes = (*shape[:axis], 1, *shape[axis:])
     others = [other for _, other in operands if other is not shape and len(other) == len(sizes)]
     inner = [n for n in shape[1:] if n != 1]
@@ -197,7 +210,7 @@ def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> b
 
 
 def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:
-    """What else a statement makes of a tensor alone and combines with the same other tensor: ``1 - w`` in ``w * a + (1 - w) * f(a)``."""
+    """What else a statement makes of a tensor alone and combines with the same other tensor."""
     if not isinstance(line.node, ast.BinOp) or not isinstance(node, ast.Name):
         return []
     mine, other = (line.node.left, line.node.right) if line.node.left is node else (line.node.right, line.node.left)

@@ -31,14 +31,14 @@ from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
-from .edits import Made, of, received, setting
+from .edits import Made, configure, of, received, setting
 from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, size_of, whole_number
 
 
 @of(SamplesInOrder)
 def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> Made:
     """The first axis of a sample in place of the batch."""
-    if fact.loop or len(fact.shape) < 2:
+    if fact.loop or len(fact.shape) < 2 or fact.operation.kind == "layer":
         return
     for line in lines_at(evidence, finding.location):
         call = line.call()
@@ -50,6 +50,13 @@ def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
         turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
         if len(turned) > 1 or (turned and _ends(evidence, finding)):
             yield f"Use [:, ::-1] at {line.at}", [line.edit(one, ":, ::-1") for one in turned], "It then reverses the steps of each sample."
+        pair = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) in ("1:", ":-1")] if fact.operation.op == "Sub" else []
+        if len(pair) == 2:
+            yield (
+                f"Take the difference along axis 1 at {line.at}",
+                [line.edit(one, f":, {ast.unparse(one)}") for one in pair],
+                "The steps of each sample are then compared.",
+            )
 
 
 @of(ChannelsReduced)
@@ -85,6 +92,13 @@ def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def batch_first(evidence: Evidence, finding: Finding) -> Made:
+    """The order of axes that the data has, for a recurrent layer that takes the steps first."""
+    node = evidence.flow.node(finding.nodes[0])
+    if node.config.get("time_major"):
+        yield f"Set time_major=False on {node.name}", [configure(node.name, time_major=False)], "The first axis is the batch, as in the data."
 
 
 @of(SamplesInOrder)
@@ -362,7 +376,7 @@ def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str,
 
 
 def _used(evidence: Evidence, reader: Node, axis: int) -> Iterator[tuple[str, Edit]]:
-    """What the operation works on that takes the first axis for the batch: what it is called with, or what is indexed."""
+    """What the operation works on that takes the first axis for the batch."""
     for line in lines_at(evidence, reader.called)[:1]:
         calls = [node for node in line.around(ast.Call) if called(node) and called(node).replace("_", "") in reader.op.lower()]
         given = [node.args[0] for node in calls if node.args] or [node.value for node in line.around(ast.Subscript)]

@@ -146,7 +146,7 @@ def as_wide_as_the_other(evidence: Evidence, finding: Finding, fact: UnlikeBranc
 
 
 def _table(evidence: Evidence, edges: list[Edge], shapes: list[Shape]) -> Made:
-    """A table that is added to every sample, such as one vector for each position: it has the features that the samples have."""
+    """A table that is added to every sample, such as one vector for each position."""
     for mine, other in ((0, 1), (1, 0)):
         table, whole = shapes[mine], shapes[other]
         if len(table) != len(whole) - 1 or whole[0] is not None or table[:-1] != whole[1:-1] or not whole[-1]:

@@ -73,7 +73,6 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _held(line: Line, name: str, shape: Shape) -> bool:
-    """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
     spec = line.specs.get(name)
     return spec is not None and spec.shape == shape and ("." in name or name.isupper())
 

@@ -100,7 +100,6 @@ class Place:
         return value
 
     def _alone(self, value: ast.expr) -> ast.expr:
-        """A pipeline that a function returns as fit's only argument, ``(ds,)``: the pipeline itself."""
         alone = self.dataset and isinstance(value, ast.Tuple) and len(value.elts) == 1
         return value.elts[0] if alone else value  # type: ignore[attr-defined]
 

@@ -289,18 +289,27 @@ class LabelsNotInputs(Fact, frozen=True):
 
 
 class SameSteps(Fact, frozen=True):
-    """``loss`` compares predictions with the steps ``labels``, the slice ``cut`` of a sequence or of the data; the model reads the same slice of it, ``fed``."""
+    """``loss`` compares predictions with the steps ``labels``, the slice ``cut`` of a sequence or of the data; the model reads the same slice of it, ``fed``.
+
+    ``column``: that of the input at ``path`` which holds the labels.
+    """
 
     loss: str
     fed: Who
     labels: Who
     cut: str
+    path: KeyPath = ()
+    column: int = 0
 
     def message(self) -> str:
+        if self.path:
+            return f"{self.loss} compares the predictions with values that the model receives: the labels are {self.cut}."
         both = {":-1": "the sequence without its last step", "1:": "the sequence without its first step"}.get(self.cut, self.cut)
         return f"{self.loss} compares the predictions with the steps that the model receives: both are {both}."
 
     def why(self) -> str:
+        if self.path:
+            return "The observed values are equal: the model can copy its labels from its input. Leave them out of the inputs."
         if self.cut not in (":-1", "1:"):
             return "The observed values are equal: the model can copy its input. To predict the next step, take labels one step later."
         return (
@@ -309,4 +318,6 @@ class SameSteps(Fact, frozen=True):
         )
 
     def sides(self) -> Sides:
+        if self.path:
+            return Side("inputs without the labels"), Side(self.cut)
         return Side("the next step of each position"), Side("the same step")

@@ -180,22 +180,31 @@ class SeveralMarked(Fact, frozen=True):
     """``head`` ends in a softmax over ``classes``, and ``loss`` compares it with labels that mark several classes of a sample.
 
     ``categorical``: the loss is a categorical cross-entropy, for which one class alone is right, whatever ``head`` ends in.
+    ``axis``: that of labels of ``shape`` along which there is one 1 alone.
     """
 
     head: Who
     loss: str
     classes: int
     categorical: bool = False
+    shape: Shape = ()
+    axis: int = 0
 
     def message(self) -> str:
+        if self.axis:
+            return f"The labels {show_shape(self.shape)} have their classes on axis {self.axis}, but {self.loss} expects them on the last axis."
         if self.categorical:
             return f"The labels mark several classes per sample, but {self.loss} expects one class among the {self.classes} of {named(self.head)}."
         return f"The labels mark several classes per sample, but the softmax of {named(self.head)} shares a sum of 1 among {self.classes} classes."
 
     def why(self) -> str:
+        if self.axis:
+            return f"The values of each label add up to 1 along axis {self.axis} only, so the one-hot vectors lie along that axis."
         if self.categorical:
             return "The classes then compete for a sum of 1. Use a sigmoid and binary_crossentropy, so that each class has its own probability."
         return f"{self.loss} then asks for several values near 1, which a softmax cannot return. Use a sigmoid, so that each class has its own probability."
 
     def sides(self) -> Sides:
+        if self.axis:
+            return Side("classes on the last axis"), Side(f"classes on axis {self.axis}")
         return Side("one probability per class (sigmoid)"), Side("probabilities that sum to 1")

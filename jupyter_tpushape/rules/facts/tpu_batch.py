@@ -44,7 +44,7 @@ class DynamicBatch(Fact, frozen=True):
     smaller last batch, and how they are split over the replicas (``last``). ``weighs``: it is used for gradients.
     """
 
-    source: Literal["arrays", "generator", "pydataset", "specs", "dataset"]
+    source: Literal["arrays", "generator", "pydataset", "specs", "dataset", "mapped"]
     shape: Shape | None
     rows: int = 0
     size: int = 0
@@ -66,6 +66,8 @@ class DynamicBatch(Fact, frozen=True):
                 )
             case "specs":
                 return "the spec does not set it", "Set the spec's first dimension to the global batch size."
+            case "mapped":
+                return "a function after batch() leaves it unknown", "Call tf.ensure_shape on what that function returns."
             case "dataset":
                 return "batch() keeps a smaller last batch", "Use batch(n, drop_remainder=True)."
 
