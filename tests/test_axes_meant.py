@@ -47,6 +47,29 @@ def build():
 def data():
     return np.random.default_rng(0).random((8, 7, 3)).astype("float32"), np.random.default_rng(1).random((8, 1))
 """,
+    "class numbers that a margin reads": """
+class Margin(L.Layer):
+    def build(self, shapes):
+        self.w = self.add_weight(shape=(shapes[0][-1], 10))
+
+    def call(self, both):
+        x, y = both
+        cosines = tf.nn.l2_normalize(x, axis=1) @ tf.nn.l2_normalize(self.w, axis=0)
+        return tf.nn.softmax(30 * (cosines - 0.35 * tf.one_hot(tf.cast(tf.reshape(y, [-1]), "int32"), 10)))
+
+
+def build():
+    x, y = keras.Input((40,)), keras.Input((1,), dtype="int32")
+    model = keras.Model([x, y], Margin()([L.Dense(32)(x), y]))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, (64, 1))
+    return [rng.random((64, 40)).astype("float32"), y], y
+""",
     "several classes of each step": """
 def build():
     model = keras.Sequential([keras.Input((5, 3)), L.Dense(5, activation="sigmoid")])
