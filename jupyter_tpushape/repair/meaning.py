@@ -28,6 +28,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
     return [
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
+        *_features_as_steps(edits),
         *_widened_again(before, after, edits),
         *_repeated_again(after, edits),
         *_frozen(before, after),
@@ -72,6 +73,13 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
     for edit in edits if flat else ():
         if isinstance(edit, RemoveLayer):
             yield f"Do you need {edit.target}? Without the Flatten that this fix adds, it would have axes to work on."
+
+
+def _features_as_steps(edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that one layer takes away and another one seems to give back: an axis of features, or of size 1."""
+    added = [edit.layer_class for edit in edits if isinstance(edit, InsertLayer)]
+    if "Flatten" in added and "Reshape" in added:
+        yield "May the positions be lost? Flatten takes them away, and the axis that Reshape then adds holds something else."
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:

@@ -251,6 +251,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "layer-axis": (calls.other_layer, causes.at_cause, inner.declare_first, own_classes.another_instance, layers.project_before),
     "merge-shapes": (
+        known_sizes.odd_signal,
         joined.dot_axes,
         merging.joined_along_last,
         merging.along_their_axis,
@@ -391,6 +392,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        known_sizes.odd_signal,
         turned.for_each_pair,
         jax_calls.other_contracted,
         jax_calls.pair_of_each_axis,
@@ -621,6 +623,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "loss-raises": (
         rows.one_row_each,
+        known_sizes.odd_signal,
         numbers.row_of_position,
         expressions.unindexed,
         classes.loss_of_vectors,

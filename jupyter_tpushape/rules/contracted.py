@@ -226,7 +226,7 @@ def _balanced(evidence: Evidence, reader: Node) -> bool:
 
 def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
     if node.op in ("Softmax", "LogSoftmax") and (given := evidence.flow.into(node.id)[:1]):
-        return set(carried(evidence, given[0]) or {}) == {0} and softmax_axis(evidence, node, given[0]) % len(shape) != 0
+        return set(carried(evidence, given[0]) or {}) == {0} and (softmax_axis(evidence, node, given[0]) or 0) % len(shape) != 0
     for edge in evidence.flow.into(node.id):
         total = evidence.flow.node(edge.source)
         whole = evidence.flow.into(total.id)[:1]
@@ -235,6 +235,22 @@ def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
     return False
 
 
-def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int:
-    """The axis that a softmax sums over: the last one, where nobody saw another."""
+def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int | None:
+    """The axis that a softmax, or a layer of one, sums over: the last one, where nobody saw another; ``None`` for several."""
+    held = node.config.get("axis" if node.kind == "layer" else "operand1", -1)
+    if node.kind == "layer" or isinstance(held, list):
+        return held if isinstance(held, int) else None
     return next((axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)), -1)
+
+
+def summed_with(evidence: Evidence, node: Node, shape: Shape) -> list[int]:
+    """The axes of what a node gives along which it is summed, once it is multiplied by something: those of a weighted sum."""
+    flow = evidence.flow
+    for edge in flow.out_of(node.id):
+        times = flow.node(edge.target)
+        for product in flow.out_of(times.id) if times.op == "Mul" and edge.spec.shape == shape else ():
+            total = flow.node(product.target)
+            if total.op == "Sum" and len(product.spec.shape or ()) == len(shape):
+                held = total.config.get("operand1")
+                return sorted(axis % len(shape) for axis in (held if isinstance(held, list) else [held]) if isinstance(axis, int))
+    return []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..examine.given_names import Texts
+from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
+from ..flow.syntax import operands, turned
 from ..graph import Given, axes
 from ..trace.axes import recurs
 from .compared import as_it_came, ends
@@ -115,9 +118,13 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
     """Operations on a tensor with one axis and its transpose."""
     for node in evidence.flow.nodes if not evidence.where else ():
         edges = evidence.flow.into(node.id)
-        if node.kind != "op" or node.op not in PAIRING or len(edges) != 2:
+        if node.kind != "op" or node.op not in PAIRING or len(edges) > 2:
             continue
-        for edge, other in (edges, edges[::-1]):
+        # JAX gives back what it got, so that nothing but the text has a transpose.
+        if len(edges) == 1 and len(edges[0].spec.shape or ()) == 1 and node.called and _beside_its_transpose(node.called):
+            fact = VectorTransposed(Who.of(node), edges[0].spec.shape or ())
+            yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id,), (edges[0].id,), node.called)
+        for edge, other in (edges, edges[::-1]) if len(edges) == 2 else ():
             turned = evidence.flow.node(edge.source)
             given = evidence.flow.into(turned.id)
             if turned.op != "Transpose" or len(given) != 1 or len(given[0].spec.shape or ()) != 1:
@@ -127,6 +134,12 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
                 fact = VectorTransposed(Who.of(node), given[0].spec.shape or ())
                 yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id, turned.id), (edge.id,), node.called)
                 break
+
+
+def _beside_its_transpose(place: Location) -> bool:
+    tree = Texts.of(place.file).tree(place.file)
+    written = [operands(node) for node in ast.walk(tree) if getattr(node, "lineno", 0) == place.line] if tree is not None else []
+    return any({turned(one) for one in sides} & {ast.unparse(one) for one in sides} for sides in written)
 
 
 _SUM = "class Running(L.Layer):\n    def call(self, x):\n        return tf.cumsum(x, axis=%d)"

@@ -17,7 +17,7 @@ from ..flow import Spec
 from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
-from .gradients_jax import COUNTED, beyond, counted
+from .gradients_jax import COUNTED, beyond, counted, positions
 from .hidden_jax import Hidden
 from .inside_jax import draws, inside, opens
 from .locations import HERE, Place, is_user_file, user_frame
@@ -165,6 +165,8 @@ class TraceGraph(Graph):
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
+        if call.op == "Mul" and (at := [a for one in given if (a := positions(self._known(one), results[0].ndim)) is not None]):
+            call.values["positions"] = at[0]
         if name == "while":
             self.loop = self.loop or call
         if opens(name):

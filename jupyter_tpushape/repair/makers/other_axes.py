@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Who
-from ...flow.syntax import called
+from ...flow.syntax import called, operands, turned
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
 from ...rules.facts.other_axes import (
     AxisBeyond,
     ChannelsReduced,
+    PositionsAveraged,
     RowsAgainstColumns,
     RowsMetApart,
     RowsTakenApart,
@@ -197,11 +198,16 @@ def last_axis(evidence: Evidence, finding: Finding, fact: AxisBeyond) -> Made:
         yield setting(node, fact.key, value, "", "The last axis has the features or channels.")
 
 
-@of(WeightsAcross)
-def along_sum(evidence: Evidence, finding: Finding, fact: WeightsAcross) -> Made:
-    """The softmax along the axis that the product sums over."""
-    new = -1 if fact.over == len(fact.shape) - 1 else fact.over
-    why = "The weights of each query then sum to 1 over the keys."
+def along_sum(evidence: Evidence, finding: Finding) -> Made:
+    """The softmax along the axis or axes that are summed over."""
+    fact = finding.fact
+    if isinstance(fact, WeightsAcross):
+        new: int | tuple[int, ...] = -1 if fact.over == len(fact.shape) - 1 else fact.over
+        why = "The weights of each query then sum to 1 over the keys."
+    elif isinstance(fact, PositionsAveraged):
+        new, why = fact.over if len(fact.over) > 1 else fact.over[0], "The weights of all positions then sum to 1."
+    else:
+        return
     node = evidence.flow.node(finding.nodes[0])
     if node.kind == "layer":
         yield setting(node, "axis", new, "", why)
@@ -292,30 +298,12 @@ def _kept(evidence: Evidence, reduced: Who) -> Made:
 def in_pairs(evidence: Evidence, finding: Finding, fact: VectorTransposed) -> Made:
     """An axis behind one of the two, and an axis in front of the other one."""
     for line in lines_at(evidence, fact.node.called)[:1]:
-        for call in line.around(ast.Call):
-            of_name = next((ast.unparse(one) for one in call.args if called(call) in ("transpose", "t")), "")
-            if not of_name:
-                continue
-            beside = [
-                one
-                for node in line.around((ast.Call, ast.BinOp, ast.Compare))
-                for one in _operands(node)
-                if call in _operands(node) and one is not call and ast.unparse(one) == of_name
-            ]
-            for other in beside[:1]:
-                yield (
-                    f"Compare all pairs at line {call.lineno}: {of_name}[:, None] with {of_name}[None, :]",
-                    [line.edit(other, f"{IT}[:, None]"), line.edit(call, f"{of_name}[None, :]")],
-                    "Each value is then compared with every other one.",
-                )
-
-
-def _operands(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Call):
-        return list(node.args)
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        for node in line.around((ast.Call, ast.BinOp, ast.Compare)):
+            for one, other in itertools.permutations(operands(node), 2):
+                if name := turned(one) if turned(one) == ast.unparse(other) else "":
+                    title = f"Compare all pairs at line {node.lineno}: {name}[:, None] with {name}[None, :]"
+                    edits = [line.edit(other, f"{IT}[:, None]"), line.edit(one, f"{name}[None, :]")]
+                    yield title, edits, "Each value is then compared with every other one."
 
 
 def in_front(evidence: Evidence, finding: Finding) -> Made:
