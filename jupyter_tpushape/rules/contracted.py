@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who, elements
+from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from .facts.mixing import NormedOverBatch, SamplesReturn
+from .facts.other_axes import NormOfAll, SharedByAll
 from .mixing import SUMMED, above, carried, of_a_loss
 from .registry import check
 
@@ -136,15 +137,37 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
         if node.op not in _NORMS or ordered or axis or edge is None or set(carried(evidence, edge) or {}) != {0} or name in told:
             continue
         made = flow.node(edge.source)
-        squared = made.op in ("Square", "Abs") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
+        squared = made.op in ("Square", "Abs", "Pow") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
         if node.op == "Sum" and not squared:
             continue
         others = {at for one, given, at, _ in along if (one, given) == (name, edge_id)}
-        product = _compares(evidence, node) if others == {0} else None
+        shape = edge.spec.shape or ()
+        whole = len(shape) > 1 and others == set(range(len(shape))) and not predicts(evidence, node)
+        product = _compares(evidence, node) if whole or others == {0} else None
+        limit = _limited(evidence, node) if whole and product is None else None
+        if limit is not None:
+            fact: Fact = NormOfAll(Who.of(node), shape, Who.of(limit))
+            yield Finding.of(SUMMED.id, "silent", fact, (node.id, limit.id), (edge.id,), node.called or node.location)
         if product is not None:
             told.add(name)
-            fact = NormedOverBatch(Who.of(node), edge.spec.shape or (), Who.of(product))
+            fact = NormedOverBatch(Who.of(node), shape, Who.of(product)) if others == {0} else SharedByAll(Who.of(node), shape, Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+def _limited(evidence: Evidence, node: Node) -> Node | None:
+    """What subtracts a constant from a norm, such as the 1 of a gradient penalty."""
+    rooted = node.op != "Sum"
+    for _ in range(5):
+        readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(node.id)]
+        node = readers[0] if len(readers) == 1 else node
+        if len(readers) != 1 or len(evidence.flow.into(node.id)) != 1:
+            return None
+        if node.op == "Sub":
+            return node if rooted else None
+        rooted = rooted or node.op in ("Sqrt", "Pow")
+        if node.op not in ("Sqrt", "Pow", "AddV2", "Maximum", "Cast"):
+            return None
+    return None
 
 
 def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:

@@ -133,9 +133,15 @@ class TraceGraph(Graph):
             return
         producers = recorder.producers
         ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
+        hidden = not ports and not all(id(one) in self.fixed for one in tensors)
+        callee, function = callee_of(sys._getframe(2)) if results and (ports or hidden) else (None, "")
+        if not ports and callee is not None and function in _GRADIENTS:
+            # Layers hide what a gradient is made of: it is made of what it is taken by.
+            by = [base(one) for one in callee.f_locals.get("args", ()) if isinstance(one, jax.core.Tracer)]
+            ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in by if id(one) in producers and one.shape == results[0].shape]
+            function = "gradient"
         if not ports or not results:
             return
-        callee, function = callee_of(sys._getframe(2))
         parent = recorder.stack[-1] if recorder.stack else None
         call = self._call
         fresh = call is None or callee is None or callee is not self._frame or call.parent is not parent
@@ -241,6 +247,7 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _OUTSIDE = getattr(sys.modules.get("jax._src.core"), "set_current_trace", contextlib.nullcontext)
 _REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
+_GRADIENTS = ("grad_f", "value_and_grad_f")
 _CHECKS = ("call", "assert_input_compatibility", "maybe_build")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 

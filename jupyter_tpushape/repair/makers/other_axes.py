@@ -17,6 +17,7 @@ from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
 from ...rules.facts.other_axes import (
     AxisBeyond,
     ChannelsReduced,
+    NormOfAll,
     PositionsAveraged,
     RowsAgainstColumns,
     RowsMetApart,
@@ -31,7 +32,7 @@ from ...rules.facts.reasons_read import DimsDropped
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import class_of, method_of, nodes
+from ..text.source import class_of, method_of, nodes, parents
 from .edits import Made, of, received, setting
 from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, size_of, whole_number
 
@@ -151,22 +152,49 @@ _REDUCES = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
 
 @of(SharedByAll)
 def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -> Made:
-    """One number for each sample: the function along the last axis, which stays as an axis of size 1."""
+    """One number for each sample: the function along the axes of a sample, or along the last one, which stays as an axis of size 1."""
+    inner = tuple(range(1, len(fact.shape)))
     for line in lines_at(evidence, finding.location):
         call = line.call()
         name = _plain(called(call)) if call is not None else ""
-        if call is None or line.keyword("axis") is not None or len(call.args) > 1:
+        if call is None or line.keyword("axis") is not None or len(call.args) > 1 or not name.endswith((_plain(fact.operation.op), "norm", "normalize")):
             continue
+        title = f"{called(call)} at {line.at}"
         # A norm is a sum and more; what normalizes gives back all axes by itself.
-        if name.endswith((_plain(fact.operation.op), "norm", "normalize")):
+        if not isinstance(fact, NormOfAll):
             more = f"axis={fact.axis}" if name.endswith("normalize") else f"axis={fact.axis}, keepdims=True"
-            yield (
-                f"Pass {more.replace(', ', ' and ')} to {called(call)} at {line.at}",
-                [line.more(call, more)],
-                "Each sample is then divided by its own number.",
+            yield f"Pass {more.replace(', ', ' and ')} to {title}", [line.more(call, more)], "Each sample is then divided by its own number."
+        elif name == "norm" and len(inner) > 1:
+            rows = line.edit(
+                call,
+                f"{ast.unparse(call.func)}({MODULE}.reshape({line.source.of(call.args[0])}, ({line.source.of(call.args[0])}.shape[0], -1)), axis=1)",
+                line.module(),
             )
+            yield f"Flatten each sample for {title}: axis=1", [rows, *_averaged(evidence, fact)], _OWN_NORM
+        else:
+            more = f"axis={inner if len(inner) > 1 else 1}"
+            yield f"Pass {more} to {title}", [line.more(call, more), *_averaged(evidence, fact)], _OWN_NORM
 
 
+def _averaged(evidence: Evidence, fact: NormOfAll) -> Iterator[Edit]:
+    """The mean over the samples of what is made of a difference of a norm and a number, where the program takes none."""
+    for line in lines_at(evidence, fact.divided.called)[:1]:
+        above = parents(line.source.tree)
+        for node in line.around(ast.BinOp):
+            if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Constant):
+                way: list[ast.AST] = [node]
+                while isinstance(above.get(way[-1]), ast.expr):
+                    way.append(above[way[-1]])
+                last = next((i for i, one in enumerate(way[1:]) if not _powers(one)), len(way) - 1)
+                if not any("mean" in called(one) for one in way) and isinstance(inner := way[last], ast.expr):
+                    yield line.edit(inner, f"{MODULE}.mean({IT})", line.module())
+
+
+def _powers(node: ast.AST) -> bool:
+    return called(node) in ("square", "abs", "relu", "maximum", "pow") or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow))
+
+
+_OWN_NORM = "Each sample then has a norm of its own."
 _CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin", "nancumsum"})
 
 

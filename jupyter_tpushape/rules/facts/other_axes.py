@@ -87,6 +87,19 @@ class SharedByAll(Fact, frozen=True):
         return Side("one number for each sample"), Side("one number for the batch")
 
 
+class NormOfAll(SharedByAll, frozen=True):
+    """``divided`` compares with a number the norm that ``operation`` takes of a whole batch of ``shape``."""
+
+    def message(self) -> str:
+        return (
+            f"{named(self.operation)}{placed(self.operation)} takes one norm of all samples of {show_shape(self.shape)}, which is then compared with a number."
+        )
+
+    def why(self) -> str:
+        inner = axes_listed(tuple(range(1, len(self.shape))))
+        return f"The norm grows with the batch, so the number means something else for each batch size. Take the norm of each sample: {inner}."
+
+
 class WeightsAcross(Fact, frozen=True):
     """``softmax`` makes weights of ``shape`` that sum to 1 along ``axis``; ``product`` sums the weighted values along ``over``."""
 
