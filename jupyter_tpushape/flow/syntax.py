@@ -123,10 +123,3 @@ def operands(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-
-
-def turned(node: ast.AST) -> str:
-    """What a transpose without an order of the axes is called on; ``""`` for anything else."""
-    if isinstance(node, ast.Attribute) and node.attr == "T":
-        return ast.unparse(node.value)
-    return ast.unparse(node.args[0]) if isinstance(node, ast.Call) and called(node) in ("transpose", "t") and len(node.args) == 1 and not node.keywords else ""

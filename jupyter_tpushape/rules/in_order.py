@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.given_names import Texts
 from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
-from ..flow.syntax import operands, turned
+from ..flow.syntax import operands
 from ..graph import Given, axes
 from ..trace.axes import recurs
 from .compared import as_it_came, ends
@@ -18,6 +18,7 @@ from .facts.mixing import HeadsAttended, NormalizedOverBatch
 from .facts.other_axes import ChannelsReduced, RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
 from .grids import TURNS
 from .mixing import INTERLEAVED, SOURCE, SUMMED, above, carried, of_a_loss
+from .moved import turned_around
 from .registry import check, rule
 from .upstream import ancestors
 from .words import PAIRING
@@ -139,7 +140,8 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
 def _beside_its_transpose(place: Location) -> bool:
     tree = Texts.of(place.file).tree(place.file)
     written = [operands(node) for node in ast.walk(tree) if getattr(node, "lineno", 0) == place.line] if tree is not None else []
-    return any({turned(one) for one in sides} & {ast.unparse(one) for one in sides} for sides in written)
+    turned = [{ast.unparse(inner) for one in sides if (inner := turned_around(one)) is not None} for sides in written]
+    return any(names & set(map(ast.unparse, sides)) for names, sides in zip(turned, written, strict=True))
 
 
 _SUM = "class Running(L.Layer):\n    def call(self, x):\n        return tf.cumsum(x, axis=%d)"

@@ -101,7 +101,9 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if node.op not in PAIRING and not _crossed(evidence, node, a, b):
             continue
         # In a function that is mapped over the samples, each tensor has an axis more than the code sees.
-        if a[-1] != b[-1] and any(edge.spec.shape in (a, b) for edge in evidence.flow.out_of(node.id)):
+        made = evidence.flow.out_of(node.id)[:1]
+        grown = carried(evidence, made[0]) if made else None
+        if made and ((grown and len(grown) == 1) or (a[-1] != b[-1] and made[0].spec.shape in (a, b))):
             continue
         fact = EveryPair(Who.of(node), a, b)
         # A metric that counts several things compares the same two in each line.

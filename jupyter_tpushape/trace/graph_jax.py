@@ -173,6 +173,10 @@ class TraceGraph(Graph):
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
         if call.op == "Mul" and (at := [a for one in given if (a := positions(self._known(one), results[0].ndim)) is not None]):
             call.values["positions"] = at[0]
+        if fresh and function == "ctc_loss" and callee is not None:
+            held = self._known(callee.f_locals.get("output_length"))
+            if np.size(held) and held is not None and np.ptp(held) == 0:
+                call.values["steps"] = int(np.max(held))
         if name == "while":
             self.loop = self.loop or call
         if opens(name):

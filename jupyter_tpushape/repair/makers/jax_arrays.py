@@ -326,6 +326,8 @@ def mapped_calls(line: Line) -> Iterator[tuple[ast.Call, ast.Call, list[ast.expr
         call = held.get(ast.unparse(outer.func), outer.func)
         if isinstance(call, ast.Call) and called(call) == "vmap" and call.args:
             function = call.args[0]
+            while isinstance(function, ast.Call) and called(function) == "vmap" and function.args:
+                function = function.args[0]
             function = lent if isinstance(lent := held.get(ast.unparse(function)), ast.Lambda) else function
             name = getattr(function, "attr", getattr(function, "id", ""))
             known = [function] if isinstance(function, ast.Lambda) else [one for one in nodes(tree, ast.FunctionDef) if one.name == name]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Who
-from ...flow.syntax import called, operands, turned
+from ...flow.syntax import called, operands
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
@@ -29,6 +29,7 @@ from ...rules.facts.other_axes import (
 )
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
+from ...rules.moved import turned_around
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -145,6 +146,15 @@ def not_over_samples(evidence: Evidence, finding: Finding) -> Made:
             if call.lineno < line.raised.line and called(call) in _REDUCES and isinstance(axis, ast.Constant) and axis.value == 0:
                 title = f"Pass axis=-1 to {called(call)} at line {call.lineno}"
                 yield title, [line.edit(axis, "-1")], "Axis 0 holds the samples, and their number is lost."
+
+
+def over_classes(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis for the class of the highest score, where the code of a loss or metric names another one."""
+    for line in lines_of(evidence)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"])
+            if called(call) == "argmax" and axis is not None and whole_number(axis) not in (-1, None) and call.lineno <= line.raised.line:
+                yield f"Pass axis=-1 to argmax at line {call.lineno}", [line.edit(axis, "-1")], "The scores of the classes are on the last axis."
 
 
 _REDUCES = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
@@ -328,7 +338,8 @@ def in_pairs(evidence: Evidence, finding: Finding, fact: VectorTransposed) -> Ma
     for line in lines_at(evidence, fact.node.called)[:1]:
         for node in line.around((ast.Call, ast.BinOp, ast.Compare)):
             for one, other in itertools.permutations(operands(node), 2):
-                if name := turned(one) if turned(one) == ast.unparse(other) else "":
+                inner = turned_around(one)
+                if inner is not None and (name := ast.unparse(inner)) == ast.unparse(other):
                     title = f"Compare all pairs at line {node.lineno}: {name}[:, None] with {name}[None, :]"
                     edits = [line.edit(other, f"{IT}[:, None]"), line.edit(one, f"{name}[None, :]")]
                     yield title, edits, "Each value is then compared with every other one."

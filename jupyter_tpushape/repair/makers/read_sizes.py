@@ -13,12 +13,13 @@ from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
+from ...rules.facts.loss_silent import StepsTold
 from ...rules.facts.reasons import Lengths, Uneven
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of, transform
-from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
 from .operations import through
 from .turned import between
 
@@ -320,3 +321,22 @@ def one_feature(evidence: Evidence, finding: Finding, fact: SizeMissing) -> Made
                     [transform(paths[0], "expand_dims", axis=fact.axis), line.edit(node, "1")],
                     "Each value is then one feature.",
                 )
+
+
+_CTC = ["target", "output", "target_length", "output_length"]
+
+
+@of(StepsTold)
+def steps_of_logits(evidence: Evidence, finding: Finding, fact: StepsTold) -> Made:
+    """The steps of the logits for the length that a CTC loss is told."""
+    for line, call in calls_at(evidence, finding.location, "ctc_loss"):
+        length, logits = argument(call, "output_length", _CTC), argument(call, "output", _CTC)
+        made = assigned_to(line, length) if isinstance(length, ast.Name) else length
+        if made is None or logits is None:
+            continue
+        name = line.source.of(logits)
+        reads = [one for one in nodes(made, ast.Subscript) if shape_read(one.value) is not None and index_of(one) != 0]
+        edits = [line.edit(one, f"{ast.unparse(one.value.func)}({name})[1]" if isinstance(one.value, ast.Call) else f"{name}.shape[1]") for one in reads]
+        edits = edits or [line.edit(one, f"{name}.shape[1]") for one in nodes(made, ast.Constant) if one.value == fact.told]
+        if len(edits) == 1:
+            yield f"Take the length from axis 1 of {name} for {line.at}", edits, "The steps of the logits are on axis 1."
