@@ -123,3 +123,10 @@ def operands(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+
+
+def samples_counted(scope: ast.AST) -> list[tuple[ast.Assign, ast.Subscript]]:
+    """The assignments of numbers that are counted up to the first size of a tensor, and where that is read."""
+    found = [(one, call) for one in ast.walk(scope) if isinstance(one, ast.Assign) for call in ast.walk(one.value) if called(call) in ("arange", "range")]
+    reads = [(one, read) for one, call in found for read in ast.walk(call) if isinstance(read, ast.Subscript) and shape_read(read.value) is not None]
+    return [(one, read) for one, read in reads if isinstance(read.slice, ast.Constant) and read.slice.value == 0]

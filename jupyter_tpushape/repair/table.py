@@ -396,6 +396,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "op-shapes": (
         known_sizes.odd_signal,
+        known_sizes.half_spectrum,
+        read_sizes.counted_along_steps,
         turned.rows_in_pairs,
         turned.for_each_pair,
         jax_calls.other_contracted,

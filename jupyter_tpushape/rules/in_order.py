@@ -86,7 +86,7 @@ def rows_against_columns(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
-    """The reduction over the last axis of a square table, which single operations on a vector have followed."""
+    """The reduction over the last axis of a square table."""
     for _ in range(12):
         node = evidence.flow.node(vector.source)
         edges = evidence.flow.into(node.id)
@@ -193,7 +193,7 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
 
 
 def _in_model(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of what the model computes, and not of a loss or of a step around the model."""
+    """Whether an operation is part of what the model computes."""
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or "step" in evidence.facts
@@ -201,7 +201,7 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
 
 
 def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
-    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
+    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis."""
     loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
     sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
     run = {as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]}
@@ -219,7 +219,7 @@ def _shown(evidence: Evidence, node: Node) -> bool:
 
 
 def _counts(evidence: Evidence, edge: Edge, depth: int = 6) -> bool:
-    """Whether a tensor holds nothing but counts: whole numbers, or what was made of whole numbers and comparisons alone."""
+    """Whether a tensor holds nothing but counts."""
     if not edge.spec.dtype.startswith(("float", "bfloat")):
         return True
     given = evidence.flow.into(edge.source)
@@ -253,7 +253,9 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
         whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
         if total is None or whole is None or len(whole.spec.shape or ()) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        of_it = _each(evidence, whole.source) in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        above = {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        again = evidence.flow.node(whole.source).op == evidence.flow.node(edges[0].source).op == "Exp"  # a softmax by hand
+        of_it = _each(evidence, whole.source) in above or (again and bool(above & {item.id for item in ancestors(evidence, whole.source)}))
         if of_it and not meant(evidence, node):
             fact = SharedByAll(Who.of(total), whole.spec.shape or (), Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edges[1].id,), total.called or node.called)

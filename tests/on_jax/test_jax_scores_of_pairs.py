@@ -142,3 +142,52 @@ def data():
 
 def test_a_layer_that_returns_one_step_less_than_it_got_is_told_the_length(tmp_path):
     assert "axis=1, n=x.shape[1])" in first(tmp_path, BESIDE, "merge-shapes")
+
+
+HALF = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.scale = self.add_weight(shape=({half}, shape[-1]), initializer="ones")
+    def call(self, x):
+        spectrum = jnp.fft.rfft(x, axis=1)
+        return jnp.fft.irfft(spectrum * self.scale, axis=1)
+"""
+
+
+def test_weights_of_a_half_spectrum_have_one_more_than_half(tmp_path):
+    around = AROUND.format(shape="(16, 6)", rows="16, ")
+    assert "shape=(shape[1] // 2 + 1, shape[-1])" in first(tmp_path, HALF.format(half="shape[1] // 2") + around, "op-shapes")
+    assert not serious(traced(tmp_path, HALF.format(half="shape[1] // 2 + 1") + around))
+
+
+POSITIONS = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.table = layers.Embedding(48, 6)
+    def call(self, x):
+        places = ops.arange(ops.shape(x)[{axis}])
+        return x + self.table(places)
+"""
+
+
+def test_positions_are_counted_along_the_steps(tmp_path):
+    around = AROUND.format(shape="(15, 6)", rows="15, ")
+    patch = first(tmp_path, POSITIONS.format(axis=0) + around, "op-shapes")
+    assert "places = ops.arange(ops.shape(x)[1])" in patch
+    report = traced(tmp_path, POSITIONS.format(axis=0) + around)
+    assert not any("None" in fix.patch for fix in serious(report)[0].fixes if fix.verified)
+    assert not serious(traced(tmp_path, POSITIONS.format(axis=1) + around))
+
+
+BY_HAND = """
+class Own(layers.Layer):
+    def call(self, x):
+        weights = ops.exp(x - ops.max(x)) / ops.sum(ops.exp(x - ops.max(x)){axis})
+        return ops.sum(weights * x, axis=1)
+"""
+
+
+def test_a_softmax_by_hand_is_one_for_each_sample(tmp_path):
+    around, fixed = AROUND.format(shape="(15, 6)", rows=""), ", axis=-1, keepdims=True"
+    assert fixed in first(tmp_path, BY_HAND.format(axis="") + around, "samples-summed")
+    assert not serious(traced(tmp_path, BY_HAND.format(axis=fixed) + around))

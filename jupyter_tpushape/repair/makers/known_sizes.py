@@ -21,7 +21,7 @@ from ...rules.facts.reasons import Lengths
 from ...rules.fixed_rows import same_sizes
 from ...rules.words import listed
 from ..edits import Edit, UnwrapLayer
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, nodes
 from .edits import Made, configure, of, shapes_set
@@ -347,7 +347,7 @@ def _written(shape: Shape) -> str:
 
 
 def _squeezes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call, str]]:
-    """Every squeeze that takes all axes of size 1 out of a batch: each loses the batch axis where one sample is left."""
+    """Every squeeze that takes all axes of size 1 out of a batch."""
     seen = set()
     for node in evidence.flow.nodes:
         shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
@@ -384,7 +384,7 @@ def odd_signal(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _inverses(evidence: Evidence, size: int) -> Iterator[tuple[str, Line, ast.Call]]:
-    """The calls of irfft that gave an axis this size, each with the layer around it: operations, else those in the classes of the operands."""
+    """The calls of irfft that gave an axis this size, each with the layer around it."""
     flow = evidence.flow
     for node in flow.nodes:
         if any(size in (edge.spec.shape or ()) for edge in flow.out_of(node.id)):
@@ -395,3 +395,14 @@ def _inverses(evidence: Evidence, size: int) -> Iterator[tuple[str, Line, ast.Ca
             for call in nodes(cls, ast.Call) if cls is not None else ():
                 if called(call) == "irfft" and node.location is not None:
                     yield from ((node.id, *one) for one in calls_at(evidence, msgspec.structs.replace(node.location, line=call.lineno), "irfft"))
+
+
+@of(OperationRaised)
+def half_spectrum(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One more than half of the signal for weights that meet its half spectrum."""
+    sizes = {edge.spec.shape for edge in evidence.flow.edges if evidence.flow.node(edge.source).op == "Rfft"}
+    off = [max(pair) for pair in fact.apart if abs(pair[0] - pair[1]) == 1]
+    for line in lines_of(evidence)[:1] if len(off) == 1 else ():
+        halves = [one for one in nodes(line.owner(), ast.BinOp) if isinstance(one.op, ast.FloorDiv) and ast.unparse(one.right) == "2"]
+        if len(halves) == 1 and any(off[0] in (shape or ()) for shape in sizes):
+            yield f"Add 1 to {ast.unparse(halves[0])} at line {halves[0].lineno}", [line.edit(halves[0], f"{IT} + 1")], "rfft of n values gives n // 2 + 1."

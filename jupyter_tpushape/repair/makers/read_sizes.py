@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
-from ...flow.syntax import called, shape_read
+from ...flow.syntax import called, loaded, samples_counted, shape_read
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
@@ -167,7 +167,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _apart(line: Line) -> list[str]:
-    """The names that a function gives to its several inputs, in the order of the nest that ``build`` gets the shapes of."""
+    """The names that a function gives to its several inputs."""
     first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
     taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
     return [ast.unparse(name) for name in listed(taken[0])] if taken else []
@@ -340,3 +340,13 @@ def steps_of_logits(evidence: Evidence, finding: Finding, fact: StepsTold) -> Ma
         edits = edits or [line.edit(one, f"{name}.shape[1]") for one in nodes(made, ast.Constant) if one.value == fact.told]
         if len(edits) == 1:
             yield f"Take the length from axis 1 of {name} for {line.at}", edits, "The steps of the logits are on axis 1."
+
+
+@of(OperationRaised)
+def counted_along_steps(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Positions that are counted along the steps, and not along the batch."""
+    for line in lines_of(evidence)[:1]:
+        read = loaded(line.node) if line.node is not None else set()
+        edits = [line.edit(one.slice, "1") for made, one in samples_counted(line.scope) if ast.unparse(made.targets[0]) in read]
+        if edits and any(len(shape or ()) > 2 for shape in fact.shapes):
+            yield "Count the positions along axis 1, the steps", edits, "Axis 0 is the batch, and samples have no positions."
