@@ -154,11 +154,7 @@ class Rerun:
     # -- steps ---------------------------------------------------------------------------------------
 
     def _step(self, entry: Any) -> Callable[..., Any] | None:
-        """The step as the changed text has it, with what it uses of that; ``None`` where the change does not reach it.
-
-        Raises:
-            NoPlace: where it is no function at the top of a file or cell.
-        """
+        """The step as the changed text has it, with what it uses of that; ``None`` where the change does not reach it."""
         function, bound_to = plain(entry), entry if isinstance(entry, functools.partial) else None
         held = bound_to.func if bound_to is not None else entry
         if not inspect.isfunction(function) or function.__closure__ or inspect.ismethod(held) or isinstance(held, functools.partial):
@@ -190,7 +186,7 @@ class Rerun:
     # -- live objects ------------------------------------------------------------------------------
 
     def _concerns_model(self, file: str) -> bool:
-        """Whether the change of a file is one of the statements that made the live model, and not of the data's hand-over alone."""
+        """Whether the change of a file is one of the statements that made the live model."""
         source = self.changed[file]
         wanted = self._name_of(self.seen.model, file)
         return wanted is not None and (self.whole or wanted in Slice(self, file, source).dirty)

@@ -55,7 +55,7 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
 
 
 def _paired(evidence: Evidence) -> bool:
-    """Whether the function around the line makes pairs elsewhere: it inserts an axis at two places."""
+    """Whether the function around the line makes pairs elsewhere."""
     raised = evidence.raised
     if raised is None or (tree := Texts.of(raised.file).tree(raised.file)) is None:
         return False
@@ -67,7 +67,7 @@ def _paired(evidence: Evidence) -> bool:
 
 
 def _shifted(evidence: Evidence) -> tuple[str, int, str, int] | tuple[()]:
-    """A slice that takes all steps but one of a sequence, its line, and the line that uses the sequence whole."""
+    """A slice that takes all steps but one of a sequence."""
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None else ():
         for one in shifted(raised):
             return ast.unparse(one.cut), one.cut.lineno, ast.unparse(one.whole), one.whole.lineno

@@ -270,7 +270,7 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _keys(evidence: Evidence, node: Node) -> Shape:
-    """How many keys each query has. A mask of as many queries, and not of as many keys, is one of the queries."""
+    """How many keys each query has."""
     shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id) if "mask" not in edge.label]
     return shapes[-1][-1:] if node.op == "Softmax" and shapes else tuple(shape[1] for shape in shapes[1:2] or shapes if len(shape) > 2)
 

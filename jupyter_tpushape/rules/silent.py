@@ -254,7 +254,7 @@ def _one_value(node: Node) -> bool:
 
 
 def _one_score(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation computes one value from the features of each position, with weights of the program or as their sum."""
+    """Whether an operation computes one value from the features of each position."""
     given, made = ([edge.spec.shape or () for edge in found(node.id)] for found in (evidence.flow.into, evidence.flow.out_of))
     alone = node.kind == "op" and len(given) == 1 and len(given[0]) > 1 and bool(made)
     return alone and made[0] in (given[0][:-1], (*given[0][:-1], 1)) and given[0][-1] not in (None, 1)
@@ -310,7 +310,7 @@ def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
 
 
 def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | None, bool]:
-    """A step without a slope behind the predictions from which a value is computed, and whether a way has none, or one that is meant."""
+    """A step without a slope behind the predictions from which a value is computed."""
     flow, stopped, pending, found = evidence.flow, evidence.facts.get("stopped") or (), [end], None
     alive, seen = end in stopped, {end}
     for one in pending:
@@ -329,7 +329,7 @@ def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | 
 
 
 def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
-    """A loss that no weight has a part in, with all that is added to it, as the graph of the operations shows."""
+    """A loss that no weight has a part in."""
     found = evidence.facts.get("cut")
     if found is None or evidence.facts.get("frozen") or "train_step" in evidence.facts.get("overrides", ()):
         return

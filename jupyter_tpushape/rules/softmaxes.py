@@ -53,7 +53,7 @@ def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | None:
-    """The axis of the values along which one of them is taken: the only one that the result does not have in its size."""
+    """The axis of the values along which one of them is taken."""
     shapes = [edge.spec.shape or () for edge in edges]
     if len(shapes) != 2 or len(shapes[0]) < 2:
         return None
@@ -219,10 +219,7 @@ def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, 
 
 
 def _scores(evidence: Evidence, edge: Edge, pairs: bool, deep: int = 8) -> bool:
-    """Whether a tensor is a product of queries and keys, scaled and masked: of two tensors with as many axes, each with one that is summed over.
-
-    Or a score for each pair of nodes, as in graph attention: a sum of what each has as a row and as a column, or one value of a layer. ``pairs``: these alone.
-    """
+    """Whether a tensor is a product of queries and keys, scaled and masked."""
     node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
     given = evidence.flow.into(node.id)
     if node.op in _PRODUCTS and len(given) == 2 and not pairs:

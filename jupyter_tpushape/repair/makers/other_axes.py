@@ -187,7 +187,7 @@ def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -
 
 
 def _averaged(evidence: Evidence, fact: NormOfAll) -> Iterator[Edit]:
-    """The mean over the samples of what is made of a difference of a norm and a number, where the program takes none."""
+    """The mean over the samples of what is made of a difference of a norm and a number."""
     for line in lines_at(evidence, fact.divided.called)[:1]:
         above = parents(line.source.tree)
         for node in line.around(ast.BinOp):
@@ -389,7 +389,7 @@ def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str,
 
 
 def _used(evidence: Evidence, reader: Node, axis: int) -> Iterator[tuple[str, Edit]]:
-    """What the operation works on that takes the first axis for the batch: what it is called with, or what is indexed."""
+    """What the operation works on that takes the first axis for the batch."""
     for line in lines_at(evidence, reader.called)[:1]:
         calls = [node for node in line.around(ast.Call) if called(node) and called(node).replace("_", "") in reader.op.lower()]
         given = [node.args[0] for node in calls if node.args] or [node.value for node in line.around(ast.Subscript)]
