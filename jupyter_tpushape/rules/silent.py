@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who
+from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..trace.axes import RECURRENT
 from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
@@ -246,7 +246,8 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
 
 def _as_many(given: list[Edge], shape: Shape) -> bool:
     its = given[0].spec.shape or () if len(given) == 1 else ()
-    return its == shape or ({its[-1:], shape[-1:]} & {(1,)} != set() and [n for n in its if n != 1] == [n for n in shape if n != 1])
+    whole = elements(its) == elements(shape) is not None and its[-1:] == (1,) == shape[-1:]
+    return whole or its == shape or ((1,) in (its[-1:], shape[-1:]) and [n for n in its if n != 1] == [n for n in shape if n != 1])
 
 
 def _one_value(node: Node) -> bool:
