@@ -206,7 +206,7 @@ def _possible(flow: Flow) -> None:
 
 
 def _with_several(program: Program, seen: Examined, findings: list[Finding]) -> tuple[Examined, list[Finding]]:
-    """The look with the whole batch on each replica, where only one of the two breaks, and the whole batch has a fault: one row hides it, or shows another."""
+    """The look with the whole batch on each replica."""
     again = examine(program.with_(several=True, data=seen.data, sample=seen.sample))
     if (again.error is None) is (seen.error is None):
         return seen, findings

@@ -153,7 +153,7 @@ def _distribution(options: Any) -> Any:
 
 
 def _chooses_backend(place: str) -> bool:
-    """Whether a program selects the Keras backend itself, which works only before Keras is imported."""
+    """Whether a program selects the Keras backend itself."""
     file = Path(place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")

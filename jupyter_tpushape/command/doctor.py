@@ -59,7 +59,7 @@ def _parts() -> Iterator[str]:
 
 
 def _tpu() -> Iterator[str]:
-    """If this machine has a TPU, or an image made for one: which installed packages can use it."""
+    """If this machine has a TPU, or an image made for one."""
     from .doctor import tpu_lines
 
     lines = tpu_lines()
@@ -69,7 +69,7 @@ def _tpu() -> Iterator[str]:
 
 
 def _compiler() -> Iterator[str]:
-    """The parts of the TPU compiler, which may be in a separate folder that TensorFlow does not see."""
+    """The parts of the TPU compiler."""
     from ..compilers import bridge
 
     yield "\nTPU compiler"
@@ -123,7 +123,7 @@ def _usable(backend: str) -> str:
 
 
 def _extension() -> str:
-    """Whether JupyterLab finds the extension; slow, so only called if JupyterLab is installed."""
+    """Whether JupyterLab finds the extension."""
     if version_of("jupyterlab") is None:
         return "JupyterLab is not installed; the magic and the widget work without it"
     try:

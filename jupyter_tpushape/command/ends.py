@@ -195,7 +195,7 @@ class _Done:
 
 
 def _leave_at_once() -> None:
-    """After an interrupt the interpreter is not taken down object by object, which takes seconds where TensorFlow has made many."""
+    """After an interrupt the interpreter is not taken down object by object."""
     if _Done.code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):

@@ -209,7 +209,7 @@ def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dic
 
 
 def _lines(path: Path, cells: list[str]) -> Iterator[list[int]]:
-    """For each code cell, the numbers of the file's lines that contain its lines, in order."""
+    """For each code cell, the numbers of the file's lines that contain its lines."""
     rows = path.read_text(encoding="utf-8").splitlines()
     at = 0
     for cell in cells:

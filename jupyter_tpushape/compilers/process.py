@@ -241,7 +241,7 @@ def _path() -> str:
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progress: Progress, what: str) -> bool:
-    """Waits for the worker's end; ``False`` where the time is over. Says what it is at when that takes more than a second."""
+    """Waits for the worker's end."""
     start, told = time.monotonic(), ""
     while time.monotonic() - start < seconds:
         try:

@@ -199,10 +199,7 @@ def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
 
 
 def _drop_repeats(recorder: Recorder) -> None:
-    """Keeps the last of calls that are the same call over again.
-
-    Keras 3 calls all layers of a Sequential anew, on the same input, for each one that is added.
-    """
+    """Keeps the last of calls that are the same call over again."""
     same: dict[Any, Call] = {}
     stands_for: dict[int, int] = {}
     for call in recorder.calls:

@@ -89,7 +89,7 @@ class _Text:
         return None
 
     def _after(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt | None, ast.stmt | None]]:
-        """What may run after a statement, in order, to where its function ends (``None``), or its loop gets to it again."""
+        """What may run after a statement."""
         while True:
             owner, block = self.places[statement]
             yield from ((item, None) for item in block[block.index(statement) + 1 :])
@@ -174,7 +174,7 @@ def unused_results(seen: Any) -> list[UnusedResult]:
 
 
 def _candidates(seen: Any) -> Iterator[_Candidate]:
-    """Layers without an effect, each with its node, if it has one, and the line that called it."""
+    """Layers without an effect, each with its node."""
     evidence: Evidence = seen.evidence
     for call, trained in seen.run.unused:
         node = seen.call_ids.get(id(call), "")

@@ -255,7 +255,7 @@ def _guess(recorder: Recorder) -> Framework | None:
 
 
 def _trace(seen: Examined) -> None:
-    """A model that was built: run it on the sample, or draw what it declares where there is no data."""
+    """A model that was built: run it on the sample."""
     evidence, adapter, program = seen.evidence, seen.adapter, seen.program
     assert adapter is not None
     doors = adapter.doors(seen.model, left=seen.sample is None) if adapter.is_model(seen.model) else None
@@ -307,7 +307,7 @@ def _trace(seen: Examined) -> None:
 
 
 def _look_at_break(seen: Examined) -> None:
-    """What a break asks to know: which axes of an operation's tensors carry the batch, and what compile was told."""
+    """What a break asks to know: which axes of an operation's tensors carry the batch."""
     evidence, adapter = seen.evidence, seen.adapter
     assert adapter is not None and seen.run is not None and seen.run.error is not None
     with_growth(seen)

@@ -75,7 +75,7 @@ def _called(seen: Any, adapter: Framework) -> Iterator[tuple[str, Any]]:
 
 
 def _named(error: BaseException, adapter: Framework) -> Iterator[tuple[str, Any]]:
-    """The functions and layers of the user's that the lines which were running name, or that made what they read."""
+    """The functions and layers of the user's that the lines which were running name."""
     told = hear(error, HeardNothing) is not None
     for frame, place in frames_of(error):
         values, scope = values_of(frame), scope_of(place)

@@ -81,7 +81,7 @@ def orders_apart(seen: Examined) -> Orders | None:
 
 
 def _repeated(one: Array, other: Array) -> Draw | None:
-    """The step that repeats each row as often as the other array repeats as a whole, or has parts."""
+    """The step that repeats each row as often as the other array repeats as a whole."""
     joins = [step for array in (one, other) for step in array.steps if step.kind == "joined"]
     calls = [step.node for step in joins if isinstance(step.node, ast.Call)]
     said = [ast.unparse(word) for call in calls for word in call.keywords]

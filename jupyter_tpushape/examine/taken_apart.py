@@ -60,7 +60,7 @@ def function_of(node: ast.AST) -> str:
 
 
 def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
-    """Whether a line computes with a name that holds a list of variables' values, or compares it with labels."""
+    """Whether a line computes with a name that holds a list of variables' values."""
     try:
         tree = syntax.parse(text.strip())
     except SyntaxError:

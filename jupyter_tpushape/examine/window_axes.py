@@ -79,7 +79,7 @@ def _turned(sizes: list[ast.expr], inner: ast.expr) -> bool:
 
 
 def _is_window(texts: Texts, array: Array, at: At, sizes: list[ast.expr]) -> bool:
-    """Whether the rows are windows of a series, and the last size is their length, which a name says in both places."""
+    """Whether the rows are windows of a series."""
     last = array.steps[-1] if array.steps else None
     folded = sum(step.kind == "folded" for step in array.steps)
     if last is None or last.kind != "windows" or folded > (ast.unparse(sizes[0]) == "-1"):

@@ -114,3 +114,19 @@ def names_in(text: str) -> set[str]:
     except (SyntaxError, ValueError, RecursionError):
         return set()
     return {ast.unparse(item) for item in ast.walk(tree) if isinstance(item, (ast.Name, ast.Attribute))}
+
+
+def operands(node: ast.AST) -> list[ast.expr]:
+    """What an expression combines: the arguments of a call, or both sides of an operator or comparison."""
+    if isinstance(node, ast.Call):
+        return list(node.args)
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+
+
+def samples_counted(scope: ast.AST) -> list[tuple[ast.Assign, ast.Subscript]]:
+    """The assignments of numbers that are counted up to the first size of a tensor, and where that is read."""
+    found = [(one, call) for one in ast.walk(scope) if isinstance(one, ast.Assign) for call in ast.walk(one.value) if called(call) in ("arange", "range")]
+    reads = [(one, read) for one, call in found for read in ast.walk(call) if isinstance(read, ast.Subscript) and shape_read(read.value) is not None]
+    return [(one, read) for one, read in reads if isinstance(read.slice, ast.Constant) and read.slice.value == 0]

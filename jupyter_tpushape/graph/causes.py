@@ -83,7 +83,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
 
 
 def _from_number(size: Size, target: int) -> Cause | None:
-    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from."""
+    """The one window without padding."""
     steps = chain(size)
     begin = steps[0].of if steps else size
     values = _values(begin, steps) if isinstance(begin, (Given, Opaque)) and value(size) not in (None, target) else None
@@ -220,7 +220,7 @@ def padded(size: Size) -> int | None:
 
 
 def _undone(steps: Sequence[Step], place: int) -> tuple[int, bool] | None:
-    """The later step that gives back what the stride at ``place`` took, and whether just that."""
+    """The later step that gives back what the stride at ``place`` took."""
     one = steps[place]
     left = one.stride if isinstance(one, Slid) else 1
     for i in range(place + 1, len(steps)):

@@ -147,7 +147,7 @@ def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
 
 
 def _batch(seen: Any) -> int | None:
-    """How many samples there are: the rows of the inputs, where these differ (nodes and edges of a graph), those that have labels."""
+    """How many samples there are: the rows of the inputs."""
     rows = [spec.shape[0] for _, spec in seen.evidence.x if spec.shape]
     labeled = [spec.shape[0] for _, spec in seen.evidence.y if spec.shape]
     if labeled and len(set(rows)) > 1 and labeled[0] not in rows:

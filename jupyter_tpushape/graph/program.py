@@ -128,11 +128,7 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
 
 
 def _uses_of_one(met: Met, limits: dict[str, frozenset[str]], training: bool, program: Any) -> Iterator[Use]:
-    """What is to be said of one operation that has a kernel.
-
-    Args:
-        limits: the dtypes that its attributes are limited to. program: the graph that the walk began with.
-    """
+    """What is to be said of one operation that has a kernel."""
     operation, kind, scope, values = met.operation, met.operation.type, met.scope, met.values
     for name, allowed in limits.items():
         try:

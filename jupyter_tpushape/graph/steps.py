@@ -32,7 +32,7 @@ def step(name: str, arguments: Mapping[str, Any], given: list[Sizes], shape: Sha
 
 
 def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
-    """Where the arguments tell nothing: axes that are plainly the input's own, or all of them folded."""
+    """Where the arguments tell nothing."""
     alike = [one for one in given if len(one) == len(shape)]
     turned = _turned(alike[0], shape) if len(given) == len(alike) == 1 else None
     if turned is not None:
@@ -123,7 +123,7 @@ def _made(name: str, a: Mapping[str, Any], given: list[Sizes]) -> Sizes | None:
 
 
 def _in_turn(layers: list[tuple[str, Mapping[str, Any], Shape]], x: Sizes) -> Sizes:
-    """A model that is used as a layer: its layers one after another. The rows are the caller's."""
+    """A model that is used as a layer."""
     for name, arguments, shape in layers:
         rows = value(x[0]) if x else None
         x = step(name, arguments, [x], (rows, *shape[1:]))
@@ -217,7 +217,7 @@ class Origins:
         return step(node.name, arguments, given, edge.spec.shape)
 
     def _inside(self, node: Node) -> Node:
-        """The last layer of a model that no edge leads into: it was built from within, and its layers are all that is known of it."""
+        """The last layer of a model that no edge leads into."""
         while node.kind == "layer" and not self.flow.into(node.id):
             ends = [one for one in self.flow.nodes if one.parent == node.id and one.kind == "layer" and not self.flow.out_of(one.id)]
             # Built and then called, a layer is there twice.

@@ -65,7 +65,7 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
 
 
 def _key(value: Any) -> str:
-    """Changes when another object stands behind the name, and when a model is built or compiled anew."""
+    """Changes when another object stands behind the name."""
     parts = [getattr(value, name, None) for name in ("optimizer", "loss")]
     inner = getattr(value, "_layers", None) or ()
     return ".".join(map(str, (id(value), getattr(value, "built", ""), *map(id, parts), len(inner) if isinstance(inner, (list, tuple)) else 0)))
@@ -192,7 +192,7 @@ def _joined(entry: dict[str, Any], label: dict[str, Any]) -> dict[str, Any]:
 
 
 def _held_together(both: tuple[str, str], namespace: dict[str, Any]) -> dict[str, Any] | None:
-    """Several arrays that a cell hands over at once, as ``[left, right], y``: an entry where all of them have as many rows."""
+    """Several arrays that a cell hands over at once."""
     try:
         features, labels = (looked_up(written, namespace) for written in both)
     except NameError:

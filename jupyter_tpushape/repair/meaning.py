@@ -6,13 +6,15 @@ is unknown is offered as an idea, with a question to the user.
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Flow, KeyPath, elements
+from ..examine.given_names import Texts
+from ..flow import Flow, KeyPath, elements, syntax
 from ..flow.observed import around
 from ..graph import Axis
 from ..rules.compared import kind_of
@@ -28,6 +30,8 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
     return [
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
+        *_features_as_steps(edits),
+        *_samples_in_order(before, edits),
         *_widened_again(before, after, edits),
         *_repeated_again(after, edits),
         *_learned(before, after, edits),
@@ -48,7 +52,7 @@ def _learned(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iter
 
 
 def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """A frozen layer with other weights, where no trained one has."""
+    """A frozen layer with other weights."""
     was, now = (
         Counter(
             (any(one.trainable for one in node.weights), *(one.shape for one in node.weights))
@@ -62,7 +66,7 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
-    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ."""
+    """An argument of an own layer that becomes equal to another one."""
     failed, given = before.failed, [one.spec.shape or () for one in before.given]
     if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
         return
@@ -82,8 +86,25 @@ def _pooled_no_more(edits: tuple[Edit, ...]) -> Iterator[Question]:
             yield f"Do you need {edit.target}? Without the Flatten that this fix adds, it would have axes to work on."
 
 
+def _features_as_steps(edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that one layer takes away and another one seems to give back."""
+    added = [edit.layer_class for edit in edits if isinstance(edit, InsertLayer)]
+    if "Flatten" in added and "Reshape" in added:
+        yield "May the positions be lost? Flatten takes them away, and the axis that Reshape then adds holds something else."
+
+
+def _samples_in_order(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """An axis for what is counted along the batch."""
+    raised = before.raised
+    added = [edit.find for edit in edits if isinstance(edit, Expression) and "None" in edit.replace and raised is not None and edit.file == raised.file]
+    tree = Texts.of(raised.file).tree(raised.file) if added and raised is not None else None
+    counted = {ast.unparse(made.targets[0]) for made, _ in syntax.samples_counted(tree)} if tree is not None else set()
+    if any(counted & syntax.names_in(text) for text in added):
+        yield "Does a sample have a position? What gets an axis is counted along the batch."
+
+
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """Positions that a new layer takes away, where the one value that is left is then combined with each position of something else."""
+    """Positions that a new layer takes away."""
     added = (edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global")))
     flat = next((edit for edit in added if _several(before.flow, edit)), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
@@ -171,7 +192,7 @@ def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> 
 
 
 def _unread(flow: Flow, own: bool) -> list[str]:
-    """Inputs that do not reach an output or a loss, or where the program has losses of its ``own``, the result of a layer or operation."""
+    """Inputs that do not reach an output or a loss."""
     above: dict[str, list[str]] = {}
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)

@@ -6,6 +6,7 @@ from ..flow import Fact
 from ..rules.facts.calls import Unwritten
 from ..rules.facts.entry import FeaturesWanted
 from ..rules.facts.lines import NoMethod
+from ..rules.facts.loss_silent import PairsPredicted
 from ..rules.facts.states import StatesInList
 from ..rules.facts.transforms import StructureApart
 from .makers import (
@@ -106,6 +107,7 @@ OWN: dict[type[Fact | None], tuple[Maker, ...]] = {
     Unwritten: (),
     FeaturesWanted: (),
     NoMethod: (foreign.as_function,),
+    PairsPredicted: (paired.own_row, jax_calls.mapped_as_well),
     StructureApart: (loops.in_structure,),
     StatesInList: (states.out_of_list,),
 }
@@ -134,6 +136,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "input-patches": (pictures.returned_whole,),
     "input-structure": (data.yield_arrays, inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
     "data-misfit": (
+        rows.slice_of_batch,
         data.pad_rows,
         data.as_numbers,
         data.text_tensor,
@@ -252,6 +255,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "layer-axis": (calls.other_layer, causes.at_cause, inner.enlarged_once_less, inner.declare_first, own_classes.another_instance, layers.project_before),
     "merge-shapes": (
+        known_sizes.odd_signal,
         joined.dot_axes,
         joined.one_weight_each,
         merging.joined_along_last,
@@ -393,6 +397,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        known_sizes.odd_signal,
+        known_sizes.half_spectrum,
+        read_sizes.counted_along_steps,
+        turned.rows_in_pairs,
         turned.for_each_pair,
         jax_calls.other_contracted,
         jax_calls.pair_of_each_axis,
@@ -569,6 +577,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "next-steps-seen": (sequences.past_alone,),
     "rows-against-columns": (other_axes.axis_kept,),
     "channels-reduced": (other_axes.over_the_image,),
+    "ctc-lengths": (read_sizes.steps_of_logits,),
     "vector-transposed": (other_axes.in_pairs,),
     "loss-arguments": (training.in_its_order,),
     "product-logical": (expressions.counted,),
@@ -630,7 +639,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.upsampled_once_less,
     ),
     "loss-raises": (
+        rows.slice_of_batch,
+        turned.rows_in_pairs,
         rows.one_row_each,
+        known_sizes.odd_signal,
         numbers.row_of_position,
         expressions.unindexed,
         classes.loss_of_vectors,
@@ -667,6 +679,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operand_axes.samples_kept,
     ),
     "metric-raises": (
+        other_axes.over_classes,
         labels.values_for_metric,
         tables.summed_metric,
         tables.summed_samples,
@@ -677,10 +690,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         labels.label_axes,
     ),
     "loss-broadcast": (
+        rows.slice_of_batch,
         unread.other_result,
         names.reordered_labels,
         transposed.labels_in_order,
-        paired.own_row,
         joined.flat_factors,
         heads.one_number,
         labels.one_channel,
@@ -856,6 +869,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "batch-broadcast": (
+        jax_calls.mapped_as_well,
         jax_arrays.batch_of_both,
         turned.last_two_of_pair,
         each_sample.own_pairs,

@@ -78,7 +78,7 @@ def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edg
 
 
 def _lost(evidence: Evidence, edges: list[Edge]) -> tuple[Node, Edge] | None:
-    """What makes a tensor of known rows from one of the batch, where the other branches have the batch first."""
+    """What makes a tensor of known rows from one of the batch."""
     rows = [edge.spec.shape[:1] for edge in edges if edge.spec.shape]
     odd_ones = [edge for edge in edges if edge.spec.shape and (edge.spec.shape[0] or 1) > 1]
     if len(odd_ones) != 1 or len(rows) != len(edges) or rows.count((None,)) != len(edges) - 1:

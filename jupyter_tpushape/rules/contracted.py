@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Shape, Who, elements
+from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from .facts.mixing import NormedOverBatch, SamplesReturn
+from .facts.other_axes import NormOfAll, SharedByAll
 from .mixing import SUMMED, above, carried, of_a_loss
 from .registry import check
 
@@ -40,7 +41,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples, or their squares for a norm, or averages them."""
+    """Whether an operation adds up the samples."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False
@@ -51,7 +52,7 @@ def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _learns(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of a layer with trained weights alone, which so keeps no average for predictions."""
+    """Whether an operation is part of a layer with trained weights alone."""
     inside = [one for one in evidence.flow.nodes if node.parent in (one.id, *(item.id for item in above(evidence, one)))]
     weights = [weight.trainable for one in inside for weight in one.weights]
     return any(weights) and all(weights)
@@ -83,10 +84,7 @@ def _as_rows(evidence: Evidence, edge: Edge) -> Edge:
 
 
 def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
-    """The operation that combines the result with each sample; none if it is divided by a number before, as a mean is.
-
-    ``single``: of one number too, where it is added to each sample.
-    """
+    """The operation that combines the result with each sample."""
     pending, seen = [node.id], {node.id}
     while pending:
         for edge in evidence.flow.out_of(pending.pop()):
@@ -136,15 +134,37 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
         if node.op not in _NORMS or ordered or axis or edge is None or set(carried(evidence, edge) or {}) != {0} or name in told:
             continue
         made = flow.node(edge.source)
-        squared = made.op in ("Square", "Abs") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
+        squared = made.op in ("Square", "Abs", "Pow") or (made.op == "Mul" and len({one.source for one in flow.into(made.id)}) == 1)
         if node.op == "Sum" and not squared:
             continue
         others = {at for one, given, at, _ in along if (one, given) == (name, edge_id)}
-        product = _compares(evidence, node) if others == {0} else None
+        shape = edge.spec.shape or ()
+        whole = len(shape) > 1 and others == set(range(len(shape))) and not predicts(evidence, node)
+        product = _compares(evidence, node) if whole or others == {0} else None
+        limit = _limited(evidence, node) if whole and product is None else None
+        if limit is not None:
+            fact: Fact = NormOfAll(Who.of(node), shape, Who.of(limit))
+            yield Finding.of(SUMMED.id, "silent", fact, (node.id, limit.id), (edge.id,), node.called or node.location)
         if product is not None:
             told.add(name)
-            fact = NormedOverBatch(Who.of(node), edge.spec.shape or (), Who.of(product))
+            fact = NormedOverBatch(Who.of(node), shape, Who.of(product)) if others == {0} else SharedByAll(Who.of(node), shape, Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+def _limited(evidence: Evidence, node: Node) -> Node | None:
+    """What subtracts a constant from a norm."""
+    rooted = node.op != "Sum"
+    for _ in range(5):
+        readers = [evidence.flow.node(edge.target) for edge in evidence.flow.out_of(node.id)]
+        node = readers[0] if len(readers) == 1 else node
+        if len(readers) != 1 or len(evidence.flow.into(node.id)) != 1:
+            return None
+        if node.op == "Sub":
+            return node if rooted else None
+        rooted = rooted or node.op in ("Sqrt", "Pow")
+        if node.op not in ("Sqrt", "Pow", "AddV2", "Maximum", "Cast"):
+            return None
+    return None
 
 
 def _squared(evidence: Evidence) -> list[tuple[str, str, int, bool]]:
@@ -205,7 +225,7 @@ def predicts(evidence: Evidence, node: Node, apart: bool = False) -> bool:
 
 
 def _balanced(evidence: Evidence, reader: Node) -> bool:
-    """Whether the same matrix is also scaled along an axis of each sample's own, as Sinkhorn's iterations do."""
+    """Whether the same matrix is also scaled along an axis of each sample's own."""
     made = next(iter(evidence.flow.out_of(reader.id)), None)
     shape = made.spec.shape if made is not None else None
     if not shape or len(shape) < 2:
@@ -226,7 +246,7 @@ def _balanced(evidence: Evidence, reader: Node) -> bool:
 
 def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
     if node.op in ("Softmax", "LogSoftmax") and (given := evidence.flow.into(node.id)[:1]):
-        return set(carried(evidence, given[0]) or {}) == {0} and softmax_axis(evidence, node, given[0]) % len(shape) != 0
+        return set(carried(evidence, given[0]) or {}) == {0} and (softmax_axis(evidence, node, given[0]) or 0) % len(shape) != 0
     for edge in evidence.flow.into(node.id):
         total = evidence.flow.node(edge.source)
         whole = evidence.flow.into(total.id)[:1]
@@ -235,6 +255,22 @@ def _within_samples(evidence: Evidence, node: Node, shape: Shape) -> bool:
     return False
 
 
-def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int:
-    """The axis that a softmax sums over: the last one, where nobody saw another."""
+def softmax_axis(evidence: Evidence, node: Node, edge: Edge) -> int | None:
+    """The axis that a softmax, or a layer of one, sums over: the last one, where nobody saw another; ``None`` for several."""
+    held = node.config.get("axis" if node.kind == "layer" else "operand1", -1)
+    if node.kind == "layer" or isinstance(held, list):
+        return held if isinstance(held, int) else None
     return next((axis for name, given, axis, ordered in evidence.facts.get("along") or () if (name, given, ordered) == (node.id, edge.id, False)), -1)
+
+
+def summed_with(evidence: Evidence, node: Node, shape: Shape) -> list[int]:
+    """The axes of what a node gives along which it is summed, once it is multiplied by something: those of a weighted sum."""
+    flow = evidence.flow
+    for edge in flow.out_of(node.id):
+        times = flow.node(edge.target)
+        for product in flow.out_of(times.id) if times.op == "Mul" and edge.spec.shape == shape else ():
+            total = flow.node(product.target)
+            if total.op == "Sum" and len(product.spec.shape or ()) == len(shape):
+                held = total.config.get("operand1")
+                return sorted(axis % len(shape) for axis in (held if isinstance(held, list) else [held]) if isinstance(axis, int))
+    return []

@@ -226,7 +226,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _turned(evidence: Evidence, counts: tuple[int, ...]) -> KeyPath:
-    """The only table with as many columns as all other arrays have rows, and as many rows as the model takes or gives values."""
+    """The only table with as many columns as all other arrays have rows."""
     leaves = list(evidence.sample.leaves("x", "y"))
     if len(leaves) != len(counts) or len(set(counts)) == 1:
         return ()

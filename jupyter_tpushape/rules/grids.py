@@ -7,6 +7,7 @@ import ast
 import msgspec
 
 from ..examine.evidence import Evidence
+from ..examine.given_names import Texts
 from ..examine.heard import hear
 from ..examine.heard_data import HeardCompared, HeardPositions
 from ..examine.written_slices import shifted
@@ -32,6 +33,8 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
         return None
     if kind_of(loss) == "custom" and not sizes_met(evidence, node, [{y[i], p[i]} for i in off]):
         return None
+    if kind_of(loss) == "custom" and node.kind == "op" and _paired(evidence):
+        return None
     axis, head = off[0], evidence.flow.node(predictions.source)
     sizes = evidence.origins.of(predictions)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
@@ -51,8 +54,20 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     )  # fmt: skip
 
 
+def _paired(evidence: Evidence) -> bool:
+    """Whether the function around the line makes pairs elsewhere."""
+    raised = evidence.raised
+    if raised is None or (tree := Texts.of(raised.file).tree(raised.file)) is None:
+        return False
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.FunctionDef) and scope.lineno <= raised.line <= (scope.end_lineno or 0):
+            indices = [one.slice for one in ast.walk(scope) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Tuple)]
+            return len({ast.unparse(one) for one in indices if set(ast.unparse(one).strip("()").split(", ")) <= {":", "...", "None"}}) > 1
+    return False
+
+
 def _shifted(evidence: Evidence) -> tuple[str, int, str, int] | tuple[()]:
-    """A slice that takes all steps but one of a sequence, its line, and the line that uses the sequence whole."""
+    """A slice that takes all steps but one of a sequence."""
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None else ():
         for one in shifted(raised):
             return ast.unparse(one.cut), one.cut.lineno, ast.unparse(one.whole), one.whole.lineno

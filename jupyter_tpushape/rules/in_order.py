@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..examine.given_names import Texts
+from ..flow import Edge, Fact, Finding, Location, Node, Shape, Who
+from ..flow.syntax import operands
 from ..graph import Given, axes
 from ..trace.axes import recurs
 from .compared import as_it_came, ends
@@ -15,6 +18,7 @@ from .facts.mixing import HeadsAttended, NormalizedOverBatch
 from .facts.other_axes import ChannelsReduced, RowsAgainstColumns, SamplesInOrder, SharedByAll, VectorTransposed
 from .grids import TURNS
 from .mixing import INTERLEAVED, SOURCE, SUMMED, above, carried, of_a_loss
+from .moved import turned_around
 from .registry import check, rule
 from .upstream import ancestors
 from .words import PAIRING
@@ -82,7 +86,7 @@ def rows_against_columns(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _reduction(evidence: Evidence, vector: Edge) -> Node | None:
-    """The reduction over the last axis of a square table, which single operations on a vector have followed."""
+    """The reduction over the last axis of a square table."""
     for _ in range(12):
         node = evidence.flow.node(vector.source)
         edges = evidence.flow.into(node.id)
@@ -115,9 +119,13 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
     """Operations on a tensor with one axis and its transpose."""
     for node in evidence.flow.nodes if not evidence.where else ():
         edges = evidence.flow.into(node.id)
-        if node.kind != "op" or node.op not in PAIRING or len(edges) != 2:
+        if node.kind != "op" or node.op not in PAIRING or len(edges) > 2:
             continue
-        for edge, other in (edges, edges[::-1]):
+        # JAX gives back what it got, so that nothing but the text has a transpose.
+        if len(edges) == 1 and len(edges[0].spec.shape or ()) == 1 and node.called and _beside_its_transpose(node.called):
+            fact = VectorTransposed(Who.of(node), edges[0].spec.shape or ())
+            yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id,), (edges[0].id,), node.called)
+        for edge, other in (edges, edges[::-1]) if len(edges) == 2 else ():
             turned = evidence.flow.node(edge.source)
             given = evidence.flow.into(turned.id)
             if turned.op != "Transpose" or len(given) != 1 or len(given[0].spec.shape or ()) != 1:
@@ -127,6 +135,13 @@ def vector_transposed(evidence: Evidence) -> Iterator[Finding]:
                 fact = VectorTransposed(Who.of(node), given[0].spec.shape or ())
                 yield Finding.of(TRANSPOSED.id, "silent", fact, (node.id, turned.id), (edge.id,), node.called)
                 break
+
+
+def _beside_its_transpose(place: Location) -> bool:
+    tree = Texts.of(place.file).tree(place.file)
+    written = [operands(node) for node in ast.walk(tree) if getattr(node, "lineno", 0) == place.line] if tree is not None else []
+    turned = [{ast.unparse(inner) for one in sides if (inner := turned_around(one)) is not None} for sides in written]
+    return any(names & set(map(ast.unparse, sides)) for names, sides in zip(turned, written, strict=True))
 
 
 _SUM = "class Running(L.Layer):\n    def call(self, x):\n        return tf.cumsum(x, axis=%d)"
@@ -195,7 +210,7 @@ def _beside(evidence: Evidence, node: Node, given: list[Edge]) -> Iterator[tuple
 
 
 def _in_model(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of what the model computes, and not of a loss or of a step around the model."""
+    """Whether an operation is part of what the model computes."""
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or "step" in evidence.facts
@@ -255,7 +270,9 @@ def shared_by_all(evidence: Evidence) -> Iterator[Finding]:
         whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
         if total is None or whole is None or len(whole.spec.shape or ()) < 2 or (carried(evidence, whole) or {}).get(0) != 1:
             continue
-        of_it = _each(evidence, whole.source) in {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        above = {edges[0].source, *(item.id for item in ancestors(evidence, edges[0].source))}
+        again = evidence.flow.node(whole.source).op == evidence.flow.node(edges[0].source).op == "Exp"  # a softmax by hand
+        of_it = _each(evidence, whole.source) in above or (again and bool(above & {item.id for item in ancestors(evidence, whole.source)}))
         if of_it and not meant(evidence, node):
             fact = SharedByAll(Who.of(total), whole.spec.shape or (), Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edges[1].id,), total.called or node.called)

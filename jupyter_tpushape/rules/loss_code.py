@@ -10,7 +10,7 @@ from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .compared import as_it_came, ends, kind_of, observed_labels
 from .examples import sequential, stepped
 from .facts.loss import RowsCut
-from .facts.loss_silent import Crosswise, DistanceOverBatch, LossOrder, MarginOfSums, WeightsAsOne
+from .facts.loss_silent import Crosswise, DistanceOverBatch, LossOrder, MarginOfSums, StepsTold, WeightsAsOne
 from .facts.ranges import RowsAsIndices
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check, rule
@@ -103,7 +103,7 @@ def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
 
 
 def _of_two(evidence: Evidence, edge: Edge) -> bool:
-    """Whether what is summed is a difference or product of two tensors of the samples, and none from a mean of them."""
+    """Whether what is summed is a difference or product of two tensors of the samples."""
     node = evidence.flow.node(edge.source)
     given = evidence.flow.into(node.id)
     if len(given) == 1 and node.op in (*_SQUARES, "Abs"):
@@ -217,7 +217,7 @@ def _both_widened(y: Shape, p: Shape) -> bool:
 
 
 def _start(evidence: Evidence, edge: Edge, loss: Node) -> Edge:
-    """Where the values of an edge come into a loss, which only single operations on each of them have changed since."""
+    """Where the values of an edge come into a loss."""
     while (giver := evidence.flow.node(edge.source)).parent == loss.id:
         before = evidence.flow.into(giver.id)
         if len(before) != 1 or before[0].spec.shape != edge.spec.shape:
@@ -269,3 +269,29 @@ def _several(evidence: Evidence, node: Node) -> tuple[Shape, int, Node] | None:
     if total.op.lower() not in _TOTALS or after not in ((), shape[:-1], shape):
         return None
     return shape, wide[-1] or 0, total
+
+
+_CTC = """
+def loss(y, p):
+    n = keras.ops.ones((y.shape[0],), "int32")
+    return keras.ops.ctc_loss(y, p, n * y.shape[1], n * p.shape[%d])
+"""
+STEPS = rule(
+    "ctc-lengths", "A CTC loss is told another number of steps than the logits have", severity="silent", backend="jax", frameworks=("keras",),
+    source="keras.ops.ctc_loss, whose lengths count the steps of its logits",
+    fails=sequential("L.Dense(6)", "(8, 9, 4)", "np.ones((8, 3), 'int32')", "loss", _CTC % 2),
+    passes=sequential("L.Dense(6)", "(8, 9, 4)", "np.ones((8, 3), 'int32')", "loss", _CTC % 1),
+    doc="""Reported if the same length is passed for every sample, and it is more than the steps of the logits, or the number of classes.""",
+)  # fmt: skip
+
+
+@check(order=41, backend="jax")
+def steps_told(evidence: Evidence) -> Iterator[Finding]:
+    """CTC losses whose logits are said to have more steps than they have, or as many as there are classes."""
+    for node in evidence.flow.nodes:
+        told = int(node.config.get("steps") or 0) if node.op == "CtcLoss" else 0
+        for edge in evidence.flow.into(node.id) if told else ():
+            shape = edge.spec.shape or ()
+            if len(shape) == 3 and told != shape[1] and (told == shape[2] or told > (shape[1] or told)):
+                fact = StepsTold(Who.of(node), shape, told)
+                yield Finding.of(STEPS.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)

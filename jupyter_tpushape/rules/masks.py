@@ -290,9 +290,9 @@ def _of_itself(evidence: Evidence, edges: list[Edge]) -> bool:
 def _met(evidence: Evidence, softmax: Node) -> Iterator[_Met]:
     flow, numbers = evidence.flow, evidence.facts.get("single") or {}
     edge = next(iter(flow.into(softmax.id)), None)
-    axis = softmax.config.get("axis", -1) if softmax.kind == "layer" or edge is None else softmax_axis(evidence, softmax, edge)
-    for _ in range(12 if isinstance(axis, int) else 0):
-        if edge is None or not edge.spec.shape:
+    axis = softmax_axis(evidence, softmax, edge) if edge is not None else -1
+    for _ in range(12):
+        if edge is None or not edge.spec.shape or axis is None:
             return
         node, shape = flow.node(edge.source), edge.spec.shape
         given, order = flow.into(node.id), node.config.get("operand1")

@@ -101,7 +101,9 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if node.op not in PAIRING and not _crossed(evidence, node, a, b):
             continue
         # In a function that is mapped over the samples, each tensor has an axis more than the code sees.
-        if a[-1] != b[-1] and any(edge.spec.shape in (a, b) for edge in evidence.flow.out_of(node.id)):
+        made = evidence.flow.out_of(node.id)[:1]
+        grown = carried(evidence, made[0]) if made else None
+        if made and ((grown and len(grown) == 1) or (a[-1] != b[-1] and made[0].spec.shape in (a, b))):
             continue
         fact = EveryPair(Who.of(node), a, b)
         # A metric that counts several things compares the same two in each line.
@@ -124,7 +126,7 @@ def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
 
 
 def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
-    """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them, with the batch on two axes."""
+    """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them."""
     made = next(iter(evidence.flow.out_of(node.id)), None)
     if made is None or node.op.startswith(LOOKUPS) or len(carried(evidence, made) or {}) != 2:
         return False
@@ -229,7 +231,7 @@ _SCALED = ("Mul", "AddV2", "Add", "Sub")
 
 
 def _largest(evidence: Evidence, edge: Edge) -> Node | None:
-    """The maximum over everything that a single number is, but for constants that it is scaled or moved by."""
+    """The maximum over everything that a single number is."""
     for _ in range(4):
         node = evidence.flow.node(edge.source)
         if edge.spec.shape != () or node.op == "Max":
@@ -419,7 +421,7 @@ def _block(given: Shape, after: Shape) -> int:
 
 
 def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does."""
+    """The number of values in a row of a reshape to rows."""
     given = edge.spec.shape or ()
     whole, block = elements(given[1:]), (after[-1] or 0) if len(after) == 2 else 0
     if len(after) == 3 and after[-1] == given[-1]:
@@ -436,7 +438,7 @@ def _shifted(evidence: Evidence, edge: Edge) -> bool:
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
-    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1, or back."""
+    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1."""
     before = carried(evidence, edge)
     if before and len(before) == 1 and 0 not in before and next(iter(before.values())) == 1:
         front = (edge.spec.shape or ())[: next(iter(before))]

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
+from ..examine.given_names import Texts
 from ..examine.heard import HeardDivisor, HeardPieces, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..examine.heard_data import HeardCompared, HeardSqueezed
@@ -60,7 +61,7 @@ _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
 def _one_step(scanned: Shape, operands: list[Given]) -> bool:
-    """Whether an operand is what a loop takes for one step, or made of it."""
+    """Whether an operand is what a loop takes for one step."""
     if any(one.spec.shape == scanned[1:] for one in operands):
         return True
     shapes = [one.spec.shape or () for one in operands]
@@ -315,6 +316,15 @@ def _turned(evidence: Evidence) -> Reversed | None:
         given = turned_around(item)
         if given is not None and len(shape := shapes.get(ast.unparse(given)) or ()) > 2:
             return Reversed(ast.unparse(given), ast.unparse(item), shape)
+    for edge in evidence.operands():
+        node = evidence.flow.node(edge.source)
+        for one in (node, *ancestors(evidence, node.id, 3)):
+            before, made = (next((each.spec.shape or () for each in found(one.id)), ()) for found in (evidence.flow.into, evidence.flow.out_of))
+            if one.op.lower() == "transpose" and len(before) > 2 and made == before[::-1] and one.called is not None:
+                tree = Texts.of(one.called.file).tree(one.called.file)
+                for item in ast.walk(tree) if tree is not None else ():
+                    if getattr(item, "lineno", 0) == one.called.line and (given := turned_around(item)) is not None:
+                        return Reversed(ast.unparse(given), ast.unparse(item), before, one.called)
     return None
 
 

@@ -162,7 +162,7 @@ def _rows(evidence: Evidence) -> int:
 
 
 def _reduced_first(evidence: Evidence, node: Node) -> Shape | None:
-    """What a reduction got, where it leaves out the first axis, or leaves one entry of it, and keeps all others."""
+    """What a reduction got, where it leaves out the first axis."""
     edges, made = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
     given = edges[0].spec.shape if edges else None
     reduces = node.kind == "op" and node.op.lower().removeprefix("reduce_").removeprefix("reduce") in _REDUCTIONS

@@ -309,7 +309,7 @@ def shifts(evidence: Evidence, loss: Node) -> bool:
 
 
 def _way(evidence: Evidence, end: Edge, steps: int | None, leaf: str) -> tuple[list[tuple[Node, Edge]], bool]:
-    """What reads later steps upstream of a tensor, each with what it is given, and whether an input arrives there step by step."""
+    """What reads later steps upstream of a tensor, each with what it is given."""
     flow, readers, arrives, pending, seen = evidence.flow, list[tuple[Node, Edge]](), False, [end], set[str]()
     for edge in pending:
         at = fed_whole(evidence, edge)

@@ -10,7 +10,7 @@ from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..trace.axes import RECURRENT
 from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
-from .contracted import softmax_axis
+from .contracted import softmax_axis, summed_with
 from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
@@ -225,7 +225,7 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             continue
         for edge in evidence.flow.into(node.id)[:1]:
             shape = edge.spec.shape or ()
-            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
+            axis = softmax_axis(evidence, node, edge)
             maker = evidence.flow.node(edge.source)
             # An activation or a scale between them keeps the shape, and tensordot multiplies rows.
             while not maker.weights and _as_many(evidence.flow.into(maker.id), shape):
@@ -234,20 +234,20 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             if stacked:
                 # The scores of several tensors, each a layer's or a line's.
                 maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
-            if (
-                (_one_value(maker) or _one_score(evidence, maker))
-                and len(shape) == 3
-                and shape[-1] == 1
-                and (shape[1] not in (None, 1) or (stacked and shape[0] not in (None, 1)))
-                and axis in (-1, 2)
-            ):
-                fact = ScoresOfOne(Who.of(node), Who.of(maker), shape, 0 if stacked else 1)
+            at, rank = (axis or 0) % max(len(shape), 1), len(shape)
+            others = [0] if stacked else [i for i in range(1, rank) if shape[i] != 1]
+            if rank == 4:
+                others = summed_with(evidence, node, shape)
+            single = rank in (3, 4) and at and shape[at] == 1 and len(others) == 1 and shape[others[0]] not in (None, 1)
+            if single and (_one_value(maker) or _one_score(evidence, maker)):
+                fact = ScoresOfOne(Who.of(node), Who.of(maker), shape, others[0])
                 yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
 
 
 def _as_many(given: list[Edge], shape: Shape) -> bool:
     its = given[0].spec.shape or () if len(given) == 1 else ()
-    return its == shape or (its[-1:] == (1,) == shape[-1:] and elements(its) == elements(shape) is not None)
+    whole = elements(its) == elements(shape) is not None and its[-1:] == (1,) == shape[-1:]
+    return whole or its == shape or ((1,) in (its[-1:], shape[-1:]) and [n for n in its if n != 1] == [n for n in shape if n != 1])
 
 
 def _one_value(node: Node) -> bool:
@@ -255,10 +255,10 @@ def _one_value(node: Node) -> bool:
 
 
 def _one_score(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation computes one value from the features of each position, with weights of the program or as their sum."""
+    """Whether an operation computes one value from the features of each position."""
     given, made = ([edge.spec.shape or () for edge in found(node.id)] for found in (evidence.flow.into, evidence.flow.out_of))
     alone = node.kind == "op" and len(given) == 1 and len(given[0]) > 1 and bool(made)
-    return alone and made[0][:-1] == given[0][:-1] and made[0][-1] == 1 and given[0][-1] not in (None, 1)
+    return alone and made[0] in (given[0][:-1], (*given[0][:-1], 1)) and given[0][-1] not in (None, 1)
 
 
 # What returns numbers of a kind that a small change of its input does not change.
@@ -311,7 +311,7 @@ def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
 
 
 def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | None, bool]:
-    """A step without a slope behind the predictions from which a value is computed, and whether a way has none, or one that is meant."""
+    """A step without a slope behind the predictions from which a value is computed."""
     flow, stopped, pending, found = evidence.flow, evidence.facts.get("stopped") or (), [end], None
     alive, seen = end in stopped, {end}
     for one in pending:
@@ -330,7 +330,7 @@ def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | 
 
 
 def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
-    """A loss that no weight has a part in, with all that is added to it, as the graph of the operations shows."""
+    """A loss that no weight has a part in."""
     found = evidence.facts.get("cut")
     if found is None or evidence.facts.get("frozen") or "train_step" in evidence.facts.get("overrides", ()):
         return

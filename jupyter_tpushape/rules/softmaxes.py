@@ -9,10 +9,10 @@ import numpy as np
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, KeyPath, Node, Who
 from .compared import ends, kind_of, seen_at
-from .contracted import meant, softmax_axis
+from .contracted import meant, softmax_axis, summed_with
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
-from .facts.other_axes import WeightsAcross
+from .facts.other_axes import PositionsAveraged, WeightsAcross
 from .facts.scores import LogitsCut, PickedElsewhere, SeveralMarked
 from .mixing import SOURCE, above, carried, of_a_loss
 from .registry import check, rule
@@ -46,7 +46,7 @@ def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
             continue
         maker, given = softmax
         shape = given.spec.shape or ()
-        axis = softmax_axis(evidence, maker, given) % len(shape)
+        axis = (softmax_axis(evidence, maker, given) or 0) % len(shape)
         if axis != along:
             fact = PickedElsewhere(Who.of(maker), shape, axis, along, Who.of(node))
             yield Finding.of(OTHER_AXIS.id, "silent", fact, (maker.id, node.id), (given.id,), maker.called or node.called)
@@ -97,7 +97,7 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             grown, shape = carried(evidence, edge), edge.spec.shape
             if not grown or not shape or len(grown) != 1:
                 continue
-            axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edge)
+            axis = softmax_axis(evidence, node, edge)
             if not isinstance(axis, int) or axis % len(shape) not in grown or len(shape) < 2:
                 continue
             if meant(evidence, node):
@@ -128,14 +128,14 @@ ACROSS = rule(
     source="the axes that the traced products sum over",
     fails=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(1)),
     passes=sequential("Attend(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_OWN.format(-1)),
-    doc="""Reported if the scores are a product of two tensors, queries and keys, and nothing but dropout is between the softmax and the product with the values.
-Not reported: weights
-that are scaled again, as in slot attention, and assignments that a layer computes, as in capsules or a mixture of experts.""",
+    doc="""Reported if the scores are a product of two tensors, queries and keys, or a sum for each pair of nodes, and nothing but dropout is between the softmax and the product with the values.
+On JAX, also averages of positions, as of a soft argmax.
+Not reported: weights that are scaled again, as in slot attention, and assignments that a layer computes, as in capsules or a mixture of experts.""",
 )  # fmt: skip
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "Dot", "DotGeneral")
 # What a score goes through between its product and the softmax, and a weight behind it; both keep the order of the axes.
-_SCALES = ("Mul", "RealDiv", "AddV2", "Add", "Sub", "Where", "Select", "SelectV2", "Cast")
+_SCALES = ("AddV2", "Add", "Mul", "RealDiv", "Sub", "Where", "Select", "SelectV2", "Cast", "LeakyRelu", "Relu", "Tanh", "Elu")
 _KEEPS = ("Dropout", "Cast")
 
 
@@ -147,7 +147,7 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
             continue
         edges = evidence.flow.into(node.id)[:1]
         rank = len(edges[0].spec.shape or ()) if edges else 0
-        axis = node.config.get("axis", -1) if node.kind == "layer" else softmax_axis(evidence, node, edges[0]) if edges else None
+        axis = softmax_axis(evidence, node, edges[0]) if edges else None
         if rank < 3 or not isinstance(axis, int):
             continue
         product, over = _summed(evidence, node, rank)
@@ -156,9 +156,31 @@ def weights_across(evidence: Evidence) -> Iterator[Finding]:
             # TensorFlow's own softmax works along the last axis, and exchanges that with its own before and after.
             axis, over, edges = own[axis], own[over], evidence.flow.into(maker.id)
         edge = edges[0]
-        if product is not None and over >= rank - 2 and axis != over and axis not in (carried(evidence, edge) or {}) and _scores(evidence, edge):
+        if (
+            product is not None
+            and over >= rank - 2
+            and axis != over
+            and axis not in (carried(evidence, edge) or {})
+            and _scores(evidence, edge, product.op == "Mul")
+        ):
             fact = WeightsAcross(Who.of(node), Who.of(product), edge.spec.shape or (), axis, over)
             yield Finding.of(ACROSS.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+@check(order=43, backend="jax")
+def positions_averaged(evidence: Evidence) -> Iterator[Finding]:
+    """Averages of positions, as of a soft argmax, with weights that sum to 1 along another axis."""
+    flow = evidence.flow
+    for node in flow.nodes if not evidence.where else ():
+        made = flow.out_of(node.id) if node.op == "Softmax" and node.status == "ok" else []
+        given, shape = flow.into(node.id)[:1], made[0].spec.shape or () if made else ()
+        readers = [flow.node(edge.target) for edge in made]
+        if not given or not readers or not all(one.op == "Mul" and "positions" in one.config for one in readers):
+            continue  # weights that something else reads may be scaled later
+        axis, over = (softmax_axis(evidence, node, given[0]) or 0) % len(shape), summed_with(evidence, node, shape)
+        if axis and axis not in over and {one.config["positions"] for one in readers} <= set(over) and 0 not in over:
+            fact = PositionsAveraged(Who.of(node), Who.of(readers[0]), shape, axis, tuple(over))
+            yield Finding.of(ACROSS.id, "silent", fact, (node.id, readers[0].id), (given[0].id,), node.called or node.location)
 
 
 def _contracted(evidence: Evidence, node: Node, edge: Edge) -> list[int]:
@@ -185,28 +207,39 @@ def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, 
             break
         if reader.op in _PRODUCTS and (axes := _contracted(evidence, reader, readers[0])):
             return (reader, places[axes[0]]) if len(axes) == 1 and axes[0] < rank else (None, -1)
+        given = readers[0].spec.shape or ()
+        if reader.op == "Mul" and len(axes := summed_with(evidence, node, given)) == 1 and axes[0] < rank:
+            return reader, places[axes[0]]
         if order := _order(reader):
             places = [places[axis] for axis in order]
-        elif reader.op not in _KEEPS:
+        elif reader.op not in _KEEPS and [edge.spec.shape for edge in evidence.flow.out_of(reader.id)] != [(*given, 1)]:
             break
         node = reader
     return None, -1
 
 
-def _scores(evidence: Evidence, edge: Edge) -> bool:
+def _scores(evidence: Evidence, edge: Edge, pairs: bool, deep: int = 8) -> bool:
     """Whether a tensor is a product of queries and keys, scaled and masked."""
-    shape = edge.spec.shape
-    for _ in range(6):
-        node = evidence.flow.node(edge.source)
-        given = evidence.flow.into(node.id)
-        if node.op in _PRODUCTS and len(given) == 2:
-            alike = all(len(one.spec.shape or ()) == len(shape or ()) for one in given)
-            return alike and all(len(_contracted(evidence, node, one)) == 1 for one in given)
-        alike_edges = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool"]
-        if node.op not in _SCALES or len(alike_edges) != 1:
-            return False
-        edge = alike_edges[0]
-    return False
+    node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
+    given = evidence.flow.into(node.id)
+    if node.op in _PRODUCTS and len(given) == 2 and not pairs:
+        alike = all(len(one.spec.shape or ()) == len(shape) for one in given)
+        return alike and all(len(_contracted(evidence, node, one)) == 1 for one in given)
+    if _of_pairs(evidence, edge):
+        return True
+    alike_edges = [one for one in given if one.spec.shape == shape and one.spec.dtype != "bool"]
+    return deep > 0 and node.op in _SCALES and any(_scores(evidence, one, pairs, deep - 1) for one in alike_edges)
+
+
+def _of_pairs(evidence: Evidence, edge: Edge) -> bool:
+    node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
+    given = evidence.flow.into(node.id)
+    sizes = [one.spec.shape or () for one in given]
+    if node.op in ("AddV2", "Add") and len(sizes) == 2 and len(sizes[0]) == len(sizes[1]) == len(shape):
+        spread = [[i for i, n in enumerate(one) if n == 1 != shape[i]] for one in sizes]
+        return all(len(one) == 1 for one in spread) and spread[0] != spread[1] and shape[spread[0][0]] == shape[spread[1][0]]
+    maker = evidence.flow.node(given[0].source) if sizes == [(*shape, 1)] else None
+    return maker is not None and maker.config.get("units") == 1 and shape[-1] == shape[-2]
 
 
 _LOGITS = sequential(

@@ -114,7 +114,7 @@ def _channels_last(maps: Shape, kernel: Shape) -> bool:
 
 
 def _compiled_apart(evidence: Evidence, node: Node) -> CompiledApart | None:
-    """A function of the user's that jit compiles with an argument that is no array, or with its object as one."""
+    """A function of the user's that jit compiles with an argument that is no array."""
     untraced, raised = hear(node.failure, HeardUntraced), evidence.raised
     if untraced is not None:
         return CompiledApart(untraced.function, untraced.parameter, untraced.kind)

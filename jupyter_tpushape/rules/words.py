@@ -126,6 +126,11 @@ def listed(names: tuple[str, ...]) -> str:
     return " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
+def axes_listed(axes: tuple[int, ...]) -> str:
+    """``axis 1``, or ``axes 1 and 2``."""
+    return f"axis {axes[0]}" if len(axes) == 1 else f"axes {listed(tuple(map(str, axes)))}"
+
+
 def placed(node: Node | Who) -> str:
     """The line that called a node, for the middle of a sentence."""
     return f" at {node.called}" if node.called is not None else ""

@@ -70,7 +70,7 @@ def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -
 
 
 def _compilable(package: str, framework: Any, model: Any, config: dict[str, Any], file: str, said: Callable[[str], None]) -> Any:
-    """What of the compile arguments can be read: a Keras does not read all that it writes, and the loss needs nothing else."""
+    """What of the compile arguments can be read."""
     plain = {"loss": config.get("loss")}
     for given in (config, plain) if config.get("loss") else (config,):
         with contextlib.suppress(Exception):

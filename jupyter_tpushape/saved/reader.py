@@ -90,7 +90,7 @@ def _opened(file: Any) -> Any:
 
 
 class _Bounded(io.FileIO):
-    """A file whose archive's directory is read within limits, whatever its ends claim: it is read in one piece, and each entry starts alike."""
+    """A file whose archive's directory is read within limits, whatever its ends claim."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = (super().read(size) or b"") if size is None or size <= MOST_DIRECTORY else b""

@@ -92,7 +92,7 @@ def _shape(value: Any) -> Shape | None:
 
 
 def _fills(gradient: Shape | None, weight: Shape | None) -> bool:
-    """Whether a gradient has the shape of its weight, or broadcasts to it."""
+    """Whether a gradient has the shape of its weight."""
     if gradient is None or weight is None:
         return True
     behind = weight[len(weight) - len(gradient) :]

@@ -18,6 +18,7 @@ _COUNTS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
+    "div": np.divide,
     "max": np.maximum,
     "min": np.minimum,
     "lt": np.less,
@@ -25,6 +26,7 @@ _COUNTS: dict[str, Callable[..., Any]] = {
     "squeeze": lambda x, p: np.squeeze(x, tuple(p["dimensions"])),
     "reshape": lambda x, p: np.reshape(x, p["new_sizes"]) if p.get("dimensions") is None else None,
     "convert_element_type": lambda x, p: np.asarray(x).astype(p["new_dtype"]),
+    "concatenate": lambda *x: np.concatenate(x[:-1], x[-1]["dimension"]),
     "slice": lambda x, p: x[tuple(map(slice, p["start_indices"], p["limit_indices"], p["strides"] or [None] * np.ndim(x)))],
 }
 
@@ -84,6 +86,16 @@ def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:
         return count(*values) if isinstance(count, np.ufunc) else count(*values, params)
     except Exception:  # what is not worked out here is not known
         return None
+
+
+def positions(known: Any, rank: int) -> int | None:
+    """The axis along which known numbers are evenly spaced, as positions are, if they differ along no other one."""
+    shape = np.shape(known) if known is not None else ()
+    axes = [axis for axis, n in enumerate(shape) if n > 1]
+    if len(shape) != rank or len(axes) != 1 or shape[axes[0]] < 3:
+        return None
+    gaps = np.diff(np.asarray(known, "float64").reshape(-1))
+    return axes[0] if gaps[0] and np.allclose(gaps, gaps[0], 1e-3) else None
 
 
 def beyond(name: str, tensor: Any, starts: Sequence[Any], params: dict[str, Any]) -> tuple[int, int] | None:

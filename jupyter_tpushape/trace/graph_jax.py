@@ -17,7 +17,7 @@ from ..flow import Spec
 from .along_jax import along, axis_of
 from .backend import Graph
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
-from .gradients_jax import COUNTED, beyond, counted
+from .gradients_jax import COUNTED, beyond, counted, positions
 from .hidden_jax import Hidden
 from .inside_jax import draws, inside, opens
 from .locations import HERE, Place, is_user_file, user_frame
@@ -133,9 +133,15 @@ class TraceGraph(Graph):
             return
         producers = recorder.producers
         ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
+        hidden = not ports and not all(id(one) in self.fixed for one in tensors)
+        callee, function = callee_of(sys._getframe(2)) if results and (ports or hidden) else (None, "")
+        if not ports and callee is not None and function in _GRADIENTS:
+            # Layers hide what a gradient is made of: it is made of what it is taken by.
+            by = [base(one) for one in callee.f_locals.get("args", ()) if isinstance(one, jax.core.Tracer)]
+            ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in by if id(one) in producers and one.shape == results[0].shape]
+            function = "gradient"
         if not ports or not results:
             return
-        callee, function = callee_of(sys._getframe(2))
         parent = recorder.stack[-1] if recorder.stack else None
         call = self._call
         fresh = call is None or callee is None or callee is not self._frame or call.parent is not parent
@@ -165,6 +171,12 @@ class TraceGraph(Graph):
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
+        if call.op == "Mul" and (at := [a for one in given if (a := positions(self._known(one), results[0].ndim)) is not None]):
+            call.values["positions"] = at[0]
+        if fresh and function == "ctc_loss" and callee is not None:
+            held = self._known(callee.f_locals.get("output_length"))
+            if np.size(held) and held is not None and np.ptp(held) == 0:
+                call.values["steps"] = int(np.max(held))
         if name == "while":
             self.loop = self.loop or call
         if opens(name):
@@ -239,6 +251,7 @@ class TraceGraph(Graph):
 _GRAPHS: dict[int, TraceGraph] = {}
 _OUTSIDE = getattr(sys.modules.get("jax._src.core"), "set_current_trace", contextlib.nullcontext)
 _REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
+_GRADIENTS = ("grad_f", "value_and_grad_f")
 _CHECKS = ("call", "assert_input_compatibility", "maybe_build")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 
@@ -253,7 +266,7 @@ def _is_door(frame: FrameType) -> bool:
 
 
 def _is_loss_function(frame: FrameType) -> bool:
-    """Whether a line of the program's called a function of losses on tensors of its own, and no object that Keras was given."""
+    """Whether a line of the program's called a function of losses on tensors of its own."""
     return str(frame.f_globals.get("__name__", "")) == "keras.src.losses.losses" and "self" not in frame.f_locals
 
 
@@ -281,7 +294,7 @@ def _listening(kind: Any) -> Any:
 
 
 def _leaked(trace: Any, args: Any) -> Any:
-    """The user's line that runs, where an operand belongs to a trace that is over: of a loop's body, a branch, or a jit."""
+    """The user's line that runs, where an operand belongs to a trace that is over."""
     kind = type(trace).__mro__[1]  # what listens is a class of its own
     flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
     owners = [getattr(one, "_trace", None) for one in flat if isinstance(one, jax.core.Tracer)]

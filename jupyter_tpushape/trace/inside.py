@@ -76,7 +76,7 @@ def look_before(adapter: Framework, recorder: Recorder) -> None:
 
 
 def _way_to(failed: Call) -> list[Call]:
-    """The calls upstream that a call's inputs came through, the nearest first, as far back as an axis of unknown size was added."""
+    """The calls upstream that a call's inputs came through, the nearest first."""
     found: list[Call] = []
     pending = [failed]
     while pending and len(found) < 16:
@@ -104,7 +104,7 @@ def _within(calls: list[Call], outer: Call) -> set[int]:
 
 
 def _called_again(adapter: Framework, recorder: Recorder, call: Call, second: bool = False) -> tuple[list[Call], Call | None]:
-    """The calls inside one more call of a layer, and the one that broke."""
+    """The calls inside one more call of a layer."""
     args, kwargs = call.given or ((), {})
     mark, graph_before = len(recorder.calls), recorder.graph
     recorder.failed = None

@@ -69,7 +69,7 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = N
 
 
 def _outside(adapter: Framework, recorder: Recorder, model: Any) -> list[Kept]:
-    """Variables that the program updates, which no part of a step's state holds."""
+    """Variables that the program updates."""
     state = adapter.stepped(model) if recorder.written else None
     # What is created in the step itself is no state that a later one asks for.
     held = None if state is None else {id(one) for one in (*state, *recorder.variables)}
@@ -275,7 +275,7 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
 
 
 def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
-    """The attribute of a model that holds all the variables whose values are given, and no others."""
+    """The attribute of a model that holds all the variables whose values are given."""
     variables = {id(value): id(one) for value, one in zip(weights, model.trainable_variables, strict=True)}
     wanted = [variables.get(id(value)) for value in given]
     parts = {name: one for name, one in vars(model).items() if any(one is layer for layer in model._layers)}

@@ -61,7 +61,7 @@ def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: 
 
 
 def _inside(operation: Any, weights: Collection[int]) -> bool:
-    """Whether a loop, a branch or a function reads a weight in its own graph: one without a value yet is made where it is read, and not handed in."""
+    """Whether a loop, a branch or a function reads a weight in its own graph."""
     for graph in filter(None, (*(getattr(operation, name, None) for name in _GRAPHS), _called(operation))):
         for one in graph.get_operations():
             if any(id(tensor) in weights for tensor in one.outputs) or _inside(one, weights):

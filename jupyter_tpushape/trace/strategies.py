@@ -266,7 +266,7 @@ class Doors:
         return turn
 
     def _outside(self, tape: Any, targets: list[Any], sources: list[Any]) -> How | None:
-        """What a tape has not seen: the loss, or every call of a layer that has one of the variables."""
+        """What a tape has not seen: the loss."""
         makers: list[Any] = [self.recorder.producers.get(id(target)) for target in targets]
 
         def seen(call: Call) -> bool:

@@ -346,7 +346,7 @@ class TensorFlow(Backend):
 
 
 def _functions(step: Any, depth: int = 4) -> Iterator[Any]:
-    """The ``tf.function`` objects that a training step calls, itself included: Keras 3 has them in the closure of a plain function."""
+    """The ``tf.function`` objects that a training step calls, itself included."""
     if hasattr(step, "get_concrete_function"):
         yield step
     for cell in getattr(step, "__closure__", None) or () if depth else ():
@@ -355,14 +355,14 @@ def _functions(step: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def _handles(variables: Sequence[Any]) -> set[int]:
-    """The ids of what a graph reads variables by: of a distributed one, the part of each replica."""
+    """The ids of what a graph reads variables by."""
     raw = [getattr(one, "_value", one) for one in variables]
     parts = [part for one in raw for part in (one, *(getattr(one, "_values", ()) if isinstance(one, DistributedVariable) else ()))]
     return {id(getattr(part, "handle", None)) for part in parts}
 
 
 def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
-    """The first replica of a live strategy, as ``fit`` runs a step in one."""
+    """The first replica of a live strategy."""
     raw = (getattr(one, "_value", one) for one in variables)
     held = next((one.distribute_strategy for one in raw if isinstance(one, DistributedVariable)), None)
     if held is None and not tf.distribute.in_cross_replica_context():
@@ -382,7 +382,7 @@ _CALCULATED = {
 
 
 def _known(tensor: Any, depth: int = 8) -> Any:
-    """The values of a tensor that a program counts out, also where TensorFlow folds no constant."""
+    """The values of a tensor that a program counts out."""
     values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
     if values is not None or made is None or not depth:
         return values

@@ -78,7 +78,7 @@ def _charts(report: Report) -> Charts | None:
 
 @cache
 def _plotly_script() -> tuple[str, str, tuple[str, ...]]:
-    """Plotly's script, packed to less than a half for the page, its digest, and the digests of its styles."""
+    """Plotly's script, packed to less than a half for the page, its digest."""
     from plotly.offline import get_plotlyjs
 
     script = get_plotlyjs()

@@ -71,7 +71,7 @@ def _marked(report: Report) -> set[str]:
 
 
 def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
-    """For each node, the node that stands for it: itself, or the outermost composite that is closed."""
+    """For each node, the node that stands for it."""
     nodes = {node.id: node for node in flow.nodes}
     depths = depths_of(flow.nodes)
     inside = Counter(node.parent for node in flow.nodes)

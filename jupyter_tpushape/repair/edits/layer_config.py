@@ -46,7 +46,7 @@ class LayerConfig(LayerEdit):
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
     def _named(self, text: Text, given: ast.expr | None, key: str, function: Any, outer: Place) -> str:
-        """The argument that has the value, where the one that is given is read by other layers, too."""
+        """The argument that has the value."""
         reads = [item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
         if not isinstance(given, ast.Name) or reads.count(given.id) < 2:
             return ""

@@ -234,7 +234,7 @@ _LEVELS = frozenset({"padded_batch", "ragged_batch", "bucket_by_sequence_length"
 
 
 def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
-    """The shapes of leaves of x that the pipeline leaves open, if nothing pads and all batches have one size."""
+    """The shapes of leaves of x that the pipeline leaves open."""
     sample, found = evidence.sample, {}
     if sample is None or getattr(sample, "kind", "") != "dataset" or any(stage.op in _LEVELS for stage in sample.stages):
         return {}

@@ -11,7 +11,9 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...flow.syntax import Function, called
 from ...rules.facts.layers import OperationRaised, UnknownAxis
+from ...rules.facts.loss_silent import PairsPredicted
 from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.mixing import EveryPair
 from ...rules.facts.reasons import Lengths
 from ...rules.facts.transforms import BranchesApart, CarryApart, GradientOf
 from ..edits.expression import IT, MODULE
@@ -340,10 +342,11 @@ def in_jax_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made
                 return
 
 
-@of(UnknownAxis)
-def mapped_as_well(evidence: Evidence, finding: Finding, fact: UnknownAxis) -> Made:
+def mapped_as_well(evidence: Evidence, finding: Finding) -> Made:
     """The axis of the batch for what a vmap does not map."""
-    for line in lines_at(evidence, fact.doubled.called)[:1] if fact.doubled is not None else ():
+    fact = finding.fact
+    doubled = fact.doubled if isinstance(fact, UnknownAxis) else fact.operation if isinstance(fact, (PairsPredicted, EveryPair)) else None
+    for line in lines_at(evidence, doubled.called)[:1] if doubled is not None else ():
         inside = list(ast.walk(line.owner()))
         for axis in (one for outer, _, axes, _ in mapped_calls(line) if outer in inside for one in axes if ast.unparse(one) == "None"):
             yield (

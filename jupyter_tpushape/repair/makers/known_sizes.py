@@ -7,7 +7,10 @@ import itertools
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from ...examine.evidence import Evidence
+from ...examine.given_names import names_given
 from ...flow import Finding, KeyPath, Shape, syntax
 from ...flow.paths import flatten
 from ...flow.syntax import called, loaded
@@ -17,12 +20,12 @@ from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.reasons import Lengths
 from ...rules.fixed_rows import same_sizes
 from ...rules.words import listed
-from ..edits import UnwrapLayer
-from ..edits.expression import MODULE
+from ..edits import Edit, UnwrapLayer
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import nodes
+from ..text.source import class_of, nodes
 from .edits import Made, configure, of, shapes_set
-from .line import Line, assigned_to, calls_at, lines_of
+from .line import Line, assigned_to, calls_at, lines_at, lines_of
 
 _OF_SEGMENTS = ["data", "segment_ids", "num_segments"]
 _SEGMENTS = ("segment_sum", "segment_max", "segment_min", "segment_prod")
@@ -354,3 +357,52 @@ def _squeezes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call, str]]:
             if line.keyword("axis") is None and len(call.args) == 1 and (call.lineno, call.col_offset) not in seen:
                 seen.add((call.lineno, call.col_offset))
                 yield line, call, _written((None, *shape[1:]))
+
+
+def odd_signal(evidence: Evidence, finding: Finding) -> Made:
+    """The length of the signal for an inverse of its half spectrum, which gives an even one by itself."""
+    flow, sizes = evidence.flow, [[n or 0 for n in edge.spec.shape or ()] for edge in evidence.operands()]
+    off = [(axis, min(pair), max(pair)) for axis, pair in enumerate(zip(*sizes, strict=False)) if len(set(pair)) == 2 and min(pair) > 1]
+    if len(off) != 1 or off[0][2] != off[0][1] + 1 or off[0][2] % 2 == 0:
+        return
+    axis, even, odd = off[0]
+    edits: dict[tuple[int, int], Edit] = {}
+    for node, line, call in _inverses(evidence, even):
+        size = str(odd)
+        taken = [one.arg for one in line.scope.args.args if one.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
+        given = [edge.spec.shape or () for edge in flow.edges if node in (edge.target, flow.node(edge.target).parent) and flow.node(edge.source).parent != node]
+        kept = not any(name in names_given(one) for one in nodes(line.scope, ast.Assign) for name in taken)
+        if taken and kept and given and given[0][axis : axis + 1] == (odd,):
+            size = f"{taken[0]}.shape[{axis}]"
+        plain = ast.unparse(call.func).split(".")[0] in ("jnp", "jax", "np")
+        if len(call.args) == 1 and not {"n", "fft_length"} & {word.arg for word in call.keywords}:
+            more = f"n={size}" if plain else f"fft_length=[{size}]" if "signal" in ast.unparse(call.func) else f"fft_length={size}"
+            edits[call.lineno, call.col_offset] = line.more(call, more)
+    if edits:
+        places = listed(tuple(dict.fromkeys(f"line {at[0]}" for at in edits)))
+        yield f"Pass the length {odd} to irfft at {places}", list(edits.values()), "A spectrum fits two lengths, and irfft takes the even one."
+
+
+def _inverses(evidence: Evidence, size: int) -> Iterator[tuple[str, Line, ast.Call]]:
+    """The calls of irfft that gave an axis this size, each with the layer around it."""
+    flow = evidence.flow
+    for node in flow.nodes:
+        if any(size in (edge.spec.shape or ()) for edge in flow.out_of(node.id)):
+            yield from ((node.parent or "", line, call) for line, call in calls_at(evidence, node.called, "irfft"))
+    for node in (flow.node(edge.source) for edge in evidence.operands()):
+        for line in lines_at(evidence, node.location)[:1] if node.kind == "layer" else ():
+            cls = class_of(line.source.tree, node.op)
+            for call in nodes(cls, ast.Call) if cls is not None else ():
+                if called(call) == "irfft" and node.location is not None:
+                    yield from ((node.id, *one) for one in calls_at(evidence, msgspec.structs.replace(node.location, line=call.lineno), "irfft"))
+
+
+@of(OperationRaised)
+def half_spectrum(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """One more than half of the signal for weights that meet its half spectrum."""
+    sizes = {edge.spec.shape for edge in evidence.flow.edges if evidence.flow.node(edge.source).op == "Rfft"}
+    off = [max(pair) for pair in fact.apart if abs(pair[0] - pair[1]) == 1]
+    for line in lines_of(evidence)[:1] if len(off) == 1 else ():
+        halves = [one for one in nodes(line.owner(), ast.BinOp) if isinstance(one.op, ast.FloorDiv) and ast.unparse(one.right) == "2"]
+        if len(halves) == 1 and any(off[0] in (shape or ()) for shape in sizes):
+            yield f"Add 1 to {ast.unparse(halves[0])} at line {halves[0].lineno}", [line.edit(halves[0], f"{IT} + 1")], "rfft of n values gives n // 2 + 1."

@@ -258,7 +258,7 @@ def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _pooled_from_other(evidence: Evidence, node: Node, edges: Sequence[Edge]) -> bool:
-    """Whether a map is concatenated with one that a pooling made of it, as in a decoder that lacks a layer."""
+    """Whether a map is concatenated with one that a pooling made of it."""
     if node.op != "Concatenate":
         return False
     for mine, other in (edges, edges[::-1]):

@@ -112,7 +112,7 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
 
 
 def _multiplies_labels(line: Line, node: ast.expr, shape: Shape) -> bool:
-    """Whether a loss multiplies its labels, several for each sample, with something."""
+    """Whether a loss multiplies its labels, several for each sample."""
     product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
     if line.evidence.where != "loss" or not product or len(shape) < 2 or shape[-1] in (None, 1) or not isinstance(line.scope, ast.FunctionDef):
         return False
@@ -281,7 +281,7 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
 
 
 def _turned(line: Line) -> Made:
-    """A product of matrices whose inner sizes meet the other way round, or when the second one is transposed."""
+    """A product of matrices whose inner sizes meet the other way round."""
     operands = line.operands()[:2]
     shapes = [line.shape(node) for node in operands]
     matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Who
-from ...flow.syntax import called
+from ...flow.syntax import called, operands
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import BatchBehind
 from ...rules.facts.mixing import BatchLost, NormalizedOverBatch
 from ...rules.facts.other_axes import (
     AxisBeyond,
     ChannelsReduced,
+    NormOfAll,
+    PositionsAveraged,
     RowsAgainstColumns,
     RowsMetApart,
     RowsTakenApart,
@@ -27,10 +29,11 @@ from ...rules.facts.other_axes import (
 )
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
+from ...rules.moved import turned_around
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
-from ..text.source import class_of, method_of, nodes
+from ..text.source import class_of, method_of, nodes, parents
 from .edits import Made, configure, of, received, setting
 from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, reshaped, short, size_of, whole_number
 
@@ -159,27 +162,63 @@ def not_over_samples(evidence: Evidence, finding: Finding) -> Made:
                 yield title, [line.edit(axis, "-1")], "Axis 0 holds the samples, and their number is lost."
 
 
+def over_classes(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis for the class of the highest score, where the code of a loss or metric names another one."""
+    for line in lines_of(evidence)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            axis = argument(call, "axis", ["x", "axis"])
+            if called(call) == "argmax" and axis is not None and whole_number(axis) not in (-1, None) and call.lineno <= line.raised.line:
+                yield f"Pass axis=-1 to argmax at line {call.lineno}", [line.edit(axis, "-1")], "The scores of the classes are on the last axis."
+
+
 _REDUCES = frozenset({"argmax", "argmin", "max", "min", "sum", "mean"})
 
 
 @of(SharedByAll)
 def share_of_a_sample(evidence: Evidence, finding: Finding, fact: SharedByAll) -> Made:
-    """One number for each sample: the function along the last axis, which stays as an axis of size 1."""
+    """One number for each sample: the function along the axes of a sample, or along the last one, which stays as an axis of size 1."""
+    inner = tuple(range(1, len(fact.shape)))
     for line in lines_at(evidence, finding.location):
         call = line.call()
         name = _plain(called(call)) if call is not None else ""
-        if call is None or line.keyword("axis") is not None or len(call.args) > 1:
+        if call is None or line.keyword("axis") is not None or len(call.args) > 1 or not name.endswith((_plain(fact.operation.op), "norm", "normalize")):
             continue
+        title = f"{called(call)} at {line.at}"
         # A norm is a sum and more; what normalizes gives back all axes by itself.
-        if name.endswith((_plain(fact.operation.op), "norm", "normalize")):
+        if not isinstance(fact, NormOfAll):
             more = f"axis={fact.axis}" if name.endswith("normalize") else f"axis={fact.axis}, keepdims=True"
-            yield (
-                f"Pass {more.replace(', ', ' and ')} to {called(call)} at {line.at}",
-                [line.more(call, more)],
-                "Each sample is then divided by its own number.",
+            yield f"Pass {more.replace(', ', ' and ')} to {title}", [line.more(call, more)], "Each sample is then divided by its own number."
+        elif name == "norm" and len(inner) > 1:
+            rows = line.edit(
+                call,
+                f"{ast.unparse(call.func)}({MODULE}.reshape({line.source.of(call.args[0])}, ({line.source.of(call.args[0])}.shape[0], -1)), axis=1)",
+                line.module(),
             )
+            yield f"Flatten each sample for {title}: axis=1", [rows, *_averaged(evidence, fact)], _OWN_NORM
+        else:
+            more = f"axis={inner if len(inner) > 1 else 1}"
+            yield f"Pass {more} to {title}", [line.more(call, more), *_averaged(evidence, fact)], _OWN_NORM
 
 
+def _averaged(evidence: Evidence, fact: NormOfAll) -> Iterator[Edit]:
+    """The mean over the samples of what is made of a difference of a norm and a number."""
+    for line in lines_at(evidence, fact.divided.called)[:1]:
+        above = parents(line.source.tree)
+        for node in line.around(ast.BinOp):
+            if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Constant):
+                way: list[ast.AST] = [node]
+                while isinstance(above.get(way[-1]), ast.expr):
+                    way.append(above[way[-1]])
+                last = next((i for i, one in enumerate(way[1:]) if not _powers(one)), len(way) - 1)
+                if not any("mean" in called(one) for one in way) and isinstance(inner := way[last], ast.expr):
+                    yield line.edit(inner, f"{MODULE}.mean({IT})", line.module())
+
+
+def _powers(node: ast.AST) -> bool:
+    return called(node) in ("square", "abs", "relu", "maximum", "pow") or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow))
+
+
+_OWN_NORM = "Each sample then has a norm of its own."
 _CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin", "nancumsum"})
 
 
@@ -211,11 +250,16 @@ def last_axis(evidence: Evidence, finding: Finding, fact: AxisBeyond) -> Made:
         yield setting(node, fact.key, value, "", "The last axis has the features or channels.")
 
 
-@of(WeightsAcross)
-def along_sum(evidence: Evidence, finding: Finding, fact: WeightsAcross) -> Made:
-    """The softmax along the axis that the product sums over."""
-    new = -1 if fact.over == len(fact.shape) - 1 else fact.over
-    why = "The weights of each query then sum to 1 over the keys."
+def along_sum(evidence: Evidence, finding: Finding) -> Made:
+    """The softmax along the axis or axes that are summed over."""
+    fact = finding.fact
+    if isinstance(fact, WeightsAcross):
+        new: int | tuple[int, ...] = -1 if fact.over == len(fact.shape) - 1 else fact.over
+        why = "The weights of each query then sum to 1 over the keys."
+    elif isinstance(fact, PositionsAveraged):
+        new, why = fact.over if len(fact.over) > 1 else fact.over[0], "The weights of all positions then sum to 1."
+    else:
+        return
     node = evidence.flow.node(finding.nodes[0])
     if node.kind == "layer":
         yield setting(node, "axis", new, "", why)
@@ -306,30 +350,13 @@ def _kept(evidence: Evidence, reduced: Who) -> Made:
 def in_pairs(evidence: Evidence, finding: Finding, fact: VectorTransposed) -> Made:
     """An axis behind one of the two, and an axis in front of the other one."""
     for line in lines_at(evidence, fact.node.called)[:1]:
-        for call in line.around(ast.Call):
-            of_name = next((ast.unparse(one) for one in call.args if called(call) in ("transpose", "t")), "")
-            if not of_name:
-                continue
-            beside = [
-                one
-                for node in line.around((ast.Call, ast.BinOp, ast.Compare))
-                for one in _operands(node)
-                if call in _operands(node) and one is not call and ast.unparse(one) == of_name
-            ]
-            for other in beside[:1]:
-                yield (
-                    f"Compare all pairs at line {call.lineno}: {of_name}[:, None] with {of_name}[None, :]",
-                    [line.edit(other, f"{IT}[:, None]"), line.edit(call, f"{of_name}[None, :]")],
-                    "Each value is then compared with every other one.",
-                )
-
-
-def _operands(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Call):
-        return list(node.args)
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        for node in line.around((ast.Call, ast.BinOp, ast.Compare)):
+            for one, other in itertools.permutations(operands(node), 2):
+                inner = turned_around(one)
+                if inner is not None and (name := ast.unparse(inner)) == ast.unparse(other):
+                    title = f"Compare all pairs at line {node.lineno}: {name}[:, None] with {name}[None, :]"
+                    edits = [line.edit(other, f"{IT}[:, None]"), line.edit(one, f"{name}[None, :]")]
+                    yield title, edits, "Each value is then compared with every other one."
 
 
 def in_front(evidence: Evidence, finding: Finding) -> Made:

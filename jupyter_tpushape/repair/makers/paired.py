@@ -162,7 +162,9 @@ def inner_axis(evidence: Evidence, finding: Finding) -> Made:
         call = line.call() if isinstance(fact, DistanceOverBatch) else None
         axis = line.keyword("axis") if call is None else argument(call, "axis", ["x", "axis"])
         if size_of(axis) == 0 and axis is not None and isinstance(line.node, ast.Call):
-            keep = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1 and line.keyword("keepdims") is None
+            narrow = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1
+            divides = isinstance(fact, NormedOverBatch) and "normalize" not in called(line.node)
+            keep = (narrow or divides) and line.keyword("keepdims") is None
             yield (f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch", [line.edit(axis, "-1, keepdims=True" if keep else "-1")], _EACH)
         elif isinstance(fact, SamplesReturn) and len(fact.shape) == 4 and axis is not None and ast.unparse(axis)[1:-1] == "0, 1":
             yield f"Use the axes 1 and 2 at {line.at}: axis 0 is the batch", [line.edit(axis, "(1, 2)")], _EACH

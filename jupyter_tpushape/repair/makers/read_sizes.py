@@ -8,17 +8,18 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements
-from ...flow.syntax import called, shape_read
+from ...flow.syntax import called, loaded, samples_counted, shape_read
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.lines import LossCalled, SizeMissing
 from ...rules.facts.loss import LossRaised
+from ...rules.facts.loss_silent import StepsTold
 from ...rules.facts.reasons import Lengths, Uneven
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import class_of, method_of, nodes
 from .edits import Made, of, transform
-from .line import Line, assigned_to, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, own_layer, reshaped, running, short, whole_number
 from .operations import through
 from .turned import between
 
@@ -166,7 +167,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _apart(line: Line) -> list[str]:
-    """The names that a function gives to its several inputs, in the order of the nest that ``build`` gets the shapes of."""
+    """The names that a function gives to its several inputs."""
     first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
     taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
     return [ast.unparse(name) for name in listed(taken[0])] if taken else []
@@ -320,3 +321,32 @@ def one_feature(evidence: Evidence, finding: Finding, fact: SizeMissing) -> Made
                     [transform(paths[0], "expand_dims", axis=fact.axis), line.edit(node, "1")],
                     "Each value is then one feature.",
                 )
+
+
+_CTC = ["target", "output", "target_length", "output_length"]
+
+
+@of(StepsTold)
+def steps_of_logits(evidence: Evidence, finding: Finding, fact: StepsTold) -> Made:
+    """The steps of the logits for the length that a CTC loss is told."""
+    for line, call in calls_at(evidence, finding.location, "ctc_loss"):
+        length, logits = argument(call, "output_length", _CTC), argument(call, "output", _CTC)
+        made = assigned_to(line, length) if isinstance(length, ast.Name) else length
+        if made is None or logits is None:
+            continue
+        name = line.source.of(logits)
+        reads = [one for one in nodes(made, ast.Subscript) if shape_read(one.value) is not None and index_of(one) != 0]
+        edits = [line.edit(one, f"{ast.unparse(one.value.func)}({name})[1]" if isinstance(one.value, ast.Call) else f"{name}.shape[1]") for one in reads]
+        edits = edits or [line.edit(one, f"{name}.shape[1]") for one in nodes(made, ast.Constant) if one.value == fact.told]
+        if len(edits) == 1:
+            yield f"Take the length from axis 1 of {name} for {line.at}", edits, "The steps of the logits are on axis 1."
+
+
+@of(OperationRaised)
+def counted_along_steps(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Positions that are counted along the steps, and not along the batch."""
+    for line in lines_of(evidence)[:1]:
+        read = loaded(line.node) if line.node is not None else set()
+        edits = [line.edit(one.slice, "1") for made, one in samples_counted(line.scope) if ast.unparse(made.targets[0]) in read]
+        if edits and any(len(shape or ()) > 2 for shape in fact.shapes):
+            yield "Count the positions along axis 1, the steps", edits, "Axis 0 is the batch, and samples have no positions."

@@ -14,9 +14,9 @@ from ...rules.entry import once_for_all
 from ...rules.facts.layers import ArraysApart, OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import WholeOnly, WrittenRows
 from ..edits.expression import IT, MODULE
-from ..text.source import class_of, method_of, nodes, words_of
+from ..text.source import class_of, given_to, method_of, nodes, words_of
 from .edits import Made
-from .line import Line, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, lines_at, lines_of, listed, reshaped, short
 from .numbers import where_of
 from .same_rows import line_in
 
@@ -153,7 +153,7 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _counted(line: Line, node: ast.expr, rows: int | None = None) -> str:
-    """A tensor whose first axis is the batch, or has as many ``rows``, known before a line."""
+    """A tensor whose first axis is the batch."""
     arguments = getattr(line.scope, "args", None)
     own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
     stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
@@ -181,3 +181,19 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(mine[0].node, f"{MODULE}.repeat({IT}[None], {count}, axis=0)", "numpy")],
             "It has the shape that one sample of this input has.",
         )
+
+
+def slice_of_batch(evidence: Evidence, finding: Finding) -> Made:
+    """The slice that a data set's own code takes the rows of one array by, for another one that it takes by the number of the batch."""
+    stage = next((node.location for node in evidence.flow.nodes if node.kind == "stage"), None)
+    for line in lines_at(evidence, stage)[:1]:
+        counts = {one.arg for one in nodes(line.scope, ast.arg)} | {ast.unparse(one.target) for one in nodes(line.scope, ast.For)}
+        for given in nodes(line.scope, (ast.Return, ast.Yield)):
+            parts = [assigned_to(line, one) for one in listed(given.value)]
+            taken = [found for one in parts if (found := next(nodes(one, ast.Subscript), None)) is not None]
+            single = [one for one in taken if isinstance(one.slice, ast.Name) and one.slice.id in counts]
+            whole = [one.slice for one in taken if isinstance(one.slice, ast.Slice) or (isinstance(one.slice, ast.Name) and given_to(line.scope, one.slice))]
+            if len(whole) == 1 and single:
+                text = line.source.of(whole[0])
+                title = f"Take the rows of the batch from {' and '.join(ast.unparse(one.value) for one in single)} at line {single[0].lineno}: [{text}]"
+                yield title, [line.edit(one.slice, text) for one in single], "The number of a batch is no number of a sample."

@@ -307,7 +307,7 @@ def each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def _counts(line: Line) -> list[ast.Call]:
-    """The counts from 0 on, one by one, in a function or a class of the file that computes cosines and sines."""
+    """The counts from 0 on, one by one."""
     found: dict[int, ast.Call] = {}
     for scope in nodes(line.source.tree, (ast.FunctionDef, ast.ClassDef)):
         calls = list(nodes(scope, ast.Call))

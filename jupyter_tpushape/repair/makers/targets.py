@@ -90,7 +90,7 @@ def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix
 
 
 def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
-    """An inner axis as the first one, in front of all others in one."""
+    """An inner axis as the first one."""
     row = [int(n or 0) for n in (shape or ())[1:]]
     if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0] or wanted[1] in (math.prod(row[i:]) for i in range(1, len(row))):
         return

@@ -8,7 +8,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, Spec, elements, show_shape
-from ...flow.syntax import assigned, called
+from ...flow.syntax import assigned, called, operands
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair, Interleaved
 from ...rules.facts.reasons import EachRow, Lengths, PairOfVectors, Reversed
@@ -17,7 +17,7 @@ from ...rules.regrouped import groups_apart, patch_side
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes, parents, statement_of
 from .edits import Made, given, gives, insert, of
-from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, listed, reshaped, short
 from .reshapes import uneven_reshape
 
 
@@ -26,7 +26,7 @@ def last_two(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Mad
     """Each matrix of a batch transposed, where the program turns all axes around."""
     if not isinstance(fact.reason, Reversed) or evidence.framework != "keras":
         return
-    for line in lines_of(evidence):
+    for line in lines_at(evidence, fact.reason.where) or lines_of(evidence):
         for node in nodes(line.node, (ast.Attribute, ast.Call)) if line.node is not None else ():
             if ast.unparse(node) == fact.reason.text:
                 yield (
@@ -234,13 +234,48 @@ def for_each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -
                 return
 
 
+def rows_in_pairs(evidence: Evidence, finding: Finding) -> Made:
+    """An axis behind the rows of one tensor and in front of those of another, wherever the two meet in the function."""
+    for line in lines_of(evidence)[:1]:
+        given = [(node, shape) for node, shape in line.shaped() if isinstance(node, ast.Subscript)]
+        sizes = [shape for _, shape in given]
+        off = [axis for axis, pair in enumerate(zip(*sizes, strict=False)) if len(set(pair)) > 1 and not {1, None} & set(pair)]
+        if len(given) != 2 or len(sizes[0]) != len(sizes[1]) or len(off) != 1 or not off[0]:
+            continue
+        names = [ast.unparse(node.value) for node, _ in given]
+        edits = []
+        for item in nodes(line.scope, (ast.Call, ast.BinOp)):
+            met = [one for one in operands(item) if isinstance(one, ast.Subscript)]
+            if [ast.unparse(one.value) for one in met] == names:
+                texts = [_spread(line, one, off[0], place) for place, one in enumerate(met)]
+                edits += [line.edit(one, text) for one, text in zip(met, texts, strict=True) if all(texts)]
+        if edits:
+            yield (
+                f"Compare all pairs of rows of {names[0]} and {names[1]} from {line.at} on: add an axis to both",
+                edits,
+                f"There are {sizes[0][off[0]]} rows of one and {sizes[1][off[0]]} of the other.",
+            )
+
+
+def _spread(line: Line, node: ast.Subscript, axis: int, place: int) -> str:
+    parts = [line.source.of(one) for one in listed(node.slice)]
+    new = ["None", ":"] if place else [":", "None"]
+    if parts[:1] == ["..."]:
+        parts[1:1] = new
+    elif len(parts) > axis and parts[axis] == ":":
+        parts[axis : axis + 1] = new
+    else:
+        return ""
+    return f"{ast.unparse(node.value)}[{', '.join(parts)}]" if parts.count("None") == 1 else ""
+
+
 def _given(line: Line, node: ast.expr) -> list[ast.expr]:
     pairs = [pair for item in nodes(line.owner(), ast.Assign) for pair in assigned(item)]
     return [made for target, made in pairs if ast.unparse(target) == ast.unparse(node)]
 
 
 def _made_alike(scope: ast.AST, name: str) -> list[tuple[str, ast.stmt, ast.stmt]]:
-    """The names that are made as a tensor of this name is made, by one statement or by ones that are alike but for the layer they call."""
+    """The names that are made as a tensor of this name is made."""
     for body in (getattr(item, "body", []) for item in ast.walk(scope)):
         held = {
             one.id: (statement, then)

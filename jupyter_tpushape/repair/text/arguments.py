@@ -192,7 +192,7 @@ def _parameter(names: Names, call: ast.Call, callee: Any, value: Any) -> str:
 
 
 def _held(names: Names, call: ast.Call, layer: Any) -> Any:
-    """The constructor calls of the layers that a call is given, in its own brackets or under a name."""
+    """The constructor calls of the layers that a call is given."""
     for value in (*call.args, *(item.value for item in call.keywords)):
         made = _one_call(names, value)
         cls = names.value(made.func, made) if made is not None else None

@@ -36,7 +36,7 @@ class Place:
     # -- where -------------------------------------------------------------------------------------
 
     def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
-        """The expressions that the data function returns, or those of each batch, or the call that the data is handed to."""
+        """The expressions that the data function returns."""
         program = self.text.seen.program
         each = batches(self.text.seen.data)
         if each is not None:

@@ -110,6 +110,8 @@ class Crosswise(Fact, frozen=True):
             "width": f" {named(self.blamed)} outputs {self.predictions[-1]} values at each position, but a label has one: it needs one unit.",
             "values": f" {named(self.blamed)} outputs one value, but a label has {self._values}: it needs {self._values} units.",
         }[self.cause]
+        if self.labels == self.predictions[1:]:
+            return f"The labels have no batch axis, so every prediction is compared with the same label.{hint}"
         if self.cause == "values":
             return f"Broadcasting repeats an axis of size 1, so one prediction is compared with every value of a label.{hint}"
         return f"Broadcasting repeats an axis of size 1, so each label is compared with predictions for other labels.{hint}"
@@ -321,3 +323,23 @@ class SameSteps(Fact, frozen=True):
         if self.path:
             return Side("inputs without the labels"), Side(self.cut)
         return Side("the next step of each position"), Side("the same step")
+
+
+class StepsTold(Fact, frozen=True):
+    """``loss`` is told that the logits of ``shape`` have ``told`` steps."""
+
+    loss: Who
+    shape: Shape
+    told: int
+
+    def message(self) -> str:
+        return (
+            f"{self.loss.op}{placed(self.loss)} is told that each sample has {self.told} steps, but its logits {show_shape(self.shape)} have {self.shape[1]}."
+        )
+
+    def why(self) -> str:
+        classes = f" {self.told} is the number of classes, on the last axis." if self.told == self.shape[2] else ""
+        return f"The lengths count the steps of the logits, which are on axis 1.{classes} No error is raised."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.shape[1]} steps"), Side(f"{self.told} steps")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import count, listed, named, pair, placed
+from ..words import axes_listed, count, listed, named, pair, placed
 
 
 class SamplesInOrder(Fact, frozen=True):
@@ -87,6 +87,19 @@ class SharedByAll(Fact, frozen=True):
         return Side("one number for each sample"), Side("one number for the batch")
 
 
+class NormOfAll(SharedByAll, frozen=True):
+    """``divided`` compares with a number the norm that ``operation`` takes of a whole batch of ``shape``."""
+
+    def message(self) -> str:
+        return (
+            f"{named(self.operation)}{placed(self.operation)} takes one norm of all samples of {show_shape(self.shape)}, which is then compared with a number."
+        )
+
+    def why(self) -> str:
+        inner = axes_listed(tuple(range(1, len(self.shape))))
+        return f"The norm grows with the batch, so the number means something else for each batch size. Take the norm of each sample: {inner}."
+
+
 class WeightsAcross(Fact, frozen=True):
     """``softmax`` makes weights of ``shape`` that sum to 1 along ``axis``; ``product`` sums the weighted values along ``over``."""
 
@@ -110,6 +123,28 @@ class WeightsAcross(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"axis {self.over}"), Side(f"axis {self.axis}")
+
+
+class PositionsAveraged(Fact, frozen=True):
+    """``softmax`` makes weights of ``shape`` that sum to 1 along ``axis``; ``product`` multiplies them with positions, and sums along ``over``."""
+
+    softmax: Who
+    product: Who
+    shape: Shape
+    axis: int
+    over: tuple[int, ...]
+
+    def message(self) -> str:
+        return (
+            f"{named(self.softmax)}{placed(self.softmax)} makes weights {show_shape(self.shape)} that sum to 1 along axis {self.axis}, "
+            f"but the positions{placed(self.product)} are averaged along {axes_listed(self.over)}."
+        )
+
+    def why(self) -> str:
+        return "The average of positions is a position only if the weights of all positions sum to 1. Apply the softmax along the axes that are summed."
+
+    def sides(self) -> Sides:
+        return Side(axes_listed(self.over)), Side(f"axis {self.axis}")
 
 
 class RowsAgainstColumns(Fact, frozen=True):

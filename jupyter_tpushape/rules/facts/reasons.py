@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...flow import Shape, Who, elements, show_shape
+from ...flow import Location, Shape, Who, elements, show_shape
 from ..words import count, listed, many, placed
 
 
@@ -59,15 +59,16 @@ class RowsWanted(Reason, frozen=True):
 
 
 class Reversed(Reason, frozen=True):
-    """``name`` of ``shape``, of more than two axes, is turned around by ``text``: all its axes are."""
+    """``name`` of ``shape``, of more than two axes, is turned around by ``text``, ``where`` that is another line: all its axes are."""
 
     name: str
     text: str
     shape: Shape
+    where: Location | None = None
 
     def words(self) -> str:
-        turned = show_shape(self.shape[::-1])
-        return f"{self.text} reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
+        turned, at = show_shape(self.shape[::-1]), f" at {self.where}" if self.where is not None else ""
+        return f"{self.text}{at} reverses all axes of {show_shape(self.shape)}, including the batch, and gives {turned}. Swap the last two only: swapaxes({self.name}, -1, -2)."
 
 
 class PairOfVectors(Reason, frozen=True):

@@ -83,7 +83,7 @@ class LogitsMissing(Fact, frozen=True):
 
 
 class ScoresOfOne(Fact, frozen=True):
-    """A softmax of ``shape`` inside a model over its last axis, which has the single value that ``maker`` computes for each position.
+    """A softmax of ``shape`` inside a model over an axis with the single value that ``maker`` computes for each position.
 
     ``axis``: that of the positions.
     """
@@ -94,7 +94,7 @@ class ScoresOfOne(Fact, frozen=True):
     axis: int = 1
 
     def message(self) -> str:
-        return f"{named(self.softmax)} computes a softmax over the last axis of {show_shape(self.shape)}: a softmax over one value is always 1."
+        return f"{named(self.softmax)} computes a softmax over the axis of size 1 of {show_shape(self.shape)}: a softmax over one value is always 1."
 
     def why(self) -> str:
         return f"{self.maker.name} returns one score per position. Weights over the positions need a softmax over their axis, axis={self.axis}."
