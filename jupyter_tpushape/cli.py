@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _unknown(typed: argparse.ArgumentParser, rest: list[str]) -> None:
-    """Ends with the usage of the command that was typed."""
+    """Ends with the usage of the command that was typed, and the option that may have been meant."""
     import difflib
 
     near = difflib.get_close_matches(rest[0].partition("=")[0], re.findall(r"--(?!help)[\w-]+", typed.format_help()), 1)

@@ -131,6 +131,7 @@ trace.__dict__["autograph_info__"] = {}
 
 
 def _namespaces(caller: FrameType, handed: Any) -> list[Mapping[str, Any]]:
+    """Where the user's names for model and data are: in the calling function, or in the module of the user's line behind ours."""
     if not is_ours(caller.f_code.co_filename):
         return [caller.f_locals, caller.f_globals]
     return [names] if (names := getattr(handed, "names", None)) else []
@@ -196,7 +197,11 @@ def _looked(program: Program, belongings: Belongings, fixes: bool, compiler: str
 
 
 def _possible(flow: Flow) -> None:
-    """No variable has more elements than 64 bits count: a trace gives it no memory, but everything else refuses it."""
+    """No variable has more elements than 64 bits count: a trace gives it no memory, but everything else refuses it.
+
+    Raises:
+        BadProgram: where a layer has one.
+    """
     for node in flow.nodes:
         for weight in node.weights:
             if math.prod(size for size in weight.shape or () if size) > MOST_SIZE:
@@ -206,7 +211,7 @@ def _possible(flow: Flow) -> None:
 
 
 def _with_several(program: Program, seen: Examined, findings: list[Finding]) -> tuple[Examined, list[Finding]]:
-    """The look with the whole batch on each replica."""
+    """The look with the whole batch on each replica, where only one of the two breaks, and the whole batch has a fault: one row hides it, or shows another."""
     again = examine(program.with_(several=True, data=seen.data, sample=seen.sample))
     if (again.error is None) is (seen.error is None):
         return seen, findings

@@ -192,7 +192,7 @@ def _beside(folder: Path) -> tuple[int, str]:
 
 
 def _likeness(name: str, target: Path, known: os.stat_result) -> None:
-    """Owner, mode and extended attributes of the file that is replaced."""
+    """Owner, mode and extended attributes of the file that is replaced, as far as the system lets."""
     with contextlib.suppress(OSError, AttributeError):
         os.chown(name, known.st_uid, known.st_gid)
     os.chmod(name, stat.S_IMODE(known.st_mode))  # noqa: PTH101
@@ -202,7 +202,7 @@ def _likeness(name: str, target: Path, known: os.stat_result) -> None:
 
 
 def _over(target: Path, data: bytes) -> None:
-    """A file of several names is written in its place."""
+    """A file of several names is written in its place; where that fails it gets its old bytes back. A whole copy stands beside it meanwhile."""
     old = target.read_bytes()
     with target.open("r+b") as file:
         try:

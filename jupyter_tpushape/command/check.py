@@ -43,7 +43,11 @@ def check(options: Any) -> int:
 
 
 def _sensible(options: Any) -> None:
-    """Checks the options before anything heavy is imported."""
+    """Checks the options before anything heavy is imported.
+
+    Raises:
+        UsageError: if they make no sense.
+    """
     for typed in (options.model, options.data, options.output):
         try:
             if b"\0" in os.fsencode(typed or ""):
@@ -153,7 +157,7 @@ def _distribution(options: Any) -> Any:
 
 
 def _chooses_backend(place: str) -> bool:
-    """Whether a program selects the Keras backend itself."""
+    """Whether a program selects the Keras backend itself, which works only before Keras is imported."""
     file = Path(place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")

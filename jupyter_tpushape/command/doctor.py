@@ -59,7 +59,7 @@ def _parts() -> Iterator[str]:
 
 
 def _tpu() -> Iterator[str]:
-    """If this machine has a TPU, or an image made for one."""
+    """If this machine has a TPU, or an image made for one: which installed packages can use it."""
     from .doctor import tpu_lines
 
     lines = tpu_lines()
@@ -69,7 +69,7 @@ def _tpu() -> Iterator[str]:
 
 
 def _compiler() -> Iterator[str]:
-    """The parts of the TPU compiler."""
+    """The parts of the TPU compiler, which may be in a separate folder that TensorFlow does not see."""
     from ..compilers import bridge
 
     yield "\nTPU compiler"
@@ -97,6 +97,7 @@ def version_of(module: str) -> str | None:
 
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
+    """Of each module, the distributions that it is from; asked once, because it lists the files of all that is installed."""
     return metadata.packages_distributions()
 
 
@@ -123,7 +124,7 @@ def _usable(backend: str) -> str:
 
 
 def _extension() -> str:
-    """Whether JupyterLab finds the extension."""
+    """Whether JupyterLab finds the extension; slow, so only called if JupyterLab is installed."""
     if version_of("jupyterlab") is None:
         return "JupyterLab is not installed; the magic and the widget work without it"
     try:

@@ -82,7 +82,7 @@ _LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC,
 
 
 def _is_programs(error: BaseException) -> bool:
-    """Whether the user's own code raised."""
+    """Whether the user's own code raised: in a trace function, in a signal handler, or in a patched library."""
     from ..internal import is_users, last_entry
 
     trace = last_entry(error)
@@ -195,7 +195,7 @@ class _Done:
 
 
 def _leave_at_once() -> None:
-    """After an interrupt the interpreter is not taken down object by object."""
+    """After an interrupt the interpreter is not taken down object by object, which takes seconds where TensorFlow has made many."""
     if _Done.code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):

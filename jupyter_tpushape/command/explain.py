@@ -68,7 +68,11 @@ def explain(options: Any) -> int:
 
 
 def _file(text: str) -> Path | None:
-    """The file that holds the message, where the text is the name of one."""
+    """The file that holds the message, where the text is the name of one; ``None`` where it is the message.
+
+    Raises:
+        UsageError: where it names something that holds no message.
+    """
     named = bool(_NAME.fullmatch(text))
     try:
         there = os.path.exists(text)  # noqa: PTH110

@@ -135,7 +135,12 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
 
 
 def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead: str) -> dict[str, Any]:
-    """The kernel's reply."""
+    """The kernel's reply.
+
+    Raises:
+        TimeoutError: if the time is up first.
+        UsageError: if the kernel stops first, with the message ``dead``.
+    """
     end = time.monotonic() + limit
     while True:
         gone = not alive()
@@ -209,7 +214,7 @@ def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dic
 
 
 def _lines(path: Path, cells: list[str]) -> Iterator[list[int]]:
-    """For each code cell, the numbers of the file's lines that contain its lines."""
+    """For each code cell, the numbers of the file's lines that contain its lines, in order."""
     rows = path.read_text(encoding="utf-8").splitlines()
     at = 0
     for cell in cells:

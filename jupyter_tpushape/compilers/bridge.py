@@ -40,6 +40,7 @@ def home() -> Path | None:
 
 
 def _folders() -> list[Path]:
+    """``TPUSHAPE_COMPILER``, or else what ``tpushape compiler install`` made, and ``share/jupyter_tpushape/compiler`` of this environment."""
     named = os.environ.get("TPUSHAPE_COMPILER")
     return [Path(named)] if named else [own(), Path(sys.prefix, "share", "jupyter_tpushape", "compiler")]
 

@@ -99,7 +99,7 @@ def _temporaries(text: str) -> tuple[list[_Live], int]:
 
 
 def _at_peak(values: list[_Live]) -> list[_Live]:
-    """Those that live at the moment when they take most."""
+    """Those that live at the moment when they take most; what shares an address with another is counted once."""
     changes: dict[int, list[tuple[int, tuple[int, int]]]] = {}
     for value in values:
         changes.setdefault(value.start, []).append((1, (value.offset, value.size)))

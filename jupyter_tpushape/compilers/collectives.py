@@ -105,7 +105,7 @@ def _group(line: str, devices: int) -> int:
 
 
 def _times(lines: list[str]) -> dict[str, tuple[int, bool]]:
-    """How often each computation runs in a step."""
+    """How often each computation runs in a step, and whether that is known: the body of a loop runs as often as the loop turns."""
     callers: dict[str, tuple[str, int, bool]] = {}
     for computation, line in _inside(lines):
         loop = _WHILE.search(line)

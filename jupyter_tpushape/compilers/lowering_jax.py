@@ -163,7 +163,7 @@ def _portable(lowered: Any) -> bytes:
 
 
 def _text(program: Any) -> str:
-    """XLA's text with the scopes of operations."""
+    """XLA's text with the scopes of operations, and without the table of source files, which says nothing of the program."""
     return _FILES.sub("\n", str(program.get_hlo_module().to_string()))
 
 

@@ -112,7 +112,7 @@ def _make_metrics(adapter: Any, model: Any, packed: Callable[[tuple[Any, ...]], 
 
 
 def _opened(flat: tuple[Any, ...], sizes: tuple[Any, ...], of: tuple[tuple[tuple[int, int], ...], ...]) -> tuple[Any, ...]:
-    """Tensors with axes whose sizes are known when the program runs."""
+    """Tensors with axes whose sizes are known when the program runs, as a TPU gets what a pipeline leaves open."""
     opened = list(flat)
     for size, axes in zip(sizes, of, strict=True):
         from tensorflow.compiler.tf2xla.python import xla
@@ -169,7 +169,7 @@ def _step(adapter: Any, model: Any, name: str, roots: Roots) -> Callable[..., An
 
 
 def _parameters(seen: Any, owners: list[_Owner], concrete: Any, found: list[Leaf]) -> Iterator[Parameter]:
-    """The program's parameters in their order."""
+    """The program's parameters in their order: the data's tensors, then what the function captured."""
     flow = seen.evidence.flow
     inputs = {node.path: node.id for node in flow.nodes if node.kind == "input"}
     for leaf in found:

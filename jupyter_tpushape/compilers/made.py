@@ -115,7 +115,7 @@ def _installed(name: str) -> bool:
 
 
 def _structure(adapter: Any, model: Any) -> list[Any]:
-    """The model as its configuration says it."""
+    """The model as its configuration says it, and its variables: which are one and the same, and which are trained."""
     package = adapter.package
     layers = list(model._flatten_layers(include_self=True, recursive=True))
     for layer in layers:
@@ -141,7 +141,7 @@ def _structure(adapter: Any, model: Any) -> list[Any]:
 
 
 def _adapted(layer: Any) -> dict[str, Any]:
-    """What a layer holds that ``adapt`` may have set."""
+    """What a layer holds that ``adapt`` may have set: numbers, lists of them, and arrays by their values."""
     found = {}
     for name, value in vars(layer).items():
         if "Table" in type(value).__name__:

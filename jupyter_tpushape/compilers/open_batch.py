@@ -116,7 +116,7 @@ def _rows(one: Question) -> int:
 
 
 def _refused(seen: Any, one: Question, progress: Progress, last: bool) -> tuple[Verdict, Finding] | None:
-    """What a compiler has against the program. Of one with an open axis only what it says of that counts."""
+    """What a compiler has against the program. Of one with an open axis only what it says of that counts: the rest is said of the full batch."""
     program, target = one.program, one.target.name
     if program.error is not None:
         return refusal(seen, program, "tpu", target) if last or dynamic(str(program.error)) else None

@@ -236,12 +236,13 @@ def _read(folder: Path, process: subprocess.Popen[bytes], finished: bool, asked:
 
 
 def _path() -> str:
+    """Where the worker looks for modules. The compiler's folder comes first: this package may stand beside another jaxlib."""
     package = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, [str(bridge.home() or ""), package, os.environ.get("PYTHONPATH", "")]))
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progress: Progress, what: str) -> bool:
-    """Waits for the worker's end."""
+    """Waits for the worker's end; ``False`` where the time is over. Says what it is at when that takes more than a second."""
     start, told = time.monotonic(), ""
     while time.monotonic() - start < seconds:
         try:

@@ -195,7 +195,7 @@ def _policy(layer: Any) -> str:
 
 
 def _again(seen: Any, policy: str, scope: Callable[[], Any]) -> Any:
-    """A copy of the model whose layers use another dtype policy."""
+    """A copy of the model whose layers use another dtype policy, or were created in a scope. The original model does not change."""
     from ..trace.build import kept_counters
 
     adapter, model = seen.adapter, seen.model

@@ -63,7 +63,7 @@ class Roots:
         return self.depth > 0 and getattr(graph, "outer_graph", None) is not None and not graph.outer_graph.building_function
 
     def _counts(self, tensor: Any, graph: Any) -> bool:
-        """Whether what is computed of a tensor is an optimizer's."""
+        """Whether what is computed of a tensor is an optimizer's, and known only when the program runs."""
         if not self.updating(graph) or not tensor.dtype.is_floating or self._known(tensor):
             return False
         if graph is not self._graph:

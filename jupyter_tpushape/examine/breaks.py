@@ -199,7 +199,10 @@ def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
 
 
 def _drop_repeats(recorder: Recorder) -> None:
-    """Keeps the last of calls that are the same call over again."""
+    """Keeps the last of calls that are the same call over again.
+
+    Keras 3 calls all layers of a Sequential anew, on the same input, for each one that is added.
+    """
     same: dict[Any, Call] = {}
     stands_for: dict[int, int] = {}
     for call in recorder.calls:
@@ -243,7 +246,11 @@ def _as_declared(sources: list[tuple[Source, Spec]]) -> list[Door]:
 
 
 def _sure(seen: Examined, doors: list[Door]) -> list[tuple[Door, Leaf]]:
-    """Which of the data's leaves are for these inputs beyond doubt, though no model was made."""
+    """Which of the data's leaves are for these inputs beyond doubt, though no model was made.
+
+    By name, where the data is a dict. Else for the one model that the builder makes: the one leaf for its one input, or
+    each leaf for the only input of its shape.
+    """
     if seen.sample is None:
         return []
     _, found = leaves(seen.sample.x, shape_of(seen), "x")

@@ -77,7 +77,7 @@ class _Tables:
         return bool(names & self.names) or any(self._makes(part) for part in ast.walk(node))
 
     def _makes(self, node: ast.AST) -> bool:
-        """Whether an expression counts to one of the sizes."""
+        """Whether an expression counts to one of the sizes, or takes that many entries of a table."""
         if isinstance(node, ast.Call) and called(node) in _RANGES:
             return any(ast.unparse(part) in self.sizes for part in (*node.args, *(word.value for word in node.keywords)))
         if isinstance(node, ast.Subscript):

@@ -89,7 +89,10 @@ class _Text:
         return None
 
     def _after(self, statement: ast.stmt) -> Iterator[tuple[ast.stmt | None, ast.stmt | None]]:
-        """What may run after a statement."""
+        """What may run after a statement, in order, to where its function ends (``None``), or its loop gets to it again.
+
+        The second is the statement to which an iteration gets in the end, for those that run in the next one.
+        """
         while True:
             owner, block = self.places[statement]
             yield from ((item, None) for item in block[block.index(statement) + 1 :])
@@ -104,7 +107,7 @@ class _Text:
             statement = owner
 
     def _shared(self, statement: ast.stmt, name: str) -> bool:
-        """Whether others than the lines around a statement may read a name."""
+        """Whether others than the lines around a statement may read a name: it is the file's, or a function inside reads it."""
         owner: ast.AST = statement
         while isinstance(owner, ast.stmt) and owner in self.places:
             owner = self.places[owner][0]
@@ -174,7 +177,7 @@ def unused_results(seen: Any) -> list[UnusedResult]:
 
 
 def _candidates(seen: Any) -> Iterator[_Candidate]:
-    """Layers without an effect, each with its node."""
+    """Layers without an effect, each with its node, if it has one, and the line that called it."""
     evidence: Evidence = seen.evidence
     for call, trained in seen.run.unused:
         node = seen.call_ids.get(id(call), "")
@@ -190,7 +193,7 @@ def _candidates(seen: Any) -> Iterator[_Candidate]:
 
 
 def _called(seen: Any, layer: Any) -> tuple[str, int] | None:
-    """The line that called a layer on a symbolic tensor."""
+    """The line that called a layer on a symbolic tensor: the last one that the builder ran, or the one that made it, if that calls it at once."""
     places = seen.recorder.call_places.get(id(layer))
     if places:
         return tuple(places[-1])

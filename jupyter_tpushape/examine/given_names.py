@@ -91,6 +91,7 @@ class Texts:
 
 
 def _value(given: ast.Assign, name: str) -> ast.expr | None:
+    """What an assignment gives to one name: of several in a row, the value in the same place."""
     return next((value for target, value in syntax.assigned(given) if isinstance(target, ast.Name) and target.id == name), None)
 
 

@@ -97,7 +97,7 @@ def _title(node: ast.AST) -> str:
 
 
 def _typed(texts: Texts, where: Variables) -> Iterator[tuple[Texts, At, KeyPath, ast.expr]]:
-    """What was typed for the data."""
+    """What was typed for the data, where the names have the values that the cells gave them last."""
     file = texts.files[-1] if texts.files else where[0]
     tree = texts.tree(file)
     with contextlib.suppress(SyntaxError):

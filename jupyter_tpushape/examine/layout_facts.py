@@ -124,7 +124,7 @@ def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None, 
 
 
 def _held(adapter: Any, model: Any, paths: list[str]) -> dict[str, str]:
-    """Each variable's path as attributes lead to it from the model."""
+    """Each variable's path as attributes lead to it from the model: ``lm/blocks/0/up/kernel`` for ``lm/block_0/expand/kernel``."""
     layers, seen = {}, set[int]()
     pending = [(model, str(model.name), str(model.name))]
     while pending:

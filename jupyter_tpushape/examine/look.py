@@ -213,7 +213,7 @@ def _look(program: Program) -> Examined:
 
 
 def _devices(program: Program) -> tuple[str, ...]:
-    """The devices that a builder is meant for."""
+    """The devices that a builder is meant for: those of the distribution's mesh, or of the slice that is planned for."""
     if is_distribution(program.strategy):
         return tuple(str(device) for device in program.strategy.device_mesh.devices.flatten())
     planned = program.target is not None and not program.target.live and program.target.generation
@@ -221,7 +221,7 @@ def _devices(program: Program) -> tuple[str, ...]:
 
 
 def _own_step(seen: Examined) -> bool:
-    """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time."""
+    """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
     adapter, model = seen.adapter, seen.model
     if adapter is None or seen.sample is None or not adapter.backend.replicated or not runs_own_step(seen):
         return False
@@ -255,7 +255,7 @@ def _guess(recorder: Recorder) -> Framework | None:
 
 
 def _trace(seen: Examined) -> None:
-    """A model that was built: run it on the sample."""
+    """A model that was built: run it on the sample, or draw what it declares where there is no data."""
     evidence, adapter, program = seen.evidence, seen.adapter, seen.program
     assert adapter is not None
     doors = adapter.doors(seen.model, left=seen.sample is None) if adapter.is_model(seen.model) else None
@@ -307,7 +307,7 @@ def _trace(seen: Examined) -> None:
 
 
 def _look_at_break(seen: Examined) -> None:
-    """What a break asks to know: which axes of an operation's tensors carry the batch."""
+    """What a break asks to know: which axes of an operation's tensors carry the batch, and what compile was told."""
     evidence, adapter = seen.evidence, seen.adapter
     assert adapter is not None and seen.run is not None and seen.run.error is not None
     with_growth(seen)

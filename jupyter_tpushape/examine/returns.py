@@ -75,7 +75,7 @@ def _called(seen: Any, adapter: Framework) -> Iterator[tuple[str, Any]]:
 
 
 def _named(error: BaseException, adapter: Framework) -> Iterator[tuple[str, Any]]:
-    """The functions and layers of the user's that the lines which were running name."""
+    """The functions and layers of the user's that the lines which were running name, or that made what they read."""
     told = hear(error, HeardNothing) is not None
     for frame, place in frames_of(error):
         values, scope = values_of(frame), scope_of(place)
@@ -94,7 +94,7 @@ def _named(error: BaseException, adapter: Framework) -> Iterator[tuple[str, Any]
 
 
 def _computed(scope: ast.FunctionDef) -> ast.expr | None:
-    """What the last statement of a function computes."""
+    """What the last statement of a function computes; where that has no result, what it is called on, or what was computed before."""
     last = scope.body[-1]
     if isinstance(last, ast.Expr) and not isinstance(last.value, ast.Constant):
         if syntax.called(last.value) not in _NO_RESULT:

@@ -81,7 +81,7 @@ def orders_apart(seen: Examined) -> Orders | None:
 
 
 def _repeated(one: Array, other: Array) -> Draw | None:
-    """The step that repeats each row as often as the other array repeats as a whole."""
+    """The step that repeats each row as often as the other array repeats as a whole, or has parts."""
     joins = [step for array in (one, other) for step in array.steps if step.kind == "joined"]
     calls = [step.node for step in joins if isinstance(step.node, ast.Call)]
     said = [ast.unparse(word) for call in calls for word in call.keywords]
@@ -128,7 +128,7 @@ def _shuffles(scope: ast.AST) -> Iterator[tuple[ast.Expr, ast.Call]]:
 
 
 def _is_drawn(texts: Texts, at: At, name: str) -> bool:
-    """Whether a name holds an order."""
+    """Whether a name holds an order: the result of a permutation, or numbers that a statement shuffles."""
     given = texts.given(name, at)
     value = given[2] if given is not None else None
     if isinstance(value, ast.Subscript):

@@ -264,7 +264,7 @@ def _step(texts: Texts, at: At, value: ast.expr) -> Step | None:
 
 
 def _counts(texts: Texts, at: At, name: str) -> bool:
-    """Whether a name holds a number."""
+    """Whether a name holds a number: a permutation of it is new data, and not the rows of other data in another order."""
     given = texts.given(name, at)
     value = given[2] if given is not None else None
     if isinstance(value, ast.Subscript):

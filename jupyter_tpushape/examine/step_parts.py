@@ -58,7 +58,7 @@ def step_parts(adapter: Framework, error: BaseException) -> StepParts | None:
 
 
 def _fits(target: ast.expr, value: Any) -> bool:
-    """Whether names can be given the parts of a value."""
+    """Whether names can be given the parts of a value: as many of them, at each level that is known."""
     if not isinstance(target, (ast.Tuple, ast.List)):
         return True
     if not isinstance(value, (tuple, list)):

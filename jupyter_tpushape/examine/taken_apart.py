@@ -60,7 +60,7 @@ def function_of(node: ast.AST) -> str:
 
 
 def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
-    """Whether a line computes with a name that holds a list of variables' values."""
+    """Whether a line computes with a name that holds a list of variables' values, or compares it with labels."""
     try:
         tree = syntax.parse(text.strip())
     except SyntaxError:
@@ -76,7 +76,7 @@ def _computes(frame: FrameType, name: ast.expr, text: str) -> bool:
 
 
 def _value_last(node: ast.Assign, target: ast.Tuple, place: Place, text: str) -> bool:
-    """Whether gradients and the value have each other's names."""
+    """Whether gradients and the value have each other's names: what the optimizer gets, or what is taken apart further, is the other one."""
     first, second = target.elts[:2]
     if node.lineno <= place[1] <= (node.end_lineno or node.lineno):
         return isinstance(first, ast.Name) and isinstance(second, ast.Tuple)

@@ -79,7 +79,7 @@ def _turned(sizes: list[ast.expr], inner: ast.expr) -> bool:
 
 
 def _is_window(texts: Texts, array: Array, at: At, sizes: list[ast.expr]) -> bool:
-    """Whether the rows are windows of a series."""
+    """Whether the rows are windows of a series, and the last size is their length, which a name says in both places."""
     last = array.steps[-1] if array.steps else None
     folded = sum(step.kind == "folded" for step in array.steps)
     if last is None or last.kind != "windows" or folded > (ast.unparse(sizes[0]) == "-1"):
@@ -91,7 +91,7 @@ def _is_window(texts: Texts, array: Array, at: At, sizes: list[ast.expr]) -> boo
 
 
 def _lengths(node: ast.expr) -> list[ast.expr]:
-    """The lengths of the slices that move."""
+    """The lengths of the slices that move: ``n`` in ``x[i : i + n]`` with nothing behind it that takes one column."""
     node = node.elt if isinstance(node, ast.ListComp) else node
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
         return []

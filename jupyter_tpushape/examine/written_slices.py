@@ -165,7 +165,7 @@ def unindexed(raised: Raised, fits: Callable[[str], bool]) -> Iterator[tuple[ast
 
 
 def _entries(scope: ast.AST) -> Iterator[Entry]:
-    """The reads of one entry: by an index that is a name or computed from one."""
+    """The reads of one entry: by an index that is a name or computed from one, and by a lookup along the first axis."""
     for item in ast.walk(scope):
         if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and isinstance(item.value, (ast.Name, ast.Attribute)):
             if loaded(item.slice) and not isinstance(item.slice, (ast.Slice, ast.Tuple)) and _reads(item.value) != "shape":

@@ -83,7 +83,10 @@ def cause(size: Size, other: Size | int) -> Cause | None:
 
 
 def _from_number(size: Size, target: int) -> Cause | None:
-    """The one window without padding."""
+    """The one window without padding, in a size that begins with a number of the program: the map that a generator starts from.
+
+    Of a size that begins behind code of the program's own, a stride as well.
+    """
     steps = chain(size)
     begin = steps[0].of if steps else size
     values = _values(begin, steps) if isinstance(begin, (Given, Opaque)) and value(size) not in (None, target) else None
@@ -220,7 +223,7 @@ def padded(size: Size) -> int | None:
 
 
 def _undone(steps: Sequence[Step], place: int) -> tuple[int, bool] | None:
-    """The later step that gives back what the stride at ``place`` took."""
+    """The later step that gives back what the stride at ``place`` took, and whether just that."""
     one = steps[place]
     left = one.stride if isinstance(one, Slid) else 1
     for i in range(place + 1, len(steps)):

@@ -70,7 +70,7 @@ def opened(seen: Any, rerun: Rerun | None = None) -> Opened | None:
 
 
 def _squeezed(again: Run) -> Opened | None:
-    """A layer raises for want of a rank."""
+    """A layer raises for want of a rank, which an operation of the user's left unknown: with one row, the batch axis would be taken out, too."""
     for call in reversed(again.recorder.calls):
         shape = call.inputs[0].spec.shape if call.inputs else None
         if call.op == "Squeeze" and shape and shape[0] is None and call.outputs and call.outputs[0].spec.shape is None:

@@ -111,7 +111,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
 
 
 def _compares(seen: Any) -> bool:
-    """Whether code of the program's own compares labels and predictions."""
+    """Whether code of the program's own compares labels and predictions: in a loss or metric, or in one that takes the place of the call that tells of itself."""
     calls = seen.recorder.calls
     unseen = bool(seen.evidence.y) and not any(call.kind == "loss" for call in calls) and any(call.kind == "op" for call in calls)
     return unseen or any(not call.opaque for call in calls if call.kind in ("loss", "metric"))
@@ -147,7 +147,10 @@ def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
 
 
 def _batch(seen: Any) -> int | None:
-    """How many samples there are: the rows of the inputs."""
+    """How many samples there are: the rows of the inputs, where these differ (nodes and edges of a graph), those that have labels.
+
+    Where the rows differ and none has labels (a label for each graph), no input has a row for each sample.
+    """
     rows = [spec.shape[0] for _, spec in seen.evidence.x if spec.shape]
     labeled = [spec.shape[0] for _, spec in seen.evidence.y if spec.shape]
     if labeled and len(set(rows)) > 1 and labeled[0] not in rows:
@@ -156,6 +159,7 @@ def _batch(seen: Any) -> int | None:
 
 
 def _other(seen: Any, batch: int) -> int:
+    """Another number of rows, at least three, and the size of no axis of the data, which might be aligned with them."""
     sizes = {size for _, spec in (*seen.evidence.x, *seen.evidence.y, *seen.evidence.weight) for size in (spec.shape or ())[1:]}
     return next(rows for rows in itertools.count(batch + 1 if batch > 2 else batch + 2) if rows not in sizes)
 

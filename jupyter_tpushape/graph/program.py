@@ -93,6 +93,7 @@ def registered() -> frozenset[str]:
 
 @cache
 def _every(module: Any) -> frozenset[str]:
+    """Asked once: TensorFlow keeps the 400 kB of each answer for good, and XLA's kernels are registered all at one time."""
     return frozenset(kernel.op for kernel in module.get_all_registered_kernels().kernel if kernel.device_type == _XLA)
 
 
@@ -128,7 +129,11 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
 
 
 def _uses_of_one(met: Met, limits: dict[str, frozenset[str]], training: bool, program: Any) -> Iterator[Use]:
-    """What is to be said of one operation that has a kernel."""
+    """What is to be said of one operation that has a kernel.
+
+    Args:
+        limits: the dtypes that its attributes are limited to. program: the graph that the walk began with.
+    """
     operation, kind, scope, values = met.operation, met.operation.type, met.scope, met.values
     for name, allowed in limits.items():
         try:
@@ -255,5 +260,6 @@ def _from_size(operation: Any) -> bool:
 
 
 def _soft_placement() -> bool:
+    """Whether the user asked for soft placement; TensorFlow's own default counts as not asked."""
     module = sys.modules.get("tensorflow.python.eager.context")
     return bool(getattr(module.context(), "_soft_device_placement", None)) if module is not None else False

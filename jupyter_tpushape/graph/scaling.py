@@ -291,7 +291,7 @@ def scales(facts: Any, batch: int, replicas: int) -> tuple[list[Scale], list[str
 
 
 def _source(update: Any, facts: Any) -> tuple[Any, float, str, bool]:
-    """The gradient that an update was given."""
+    """The gradient that an update was given, by which factor it was changed on the way, how it was reduced over replicas, and whether it was clipped."""
     first = next((one for one in update.gradients if one is not None), None)
     made = {id(one): gradient for gradient in facts.gradients for one in gradient.results if one is not None}
     made.update({id(one.values): gradient for gradient in facts.gradients for one in gradient.results if hasattr(one, "values")})
@@ -332,7 +332,11 @@ def _source(update: Any, facts: Any) -> tuple[Any, float, str, bool]:
 
 
 def _limit(operation: Any, made: dict[int, Any]) -> tuple[int, float | None]:
-    """Which operand of a product or quotient limits a gradient to a norm."""
+    """Which operand of a product or quotient limits a gradient to a norm, and what it is where the norm is below the limit.
+
+    ``tf.clip_by_norm`` multiplies by the limit and divides by the larger of limit and norm; ``tf.clip_by_global_norm`` multiplies by a
+    number that is 1 there.
+    """
     for at, one in reversed(list(enumerate(operation.inputs))):
         if at == 0 and operation.type in _QUOTIENTS:
             break

@@ -32,7 +32,7 @@ def step(name: str, arguments: Mapping[str, Any], given: list[Sizes], shape: Sha
 
 
 def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
-    """Where the arguments tell nothing."""
+    """Where the arguments tell nothing: axes that are plainly the input's own, or all of them folded."""
     alike = [one for one in given if len(one) == len(shape)]
     turned = _turned(alike[0], shape) if len(given) == len(alike) == 1 else None
     if turned is not None:
@@ -79,7 +79,7 @@ def _widened(name: str, x: Sizes, shape: Shape) -> Sizes | None:
 
 
 def _leading(x: Sizes, shape: Shape) -> Sizes:
-    """The first axes of another rank that are the input's own."""
+    """The first axes of another rank that are the input's own: those in front of the axes that are folded or split, and the rows."""
     same = next((i for i, (size, n) in enumerate(zip(x, shape, strict=False)) if not _fits(value(size), n)), min(len(x), len(shape)))
     rest = elements(tuple(value(size) for size in x[same:]))
     return x[:same] if rest is not None and rest == elements(shape[same:]) else x[: min(same, 1)]
@@ -123,7 +123,7 @@ def _made(name: str, a: Mapping[str, Any], given: list[Sizes]) -> Sizes | None:
 
 
 def _in_turn(layers: list[tuple[str, Mapping[str, Any], Shape]], x: Sizes) -> Sizes:
-    """A model that is used as a layer."""
+    """A model that is used as a layer: its layers one after another. The rows are the caller's."""
     for name, arguments, shape in layers:
         rows = value(x[0]) if x else None
         x = step(name, arguments, [x], (rows, *shape[1:]))
@@ -217,7 +217,7 @@ class Origins:
         return step(node.name, arguments, given, edge.spec.shape)
 
     def _inside(self, node: Node) -> Node:
-        """The last layer of a model that no edge leads into."""
+        """The last layer of a model that no edge leads into: it was built from within, and its layers are all that is known of it."""
         while node.kind == "layer" and not self.flow.into(node.id):
             ends = [one for one in self.flow.nodes if one.parent == node.id and one.kind == "layer" and not self.flow.out_of(one.id)]
             # Built and then called, a layer is there twice.

@@ -40,7 +40,7 @@ def static(tensor: Any, known: dict[int, bool]) -> bool:
 
 
 def _called(node: Any) -> Iterator[str]:
-    """Names that a node of a graph may call a function by."""
+    """Names that a node of a graph may call a function by: its operation's, as in TensorFlow 1, and those in its attributes."""
     yield node.op
     for value in node.attr.values():
         if value.HasField("func"):

@@ -201,6 +201,7 @@ def _traced(program: CellProgram, model: Any, chosen: dict[str, Any]) -> Any:
 
 
 def _is_kept(value: Any) -> bool:
+    """Whether a cell can change a value in place, and the value is small enough to be copied: Keras' objects, and short containers."""
     return len(value) <= _COPIED if type(value) in (list, dict, set) else hasattr(value, "__dict__")
 
 

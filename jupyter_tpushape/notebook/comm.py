@@ -79,7 +79,7 @@ def _asked(message: Any) -> Any:
 
 
 def _handle(comm: Any, message: Any, shell: Any) -> None:
-    """Answers a message. Whatever an object of the user's raises when it is looked at, SystemExit included, ends in an answer."""
+    """Answers a message. Whatever an object of the user's raises when it is looked at, SystemExit included, ends in an answer: it would end the kernel."""
     try:
         request = parse(message)
     except BadRequest as error:
@@ -162,7 +162,7 @@ def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
 
 
 def _ported(request: Request) -> dict[str, Any]:
-    """A file ported to Keras on JAX."""
+    """A file ported to Keras on JAX: its text, what is left to change by hand, and whether both programs were found to agree."""
     from ..port import port
 
     try:
@@ -188,7 +188,7 @@ def _cancel(ask: str) -> None:
 
 
 def _make_way(ask: str) -> None:
-    """Cancels a trace on another thread if a cell is waiting for that thread."""
+    """Cancels a trace on another thread if a cell is waiting for that thread; a trace that has not started never starts."""
     thread = _threads.pop(ask, None)
     if thread is not None and thread != threading.get_ident():
         hand_over(thread, Cancelled)
@@ -203,13 +203,14 @@ def _take_back(ask: str) -> None:
 
 
 def _ended(ask: str) -> None:
+    """A trace has ended. If it was just cancelled, this waits for the cancellation, so that it does not hit later code."""
     if _threads.pop(ask, None) is None:
         for _ in range(500):
             time.sleep(0.01)
 
 
 def _seen(shell: Any, found: dict[str, Any]) -> dict[str, str]:
-    """The listed models that have a report, each with the data of the last one."""
+    """The listed models that have a report, each with the data of the last one, if that is listed, too."""
     extension = getattr(shell, "_tpushape", None)
     models = {one["name"] for one in found["models"]}
     data = {"", *(one["name"] for one in found["data"])}

@@ -76,7 +76,7 @@ def meant(line: str, error: Exception) -> str:
 
 
 def _layouts(shell: Any) -> list[str]:
-    """Variables that may be a layout."""
+    """Variables that may be a layout: maps, dicts of their entries, distributions, and functions of a mesh."""
     from ..replicas import is_distribution
 
     public = {name: shell.user_ns[name] for name in own_names(shell)}

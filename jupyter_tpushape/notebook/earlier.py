@@ -100,6 +100,7 @@ def _trains(source: str) -> bool:
 
 
 def _changes(source: str, name: str) -> bool:
+    """Whether a cell changes a name's object in place, as ``model.add(...)`` does, and not only shows or trains it."""
     from ..repair.text.cells import touched, trains
 
     return any(name in touched(item) and not trains(item) for item in parsed(source).body)

@@ -211,7 +211,7 @@ def report_of_held(attempt: Attempt, *, fixes: bool) -> Report | None:
 
 
 def _typed(where: tuple[str, int]) -> str:
-    """What stands for ``validation_data`` in the call at a line."""
+    """What stands for ``validation_data`` in the call at a line, where it is made of names."""
     try:
         tree = syntax.parse("".join(linecache.getlines(where[0])))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

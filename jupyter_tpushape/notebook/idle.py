@@ -100,6 +100,7 @@ _looks: list[_Look] = []
 
 
 def _between_steps(_nothing: Any) -> int:
+    """The interpreter calls this between two steps of the main thread, where the cells run."""
     for look in _looks:
         look.come, look.asked = look.idle.come(), False
     return 0

@@ -87,7 +87,7 @@ class Interruptible:
 
 
 def _thread_start(frame: FrameType | None) -> FrameType | None:
-    """The call of ``Thread.start`` that runs."""
+    """The call of ``Thread.start`` that runs, if one does: an exception inside it can leave one lock in two hands, and the newborn dies of it."""
     while frame is not None and frame.f_code.co_filename == threading.__file__:
         if frame.f_code.co_name == "start":
             return frame

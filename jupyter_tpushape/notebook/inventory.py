@@ -65,7 +65,7 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
 
 
 def _key(value: Any) -> str:
-    """Changes when another object stands behind the name."""
+    """Changes when another object stands behind the name, and when a model is built or compiled anew."""
     parts = [getattr(value, name, None) for name in ("optimizer", "loss")]
     inner = getattr(value, "_layers", None) or ()
     return ".".join(map(str, (id(value), getattr(value, "built", ""), *map(id, parts), len(inner) if isinstance(inner, (list, tuple)) else 0)))
@@ -173,7 +173,10 @@ def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]
 
 
 def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any], used: frozenset[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Features and labels as one entry, where both have as many rows."""
+    """Features and labels as one entry, where both have as many rows.
+
+    Their names belong together, as ``x_train`` and ``y_train``, or a cell uses them together: then either may be a dict, a list or a tuple of arrays.
+    """
     rows = {entry["name"]: _rows(namespace[entry["name"]]) for entry in data}
     named = [(one["name"], other["name"]) for one, other in itertools.permutations(data, 2)]
     alike = [both for both in named if rows[both[0]] is not None and rows[both[0]] == rows[both[1]] and _is_array(namespace[both[1]])]
@@ -192,7 +195,7 @@ def _joined(entry: dict[str, Any], label: dict[str, Any]) -> dict[str, Any]:
 
 
 def _held_together(both: tuple[str, str], namespace: dict[str, Any]) -> dict[str, Any] | None:
-    """Several arrays that a cell hands over at once."""
+    """Several arrays that a cell hands over at once, as ``[left, right], y``: an entry where all of them have as many rows."""
     try:
         features, labels = (looked_up(written, namespace) for written in both)
     except NameError:

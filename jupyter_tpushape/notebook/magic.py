@@ -106,7 +106,7 @@ class TpuShapeMagics(Magics):
         self._show(report, "", options, progress)
 
     def _show(self, report: Any, text: str, options: Any, progress: Progress) -> None:
-        """Saves the report if a path was given."""
+        """Saves the report if a path was given, and shows it: as the interactive view, or as ``text`` or its own text."""
         if options.save:
             try:
                 print(f"Report written to {report.save(options.save)}")
@@ -159,7 +159,7 @@ class TpuShapeMagics(Magics):
         return report
 
     def _distribution(self, options: Any, target: str | None, names: dict[str, Any] | None = None) -> Any:
-        """The distribution that ``--mesh`` and ``--layout`` plan."""
+        """The distribution that ``--mesh`` and ``--layout`` plan. ``names``: what a cell defines, in place of the notebook's variables."""
         from ..replicas import typed
 
         own = (names or {}).get(options.layout)
@@ -200,7 +200,7 @@ class TpuShapeMagics(Magics):
             raise UsageError(f"Cannot read {text} as {kind} ({type(error).__name__}: {error}): use {example}.") from None
 
     def _broken_since(self, name: str) -> bool:
-        """Whether the last failed cell would have redefined this name."""
+        """Whether the last failed cell would have redefined this name, and has not done so since."""
         made = assigned([text for text in self.shell.user_ns.get("In", ()) if isinstance(text, str)]).get(name)
         error = self.extension.error
         return error is not None and made == self.extension.count and name in assigned_in(self.extension.source, line_of_cell(error, self.shell.user_ns))
@@ -247,7 +247,7 @@ class TpuShapeMagics(Magics):
 
 
 def _quote(line: str) -> str:
-    """Keeps ``(x, y)`` together as one argument."""
+    """Keeps ``(x, y)`` together as one argument, and removes a trailing comment, as Python does."""
     parts, depth, out, quote = [], 0, "", ""
     for character in line:
         if character == "#" and not quote and depth == 0 and (not out or out[-1] == " "):

@@ -77,7 +77,7 @@ def _is_batch(value: Any) -> bool:
 
 
 def _source(tree: ast.Module, call: ast.Call) -> str:
-    """The name of the dataset whose elements the call's arguments are."""
+    """The name of the dataset whose elements the call's arguments are: those of the innermost loop that names them all."""
     given = {node.id for part in call.args for node in ast.walk(part) if isinstance(node, ast.Name)}
     found = ""
     for loop in ast.walk(tree):

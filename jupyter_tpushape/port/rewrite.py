@@ -271,7 +271,7 @@ class Rewriter:
                     yield self.source.change(node, 'os.environ["KERAS_BACKEND"] = "jax"')
 
     def _header(self) -> None:
-        """Chooses the backend before anything imports Keras."""
+        """Chooses the backend before anything imports Keras, and imports Keras where nothing else does."""
         tree, source = self.source.tree, self.source
         imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "__future__"]
         chosen = re.search(r"environ\[.KERAS_BACKEND.\] = .jax.|environ.setdefault\(.KERAS_BACKEND., .jax.\)", source.text) is not None

@@ -119,7 +119,7 @@ class Setup:
         return any(one.id in self.strategies for one in nodes(value, ast.Name))
 
     def _idle(self, statement: ast.stmt) -> bool:
-        """A line beside the set-up that is of no other use."""
+        """A line beside the set-up that is of no other use: ``pass``, ``tpu = None``, ``raise``, a line that is printed."""
         if isinstance(statement, (ast.Pass, ast.Raise)):
             return True
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):

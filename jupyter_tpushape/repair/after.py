@@ -77,7 +77,7 @@ def _config(node: Node) -> dict[str, Any]:
 
 
 def _edges(before: Sequence[Edge], now: Sequence[Edge], home: dict[str, str]) -> tuple[list[AfterEdge], list[Spec], set[str]]:
-    """Edges that are new or carry a different tensor, their specs."""
+    """Edges that are new or carry a different tensor, their specs, and the ids of old edges that still exist."""
     exact = {(edge.source, edge.target, edge.label): edge for edge in before}
     loose = {(edge.source, edge.target): edge for edge in before}
     changed: list[AfterEdge] = []

@@ -191,7 +191,10 @@ class _Computed:
         return made
 
     def _drawn(self, path: Any, draw: Any, scattered: bool = False) -> Any:
-        """Rows of the data as it was sampled for labels and whole numbers, numbers of both signs otherwise."""
+        """Rows of the data as it was sampled for labels and whole numbers, numbers of both signs otherwise.
+
+        ``scattered``: whole numbers of the inputs out of their order.
+        """
         spec, known = self.specs[path], np.asarray(self.known.get(path, 0))
         if spec.shape is None or spec.kind != "dense" or None in spec.shape:
             raise ValueError(path)
@@ -266,7 +269,7 @@ def _changed(one: Any, other: Any) -> bool:
 
 
 def _differ(one: Any, other: Any) -> bool:
-    """The same up to what an order of summation changes."""
+    """The same up to what an order of summation changes, in proportion to the largest value."""
     if one is other:
         return False
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")

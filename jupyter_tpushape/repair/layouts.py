@@ -247,6 +247,7 @@ def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
 
 
 def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
+    """Whether the program as it is written then runs, and lays out its variables by the same map."""
     held = _again(seen, texts)
     return held is not None and held.entries == after.entries
 

@@ -52,7 +52,7 @@ def _learned(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iter
 
 
 def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """A frozen layer with other weights."""
+    """A frozen layer with other weights, where no trained one has."""
     was, now = (
         Counter(
             (any(one.trainable for one in node.weights), *(one.shape for one in node.weights))
@@ -66,7 +66,7 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
-    """An argument of an own layer that becomes equal to another one."""
+    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads."""
     failed, given = before.failed, [one.spec.shape or () for one in before.given]
     if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
         return
@@ -104,7 +104,7 @@ def _samples_in_order(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Que
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """Positions that a new layer takes away."""
+    """Positions that a new layer takes away, where the one value that is left is then combined with each position of something else."""
     added = (edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global")))
     flat = next((edit for edit in added if _several(before.flow, edit)), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
@@ -192,7 +192,7 @@ def _inputs_lost(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> 
 
 
 def _unread(flow: Flow, own: bool) -> list[str]:
-    """Inputs that do not reach an output or a loss."""
+    """Inputs that do not reach an output or a loss, or where the program has losses of its ``own``, the result of a layer or operation."""
     above: dict[str, list[str]] = {}
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)

@@ -129,7 +129,11 @@ def patched(source: str, patch: str) -> str:
 
 
 def _hunks(patch: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Of each part of a unified diff: the line it begins at, how many lines it finds there, and its lines."""
+    """Of each part of a unified diff: the line it begins at, how many lines it finds there, and its lines.
+
+    Raises:
+        ValueError: where the diff is not one that :func:`difference` writes.
+    """
     lines = patch.removesuffix("\n").split("\n")
     at = 2
     if len(lines) <= at or not lines[1].startswith("+++ "):

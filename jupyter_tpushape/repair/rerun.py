@@ -153,7 +153,11 @@ class Rerun:
     # -- steps ---------------------------------------------------------------------------------------
 
     def _step(self, entry: Any) -> Callable[..., Any] | None:
-        """The step as the changed text has it, with what it uses of that."""
+        """The step as the changed text has it, with what it uses of that; ``None`` where the change does not reach it.
+
+        Raises:
+            NoPlace: where it is no function at the top of a file or cell.
+        """
         function, bound_to = plain(entry), entry if isinstance(entry, functools.partial) else None
         held = bound_to.func if bound_to is not None else entry
         if not inspect.isfunction(function) or function.__closure__ or inspect.ismethod(held) or isinstance(held, functools.partial):

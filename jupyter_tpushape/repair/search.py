@@ -196,7 +196,10 @@ class Search:
         return [pair for pair in held if all(pair is not other for other in open_ones)]
 
     def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]], reached: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Several edits together, where each brings the program to another fault that the next one repairs."""
+        """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first.
+
+        ``reached`` gets those that came further, and not to the end.
+        """
         # What a backend refuses in the code is not of the edit's making: an edit that leaves nothing else repairs the shapes.
         shapes = {id(trial): not all(RULES[left.rule].backend for left in trial.left) for _, trial in partial}
         # Edits that break what ran before come last.
@@ -242,7 +245,11 @@ class Search:
         return []
 
     def _steps(self, finding: Finding, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Edits that repair only this finding."""
+        """Edits that repair only this finding: offered as a first step, with what comes next.
+
+        Only if the program gets further, or if what is left was there before: an edit after which the same place
+        fails in another way is not an improvement.
+        """
         known = {(other.rule, other.nodes) for other in self.known if other is not finding}
 
         def before(trial: Trial) -> bool:
@@ -331,7 +338,7 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
 
 
 def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
-    """The same edits of the user's text."""
+    """The same edits of the user's text, where they are of a text that has other edits in it."""
     files = {alias: file for file, alias in seen.program.aliases.items()}
     places = [(one, files.get(str(one.detail.get("file")))) for one in candidate.edits]
     edits = (msgspec.structs.replace(one, detail={**one.detail, "file": file}) if file else one for one, file in places)
@@ -339,7 +346,10 @@ def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
-    """Whether the candidate adds layers where layers were added before."""
+    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge, or sets an argument that was set.
+
+    Undoing an edit repairs nothing, nor does a trained head behind a trained projection.
+    """
     lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
 
     def place(value: Value) -> tuple[object, ...]:
@@ -361,7 +371,10 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
 
 
 def _made_up(finding: Finding, trial: Trial, candidate: Candidate) -> bool:
-    """Whether a trained layer is to make up for several edits of the user's own code."""
+    """Whether a trained layer is to make up for several edits of the user's own code: what it would repair, they broke.
+
+    Or any edit for one sample that is declared as it is, where the model takes several together.
+    """
     if sum(isinstance(edit, Expression) for edit in trial.edits) > 1 and any(map(_trained, candidate.edits)):
         return True
     # A new size is to fit an axis of size 1 that an edit put in.

@@ -66,7 +66,12 @@ class Slice:
             self.edited.add(self.rerun.aliases.get(file, file))
 
     def _makers(self, name: str, end: int | None) -> list[ast.stmt]:
-        """The statements that give a name its value."""
+        """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that.
+
+        ``end``: of the statements before this one, where a later cell gives the name to something else.
+
+        Where these begin with the name's own value, as ``ds = ds.batch(8)`` does, the cell before it belongs to them.
+        """
         statements = self.statements[:end]
         binding = [item for item in statements if name in bound(item)]
         start = len(binding)
@@ -79,7 +84,7 @@ class Slice:
         return [item for item in statements[first:] if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)]
 
     def _replaced(self, name: str, place: int) -> bool:
-        """Whether a name held a part of the model where a statement read it."""
+        """Whether a name held a part of the model where a statement read it, and was given to something else after that."""
         if not any(name in bound(item) for item in self.statements[place + 1 :]):
             return False
         return any(other in self.dirty or self._fragile(self.names.get(other)) for item in self._makers(name, place) for other in used(item)) or any(

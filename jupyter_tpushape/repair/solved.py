@@ -181,7 +181,10 @@ def _apart_after(trial: Trial, finding: Finding) -> int | None:
 
 
 def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
-    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions."""
+    """The sizes of the module that a builder reads by name, those that it gives to the program's own functions, and all others that it writes.
+
+    From the last one up: what stands nearest to the end decides what comes out. Of an operation, those of the layers of the program's own.
+    """
     function = getattr(seen.program.model, "func", seen.program.model)
     # A notebook's cell is run as a whole, and makes the data as well: of it, only what layers are made with.
     cell = getattr(getattr(function, "__self__", None), "code", None)
@@ -213,7 +216,7 @@ def _numbers(seen: Examined, finding: Finding) -> Iterator[Number]:
 
 
 def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) -> list[ast.Constant]:
-    """The sizes that layers of the program's own are made with."""
+    """The sizes that layers of the program's own are made with, and a model that is a class of its own."""
     kinds = {node.op for node in seen.evidence.flow.nodes if node.kind == "layer"} | {type(seen.model).__name__}
     inits = [method for item in nodes(source.tree, ast.ClassDef) if item.name in kinds for method in nodes(item, ast.FunctionDef) if method.name == "__init__"]
     given = [value for init in inits for _, value in defaults_of(init.args) if isinstance(value, ast.Constant)]
@@ -221,7 +224,7 @@ def _of_layers(seen: Examined, source: Source, above: dict[ast.AST, ast.AST]) ->
 
 
 def _is_size(node: ast.Constant, above: dict[ast.AST, ast.AST], scope: ast.AST) -> bool:
-    """Whether a number is an argument of a call."""
+    """Whether a number is an argument of a call, and neither declares the data nor names an axis."""
     inside: ast.AST = node
     call = False
     while inside is not scope and inside in above:

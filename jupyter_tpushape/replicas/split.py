@@ -185,7 +185,7 @@ def _known_batch(dataset: Any) -> int:
 
 
 def _mode(sample: Sample, replicas: int, dataset: Any) -> tuple[Mode, str, bool, int]:
-    """The way, the policy, whether hosts read files of their own."""
+    """The way, the policy, whether hosts read files of their own, and the batch size that the even way cuts by."""
     if replicas == 1:
         return "whole", _policy(sample.stages), False, 0
     if sample.kind == "arrays":

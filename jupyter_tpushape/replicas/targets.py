@@ -74,6 +74,7 @@ def _one_core(generation: str) -> list[Slice]:
 
 
 def _two_cores(generation: str, options: dict[str, str | tuple[int, ...]]) -> list[Slice]:
+    """Of the chips whose two cores are one device, 4 of them on a machine. The name counts cores."""
     shapes = {8: "2x2x1", 16: "2x2x2", 32: "2x2x4", 64: "2x4x4", 128: "4x4x4", 256: "4x4x8"}
     return [Slice(f"{generation}-{n}", generation, n // 2, n // 8, f"{generation}:{shape}", options) for n, shape in shapes.items()]
 

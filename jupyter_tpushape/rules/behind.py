@@ -36,6 +36,7 @@ def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
 
 
 def _mended(first: Finding) -> bool:
+    """Whether a verified fix resolves only this fault; a fix that also changes the loss or the labels resolves a second one."""
     return any(fix.verified and not any(edit.kind in ("loss", "label-transform") for edit in fix.edits) for fix in first.fixes)
 
 

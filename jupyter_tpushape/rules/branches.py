@@ -78,7 +78,7 @@ def swapped_axes(evidence: Evidence, mine: Edge, other: Edge) -> tuple[Edge, Edg
 
 
 def _lost(evidence: Evidence, edges: list[Edge]) -> tuple[Node, Edge] | None:
-    """What makes a tensor of known rows from one of the batch."""
+    """What makes a tensor of known rows from one of the batch, where the other branches have the batch first."""
     rows = [edge.spec.shape[:1] for edge in edges if edge.spec.shape]
     odd_ones = [edge for edge in edges if edge.spec.shape and (edge.spec.shape[0] or 1) > 1]
     if len(odd_ones) != 1 or len(rows) != len(edges) or rows.count((None,)) != len(edges) - 1:
@@ -131,7 +131,7 @@ def size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | Non
 
 
 def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
-    """Which branch differs and why."""
+    """Which branch differs and why: its rank differs from most others, or its size differs at the first axis that can be explained."""
     sizes = [evidence.origins.of(edge) for edge in edges]
     ranks = [len(one) for one in sizes]
     if len(set(ranks)) > 1:
@@ -155,6 +155,7 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
 
 
 def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> bool:
+    """Whether the sizes of an axis must be equal: not along the axis of a concatenation, nor where one of them is broadcast."""
     if joined is not None:
         return axis != joined % rank
     return len({value(size) for size in here} - {1}) > 1

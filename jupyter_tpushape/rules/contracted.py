@@ -41,7 +41,7 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether an operation adds up the samples."""
+    """Whether an operation adds up the samples, or their squares for a norm, or averages them; one vector may be the average of nodes or a set."""
     given = evidence.flow.into(node.id)[:1]
     if not given or set(carried(evidence, given[0]) or {}) != {0} or (node.op in ("Norm", "Normalize") and _compares(evidence, node)):
         return False
@@ -52,14 +52,14 @@ def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _learns(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of a layer with trained weights alone."""
+    """Whether an operation is part of a layer with trained weights alone, which so keeps no average for predictions."""
     inside = [one for one in evidence.flow.nodes if node.parent in (one.id, *(item.id for item in above(evidence, one)))]
     weights = [weight.trainable for one in inside for weight in one.weights]
     return any(weights) and all(weights)
 
 
 def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a product of two tensors sums over an axis that carries the batch."""
+    """Whether a product of two tensors sums over an axis that carries the batch: it has two such axes fewer than its operands."""
     edges = evidence.flow.into(node.id)
     edges = edges * 2 if len(edges) == 1 else edges  # a matrix times itself
     if node.op not in ("MatMul", "Einsum") or len(edges) != 2 or any(len(edge.spec.shape or ()) < 2 for edge in (*edges, made)):
@@ -69,7 +69,7 @@ def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
 
 
 def _one_number(evidence: Evidence, node: Node, made: Edge) -> bool:
-    """Whether a product of two different tensors of the samples is one number for all of them."""
+    """Whether a product of two different tensors of the samples is one number for all of them: it sums over the batch and over all else."""
     edges = evidence.flow.into(node.id)
     if node.op not in _PRODUCTS or len(edges) != 2 or elements(made.spec.shape) != 1:
         return False
@@ -84,7 +84,10 @@ def _as_rows(evidence: Evidence, edge: Edge) -> Edge:
 
 
 def _met(evidence: Evidence, node: Node, single: bool = False) -> Node | None:
-    """The operation that combines the result with each sample."""
+    """The operation that combines the result with each sample; none if it is divided by a number before, as a mean is.
+
+    ``single``: of one number too, where it is added to each sample.
+    """
     pending, seen = [node.id], {node.id}
     while pending:
         for edge in evidence.flow.out_of(pending.pop()):
@@ -225,7 +228,7 @@ def predicts(evidence: Evidence, node: Node, apart: bool = False) -> bool:
 
 
 def _balanced(evidence: Evidence, reader: Node) -> bool:
-    """Whether the same matrix is also scaled along an axis of each sample's own."""
+    """Whether the same matrix is also scaled along an axis of each sample's own, as Sinkhorn's iterations do."""
     made = next(iter(evidence.flow.out_of(reader.id)), None)
     shape = made.spec.shape if made is not None else None
     if not shape or len(shape) < 2:

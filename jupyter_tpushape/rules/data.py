@@ -226,7 +226,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _turned(evidence: Evidence, counts: tuple[int, ...]) -> KeyPath:
-    """The only table with as many columns as all other arrays have rows."""
+    """The only table with as many columns as all other arrays have rows, and as many rows as the model takes or gives values."""
     leaves = list(evidence.sample.leaves("x", "y"))
     if len(leaves) != len(counts) or len(set(counts)) == 1:
         return ()
@@ -242,12 +242,14 @@ def _turned(evidence: Evidence, counts: tuple[int, ...]) -> KeyPath:
 
 
 def _reads_text(evidence: Evidence, path: KeyPath) -> bool:
+    """Whether the model reads text where the data is at ``path``, as it declares, or as a layer that makes numbers of text does."""
     if evidence.declared is None:
         return any(node.op in TEXT_LAYERS for node in evidence.flow.nodes)
     return any(want.dtype == "string" for (_, want), (given, _) in matched(evidence) if given == path)
 
 
 def _severity(evidence: Evidence, code: str) -> Severity:
+    """An error, but for data without rows where ``fit`` returns an empty history: Keras 3 on TensorFlow counts no steps of a ``tf.data.Dataset``."""
     empty = code in ("no-rows", "no-batches") and getattr(evidence.sample, "kind", "") in ("arrays", "dataset")
     return "silent" if empty and (evidence.framework, evidence.backend) == ("keras", "tensorflow") else "error"
 
@@ -360,7 +362,7 @@ def weights_numbered(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights | None:
-    """Sample weights that are one number a class."""
+    """Sample weights that are one number a class: as many as a label is wide, or as there are class numbers."""
     leaves = list(evidence.sample.leaves()) if evidence.sample is not None else []
     weights = [leaf.concrete for path, leaf in leaves if path[0] == "weight"]
     labels = [(path, leaf.concrete) for path, leaf in leaves if path[0] == "y"]

@@ -169,7 +169,7 @@ def _whole(row: Shape, shape: Shape | None) -> bool:
 
 
 def _ranked(evidence: Evidence, door: KeyPath, want: Spec) -> bool:
-    """Whether a layer that reads an input steps through its first axis."""
+    """Whether a layer that reads an input steps through its first axis, or works on as many axes as are declared."""
     names = {evidence.doors[door].word, _shown(evidence.doors[door].keys)}
     inputs = [node for node in evidence.flow.nodes if node.kind == "input" and (node.name in names or len(evidence.doors) == 1)]
     readers = [evidence.flow.node(edge.target) for node in inputs for edge in evidence.flow.out_of(node.id)]

@@ -104,7 +104,7 @@ def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding
 
 
 def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
-    """The finding for an operand whose samples were added up."""
+    """The finding for an operand whose samples were added up, and which has as many values left as there are samples."""
     probe = evidence.facts["probe"]
     edges = evidence.flow.into(node.id)
     if node.kind != "op" or node.op not in PAIRING or sorted(map(len, probe.met)) != [0, 1] or len(edges) != 2:
@@ -123,7 +123,7 @@ def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Fin
 
 
 def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
-    """The finding for predictions without the batch."""
+    """The finding for predictions without the batch, which was on an inner axis before: they are as many as the samples by chance."""
     labels, predictions = ends(evidence, node) if node.kind in ("loss", "metric") else (None, None)
     grown = evidence.facts["probe"].until
     if labels is None or predictions is None or grown.get(labels.id) != {0: 1} or grown.get(predictions.id, {0: 1}):
@@ -138,7 +138,11 @@ def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:
 
 
 def _joined(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
-    """The finding for a reshape that makes one row of several samples."""
+    """The finding for a reshape that makes one row of several samples, as many as divide the batch by chance.
+
+    In a loss only if labels and predictions are both joined. Samples that stay apart on an axis of their own, such as the triplets of a
+    batch, are joined on purpose.
+    """
     before, after = _reshaped(evidence, node)
     if not joins_rows(before, after, batch):
         return None

@@ -67,7 +67,7 @@ def _paired(evidence: Evidence) -> bool:
 
 
 def _shifted(evidence: Evidence) -> tuple[str, int, str, int] | tuple[()]:
-    """A slice that takes all steps but one of a sequence."""
+    """A slice that takes all steps but one of a sequence, its line, and the line that uses the sequence whole."""
     for raised in (evidence.raised, *evidence.raised.callers) if evidence.raised is not None else ():
         for one in shifted(raised):
             return ast.unparse(one.cut), one.cut.lineno, ast.unparse(one.whole), one.whole.lineno

@@ -111,7 +111,7 @@ def _narrow(evidence: Evidence, path: KeyPath | None, size: int) -> str:
 
 
 def _column(evidence: Evidence, edge: Edge) -> tuple[KeyPath | None, int | None]:
-    """The leaf of the data, a table."""
+    """The leaf of the data, a table, and the one of its columns whose values come along an edge as they are."""
     node = evidence.flow.node(edge.source)
     while node.kind == "op" and keeps(evidence.flow, node) and len(evidence.flow.into(node.id)) == 1:
         node = evidence.flow.node(evidence.flow.into(node.id)[0].source)

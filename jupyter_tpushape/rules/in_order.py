@@ -210,7 +210,7 @@ def _beside(evidence: Evidence, node: Node, given: list[Edge]) -> Iterator[tuple
 
 
 def _in_model(evidence: Evidence, node: Node) -> bool:
-    """Whether an operation is part of what the model computes."""
+    """Whether an operation is part of what the model computes, and not of a loss or of a step around the model."""
     if evidence.where or node.status != "ok" or of_a_loss(evidence, node):
         return False
     own = {"train_step", "compute_loss"} & set(evidence.facts.get("overrides", ())) or "step" in evidence.facts
@@ -218,7 +218,7 @@ def _in_model(evidence: Evidence, node: Node) -> bool:
 
 
 def _both_sides(evidence: Evidence, node: Node, shape: Shape) -> bool:
-    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis."""
+    """Whether a loss adds up labels and predictions, each with several values a sample, along an axis: distances of distributions do."""
     loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
     sides = [edge for edge in ends(evidence, loss) if edge is not None] if loss is not None and (shape[-1] or 0) > 1 else []
     run = {as_it_came(evidence, edge).source for one, edge, _ in (*_ordered(evidence), *_chosen(evidence)) if loss in [*above(evidence, one)]}
@@ -236,7 +236,7 @@ def _shown(evidence: Evidence, node: Node) -> bool:
 
 
 def _counts(evidence: Evidence, edge: Edge, depth: int = 6) -> bool:
-    """Whether a tensor holds nothing but counts."""
+    """Whether a tensor holds nothing but counts: whole numbers, or what was made of whole numbers and comparisons alone."""
     if not edge.spec.dtype.startswith(("float", "bfloat")):
         return True
     given = evidence.flow.into(edge.source)

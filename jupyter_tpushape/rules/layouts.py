@@ -318,7 +318,7 @@ def _alike(plain: list[str], path: str) -> bool:
 
 
 def _closest(meant: list[list[str]], free: list[str]) -> tuple[list[str], float]:
-    """The variables whose paths end most like a key is written."""
+    """The variables whose paths end most like a key is written, if they are of one kind: what a misspelled key was probably meant for."""
 
     def ratio(words: list[str], path: str) -> float:
         return difflib.SequenceMatcher(None, _kind("/".join(words)), "/".join(_kind(path).split("/")[-len(words) :])).ratio()

@@ -104,6 +104,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _pairs_meet_samples(evidence: Evidence) -> bool:
+    """Whether a tensor with the batch on two axes met one that has it on the first alone, with as many axes of its own."""
     grows = {len(one.spec.shape or ()): sorted(map(len, (other.grows for other in evidence.given))) for one in evidence.given}
     return len(grows) == 1 and min(grows) > 2 and list(grows.values()) == [[1, 2]] and all(0 in one.grows for one in evidence.given)
 
@@ -272,7 +273,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
 
 
 def _paired_above(evidence: Evidence, labels: Edge, p: Shape) -> tuple[EveryPair, tuple[str]] | None:
-    """The operation that gave the labels more axes than the predictions have."""
+    """The operation that gave the labels more axes than the predictions have: it broadcast them with a tensor of more axes."""
     source = evidence.flow.node(labels.source)
     for node in (source, *ancestors(evidence, source.id)):
         made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or ()
@@ -291,7 +292,7 @@ def _reducer(evidence: Evidence, predictions: Edge) -> Node:
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
-    """Sample weights that match neither the samples nor the loss values."""
+    """Sample weights that match neither the samples nor the loss values; labels and predictions are not at fault."""
     fits = y == p or (kind == "sparse" and y in (p[:-1], (*p[:-1], 1)))
     # Of several outputs, each has weights of its own.
     given = [edge for edge in evidence.flow.into(loss.id) if edge.label == "weights"]
@@ -326,6 +327,7 @@ def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integ
 
 
 def _as_declared(evidence: Evidence, path: KeyPath, shape: Shape | None) -> bool:
+    """Whether a tensor of the data has the sizes that the model declares for it, all of them known: then its axes are in order."""
     wanted = [door[1].shape for door, leaf in matched(evidence) if leaf[0] == path]
     return any(want is not None and len(want) > 1 and None not in want[1:] and want[1:] == (shape or ())[1:] for want in wanted)
 

@@ -84,7 +84,7 @@ def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
-    """What the sums over the samples add up that a tensor of one shape is computed from."""
+    """What the sums over the samples add up that a tensor of one shape is computed from: over everything, for a single number."""
     pending, seen = [edge], set()
     while pending:
         one = pending.pop()
@@ -103,7 +103,7 @@ def _sums(evidence: Evidence, edge: Edge, shape: Shape) -> Iterator[Edge]:
 
 
 def _of_two(evidence: Evidence, edge: Edge) -> bool:
-    """Whether what is summed is a difference or product of two tensors of the samples."""
+    """Whether what is summed is a difference or product of two tensors of the samples, and none from a mean of them."""
     node = evidence.flow.node(edge.source)
     given = evidence.flow.into(node.id)
     if len(given) == 1 and node.op in (*_SQUARES, "Abs"):
@@ -209,7 +209,7 @@ def one_unit_for_all(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _both_widened(y: Shape, p: Shape) -> bool:
-    """Whether labels and predictions both have axes of size 1 where the other has more."""
+    """Whether labels and predictions both have axes of size 1 where the other has more: then neither keeps its shape."""
     if len(y) != len(p) or None in (*y, *p) or y[0] != p[0] or any(a != b and 1 not in (a, b) for a, b in zip(y, p, strict=True)):
         return False
     made = tuple(max(a or 0, b or 0) for a, b in zip(y, p, strict=True))
@@ -217,7 +217,7 @@ def _both_widened(y: Shape, p: Shape) -> bool:
 
 
 def _start(evidence: Evidence, edge: Edge, loss: Node) -> Edge:
-    """Where the values of an edge come into a loss."""
+    """Where the values of an edge come into a loss, which only single operations on each of them have changed since."""
     while (giver := evidence.flow.node(edge.source)).parent == loss.id:
         before = evidence.flow.into(giver.id)
         if len(before) != 1 or before[0].spec.shape != edge.spec.shape:

@@ -270,12 +270,13 @@ def masks_of_scores(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _keys(evidence: Evidence, node: Node) -> Shape:
+    """How many keys each query has. A mask of as many queries, and not of as many keys, is one of the queries."""
     shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id) if "mask" not in edge.label]
     return shapes[-1][-1:] if node.op == "Softmax" and shapes else tuple(shape[1] for shape in shapes[1:2] or shapes if len(shape) > 2)
 
 
 def _of_itself(evidence: Evidence, edges: list[Edge]) -> bool:
-    """Whether queries and keys are made of one tensor."""
+    """Whether queries and keys are made of one tensor. Of two sequences, a mask may be meant for the queries."""
     ways = []
     for edge in edges[:2]:
         above: Edge | None = edge

@@ -82,6 +82,7 @@ def _batch(evidence: Evidence, edge: Edge) -> int | None:
 
 
 def _ends_within(apart: Shape, axis: int, rows: Shape | None) -> bool:
+    """Whether first axes of a shape, the one of the samples among them, are together the rows of another shape, or several rows each."""
     first = itertools.accumulate((n or 0 for n in apart), lambda a, b: a * b)
     return bool(rows) and any(size and not ((rows or (0,))[0] or 1) % size for at, size in enumerate(first) if at >= axis)
 

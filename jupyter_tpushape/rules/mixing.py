@@ -126,7 +126,7 @@ def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
 
 
 def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
-    """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them."""
+    """Whether an operation, whatever its name, made of two tensors what broadcasting makes of them, with the batch on two axes."""
     made = next(iter(evidence.flow.out_of(node.id)), None)
     if made is None or node.op.startswith(LOOKUPS) or len(carried(evidence, made) or {}) != 2:
         return False
@@ -231,7 +231,7 @@ _SCALED = ("Mul", "AddV2", "Add", "Sub")
 
 
 def _largest(evidence: Evidence, edge: Edge) -> Node | None:
-    """The maximum over everything that a single number is."""
+    """The maximum over everything that a single number is, but for constants that it is scaled or moved by."""
     for _ in range(4):
         node = evidence.flow.node(edge.source)
         if edge.spec.shape != () or node.op == "Max":
@@ -375,7 +375,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _parts(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """How many parts of one width are concatenated where the target has them behind their values."""
+    """How many parts of one width are concatenated where the target has them behind their values: (3 × 5) to (5, 3)."""
     given, (width, parts) = edge.spec.shape or (), after[-2:] if len(after) > 2 else (0, 0)
     source, above = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
     while above and (source.op in ("Cast", "convert_element_type") or source.kind in ("output", "loss")):
@@ -421,7 +421,7 @@ def _block(given: Shape, after: Shape) -> int:
 
 
 def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
-    """The number of values in a row of a reshape to rows."""
+    """The number of values in a row of a reshape to rows, if they are several positions' and a sample does not end where a row does."""
     given = edge.spec.shape or ()
     whole, block = elements(given[1:]), (after[-1] or 0) if len(after) == 2 else 0
     if len(after) == 3 and after[-1] == given[-1]:
@@ -433,12 +433,13 @@ def _across_samples(evidence: Evidence, edge: Edge, after: Shape) -> int:
 
 
 def _shifted(evidence: Evidence, edge: Edge) -> bool:
+    """Whether what is reshaped got a column more right before: rows are then shifted against each other on purpose, as in relative attention."""
     maker, width = evidence.flow.node(edge.source), (edge.spec.shape or (0,))[-1] or 0
     return any((before.spec.shape or (0,))[-1] == width - 1 for before in evidence.flow.into(maker.id))
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
-    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1."""
+    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1, or back."""
     before = carried(evidence, edge)
     if before and len(before) == 1 and 0 not in before and next(iter(before.values())) == 1:
         front = (edge.spec.shape or ())[: next(iter(before))]

@@ -93,7 +93,7 @@ def _open_twice(evidence: Evidence) -> bool:
 
 
 def _crosswise(evidence: Evidence, item: Node, made: Shape) -> tuple[Shape, Shape] | None:
-    """The two operands of a broadcast where one has size 1 on the first axis."""
+    """The two operands of a broadcast where one has size 1 on the first axis, and its unknown size where the other, with the samples first, has size 1."""
     shapes = [edge.spec.shape for edge in evidence.flow.into(item.id) if edge.spec.shape]
     if item.kind != "op" or item.op not in PAIRING or len(shapes) != 2 or {len(shape) for shape in shapes} != {len(made)}:
         return None

@@ -61,7 +61,7 @@ _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
 def _one_step(scanned: Shape, operands: list[Given]) -> bool:
-    """Whether an operand is what a loop takes for one step."""
+    """Whether an operand is what a loop takes for one step, or made of it: it meets a state with a row for each sample."""
     if any(one.spec.shape == scanned[1:] for one in operands):
         return True
     shapes = [one.spec.shape or () for one in operands]
@@ -460,7 +460,7 @@ def exchanged(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
 
 
 def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bool) -> Iterator[tuple[int, int]]:
-    """Pairs of axes with the two sizes that must be equal."""
+    """Pairs of axes with the two sizes that must be equal: first where the operation aligns them, then elsewhere."""
     pairs = [(len(a) - 1, len(b) - 2)] if product and len(a) > 0 and len(b) > 1 else []
     pairs += [(len(a) - k, len(b) - k) for k in range(1, min(len(a), len(b)) + 1)]
     pairs += [(i, j) for i in range(len(a)) for j in range(len(b))]
@@ -521,7 +521,7 @@ def _weight(evidence: Evidence, given: Given) -> str:
 
 
 def _of_another(evidence: Evidence, shape: Shape | None) -> str:
-    """The one weight of a shape that another layer of the program has."""
+    """The one weight of a shape that another layer of the program has: tied weights are read where they do not stand."""
     read = {name.rpartition(".")[2] for name in names_in(evidence.raised.text) if "." in name} if evidence.raised is not None else set()
     every = {(weight.name.rsplit("/", 1)[-1], node.name) for node in evidence.flow.nodes for weight in node.weights if weight.shape == shape}
     found = {(name, layer) for name, layer in every if name in read}

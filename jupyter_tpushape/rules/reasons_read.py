@@ -108,7 +108,7 @@ def _step_more(evidence: Evidence, one: Shape, other: Shape) -> StepMore | None:
 
 
 def _unindexed(evidence: Evidence, mine: Given, other: Shape) -> Unindexed | None:
-    """An array of the program's own of which, or of whose like, the function reads one entry elsewhere."""
+    """An array of the program's own of which, or of whose like, the function reads one entry elsewhere: an entry would broadcast to the other operand."""
     raised, shape = evidence.raised, mine.spec.shape or ()
     ends = zip(shape[:0:-1], other[::-1], strict=False)
     if raised is None or len(shape) < 2 or len(shape) - 1 > len(other) or not all(1 in (n, m) or n == m for n, m in ends):
@@ -162,7 +162,7 @@ def _rows(evidence: Evidence) -> int:
 
 
 def _reduced_first(evidence: Evidence, node: Node) -> Shape | None:
-    """What a reduction got, where it leaves out the first axis."""
+    """What a reduction got, where it leaves out the first axis, or leaves one entry of it, and keeps all others."""
     edges, made = evidence.flow.into(node.id), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
     given = edges[0].spec.shape if edges else None
     reduces = node.kind == "op" and node.op.lower().removeprefix("reduce_").removeprefix("reduce") in _REDUCTIONS

@@ -86,7 +86,7 @@ def _turned(flow: Flow, edge: Edge, known: dict[str, _Turned | None]) -> _Turned
 
 
 def _read_in_order(flow: Flow, node: Node) -> bool:
-    """Whether anything works on single steps of a result."""
+    """Whether anything works on single steps of a result: a pooling over all steps does not, nor does one that takes a step out."""
     for edge in flow.edges:
         taker = flow.node(edge.target) if edge.source == node.id else None
         if taker is None or edge.label == "mask":
@@ -103,7 +103,7 @@ def _read_in_order(flow: Flow, node: Node) -> bool:
 
 
 def _step_by_step(flow: Flow, node: Node, edges: list[Edge]) -> bool:
-    """Whether a node gives one step for each step of all that it gets."""
+    """Whether a node gives one step for each step of all that it gets: it adds them, or joins their features."""
     shapes = [edge.spec.shape or () for edge in edges]
     given = next((edge.spec.shape or () for edge in flow.edges if edge.source == node.id), ())
     if any(len(shape) < 3 or shape[1] in (None, 1) or shape[1] != given[1] for shape in (given, *shapes)):
@@ -309,7 +309,7 @@ def shifts(evidence: Evidence, loss: Node) -> bool:
 
 
 def _way(evidence: Evidence, end: Edge, steps: int | None, leaf: str) -> tuple[list[tuple[Node, Edge]], bool]:
-    """What reads later steps upstream of a tensor, each with what it is given."""
+    """What reads later steps upstream of a tensor, each with what it is given, and whether an input arrives there step by step."""
     flow, readers, arrives, pending, seen = evidence.flow, list[tuple[Node, Edge]](), False, [end], set[str]()
     for edge in pending:
         at = fed_whole(evidence, edge)
@@ -336,6 +336,7 @@ def _way(evidence: Evidence, end: Edge, steps: int | None, leaf: str) -> tuple[l
 
 
 def _in_place(node: Node) -> bool:
+    """Whether a step of the result is computed from the same step of what is given, and perhaps from others."""
     if node.kind == "layer":
         return node.family not in ("shape", "own") and node.op not in ("Dot", "Lambda") and not node.config.get("go_backwards")
     return node.kind == "op" and node.op.lower() in _ELEMENTWISE

@@ -115,7 +115,7 @@ def no_number(evidence: Evidence, node: Node) -> Explained | None:
 
 
 def _argument(evidence: Evidence, node: Node) -> Explained | None:
-    """A float that a layer was created with."""
+    """A float that a layer was created with, as the message quotes it, or in the shape to which a layer above reshapes."""
     if node.kind != "layer" or node.failure is None:
         return None
     unknown = hear(node.failure, HeardUnknown) is not None or hear(node.failure, HeardNone) is not None

@@ -311,7 +311,7 @@ def _dead(evidence: Evidence, loss: str) -> tuple[Node | None, bool]:
 
 
 def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | None, bool]:
-    """A step without a slope behind the predictions from which a value is computed."""
+    """A step without a slope behind the predictions from which a value is computed, and whether a way has none, or one that is meant."""
     flow, stopped, pending, found = evidence.flow, evidence.facts.get("stopped") or (), [end], None
     alive, seen = end in stopped, {end}
     for one in pending:
@@ -330,7 +330,7 @@ def _ways(evidence: Evidence, end: str, inside: Container[str]) -> tuple[Node | 
 
 
 def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
-    """A loss that no weight has a part in."""
+    """A loss that no weight has a part in, with all that is added to it, as the graph of the operations shows."""
     found = evidence.facts.get("cut")
     if found is None or evidence.facts.get("frozen") or "train_step" in evidence.facts.get("overrides", ()):
         return

@@ -53,7 +53,7 @@ def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | None:
-    """The axis of the values along which one of them is taken."""
+    """The axis of the values along which one of them is taken: the only one that the result does not have in its size."""
     shapes = [edge.spec.shape or () for edge in edges]
     if len(shapes) != 2 or len(shapes[0]) < 2:
         return None

@@ -110,11 +110,12 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
 
 
 def _channels_last(maps: Shape, kernel: Shape) -> bool:
+    """Whether a kernel takes as many channels as maps have on their last axis, and not as many as they have on the second."""
     return 3 <= len(maps) == len(kernel) <= 5 and maps[-1] == kernel[-2] and maps[1] != kernel[1]
 
 
 def _compiled_apart(evidence: Evidence, node: Node) -> CompiledApart | None:
-    """A function of the user's that jit compiles with an argument that is no array."""
+    """A function of the user's that jit compiles with an argument that is no array, or with its object as one."""
     untraced, raised = hear(node.failure, HeardUntraced), evidence.raised
     if untraced is not None:
         return CompiledApart(untraced.function, untraced.parameter, untraced.kind)

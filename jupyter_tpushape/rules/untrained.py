@@ -90,7 +90,7 @@ def unused_results(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _beside(evidence: Evidence, place: Location, by: int) -> Iterator[str]:
-    """A layer that the model has from the line where the result is lost."""
+    """A layer that the model has from the line where the result is lost, or from that which overwrites it: it is drawn instead."""
     for line in (by, place.line):
         for node in evidence.flow.nodes:
             where = node.called or node.location

@@ -70,7 +70,7 @@ def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -
 
 
 def _compilable(package: str, framework: Any, model: Any, config: dict[str, Any], file: str, said: Callable[[str], None]) -> Any:
-    """What of the compile arguments can be read."""
+    """What of the compile arguments can be read: a Keras does not read all that it writes, and the loss needs nothing else."""
     plain = {"loss": config.get("loss")}
     for given in (config, plain) if config.get("loss") else (config,):
         with contextlib.suppress(Exception):
@@ -84,11 +84,16 @@ def _compilable(package: str, framework: Any, model: Any, config: dict[str, Any]
 
 
 def _own(config: dict[str, Any]) -> dict[str, Any]:
+    """A copy: Keras takes out of a configuration what it has read, and a model is made more than once."""
     return dict(json.loads(json.dumps(config)))
 
 
 def _possible(model: Any) -> None:
-    """No tensor has more axes than TensorFlow counts, or more elements than fit in 64 bits; the sum over many would not end, either."""
+    """No tensor has more axes than TensorFlow counts, or more elements than fit in 64 bits; the sum over many would not end, either.
+
+    Raises:
+        Impossible: where the model declares such a tensor.
+    """
     try:
         declared = [*model.inputs, *model.outputs]
     except (AttributeError, TypeError, ValueError):
@@ -121,6 +126,7 @@ def _model(framework: Any, config: dict[str, Any]) -> Any:
 
 
 def _arguments(framework: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """What ``compile`` was given; ``compile_from_config`` would make the optimizer's slots too."""
     if "optimizer_config" in config:
         return dict(_legacy(framework).compile_args_from_training_config(_own(config)))
     return dict(framework.saving.deserialize_keras_object(_own(config), safe_mode=True))

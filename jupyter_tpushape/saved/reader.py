@@ -90,7 +90,7 @@ def _opened(file: Any) -> Any:
 
 
 class _Bounded(io.FileIO):
-    """A file whose archive's directory is read within limits, whatever its ends claim."""
+    """A file whose archive's directory is read within limits, whatever its ends claim: it is read in one piece, and each entry starts alike."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = (super().read(size) or b"") if size is None or size <= MOST_DIRECTORY else b""
@@ -236,7 +236,11 @@ def _shape(data: Any, span: tuple[int, int]) -> list[int | None] | None:
 
 
 def _fields(data: Any, span: tuple[int, int], spans: tuple[int, ...] = (), numbers: tuple[int, ...] = ()) -> Iterator[tuple[int, Any]]:
-    """The fields of a message that are asked for: as ``numbers`` those that are varints, as ``spans`` where the bytes of others lie."""
+    """The fields of a message that are asked for: as ``numbers`` those that are varints, as ``spans`` where the bytes of others lie.
+
+    Raises:
+        ValueError: where one is of the other kind, or the bytes are no message.
+    """
     at, end = span
     while at < end:
         key, at = _varint(data, at, end)

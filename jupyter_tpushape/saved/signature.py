@@ -95,6 +95,7 @@ def _rows(ops: Any, given: Any, spec: Spec) -> Any:
 
 
 def _size(axis: int, size: int | None, given: Any) -> Any:
+    """A size that the signature leaves open is taken to be that of what is given, axis for axis."""
     known = axis < len(given.shape)
     return size if size is not None else 1 if not known else given.shape[axis] if given.shape[axis] is not None else _open(given, axis)
 

@@ -92,7 +92,7 @@ def _plain_attribute(inner: Any) -> bool:
 
 
 def _ends(layers: list[Any]) -> None:
-    """A functional model's calls lead to its inputs."""
+    """A functional model's calls lead to its inputs: one that waits for itself, or for what is not there, is waited for without end."""
     needs: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for layer in layers:
         if not isinstance(layer, dict) or not isinstance(layer.get("inbound_nodes"), list):
@@ -127,7 +127,7 @@ def _ends(layers: list[Any]) -> None:
 
 
 def _givers(call: Any) -> Iterator[tuple[str, int]]:
-    """The calls whose tensors a call takes."""
+    """The calls whose tensors a call takes: of Keras 3 by ``keras_history``, of Keras 2 as ``[name, call, tensor, ...]``."""
     for value in _within(call):
         history = value.get("keras_history") if isinstance(value, dict) else value
         if not isinstance(history, list) or len(history) < 3:

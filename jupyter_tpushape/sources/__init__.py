@@ -34,7 +34,7 @@ def _stream(value: Any) -> str:
 
 
 def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
-    """``data`` as ``fit``'s ``(x, y, sample_weight)``."""
+    """``data`` as ``fit``'s ``(x, y, sample_weight)``: a tuple is taken as these, anything else as x."""
     if not isinstance(data, tuple) or hasattr(data, "_fields"):
         return data, None, None
     if len(data) in (1, 2, 3):
@@ -91,7 +91,7 @@ def sample(
 
 
 def _theirs(error: Exception) -> bool:
-    """Whether the data's own code raised."""
+    """Whether the data's own code raised: its innermost line is not ours, or Python has no line for it."""
     trace = last_entry(error)
     ours = trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(Path(__file__).parents[1]))
     return not ours or "__len__" in words(error)

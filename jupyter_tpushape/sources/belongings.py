@@ -113,7 +113,7 @@ class Belongings:
 
 
 def _roots(root: Any) -> Iterator[tuple[Any, int]]:
-    """What to begin with: a function as one that is called."""
+    """What to begin with: a function as one that is called, else the objects of the user's that it is made of."""
     if isinstance(root, types.GeneratorType):
         return  # what it yields is given again, and its random numbers go on with it
     if isinstance(root, (types.FunctionType, types.MethodType, functools.partial)):
@@ -154,7 +154,7 @@ def _in_library(one: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _of(one: Any, function: types.FunctionType) -> bool:
-    """Whether a function leads to the object alone that has it."""
+    """Whether a function leads to the object alone that has it, or to nothing: each layer of Keras wraps methods of its own in one."""
     if function.__kwdefaults__ or is_users(function.__code__.co_filename):
         return False
     try:
@@ -215,7 +215,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _is_plain(obj: Any) -> bool:
-    """An object of a class of the user's own that no framework keeps."""
+    """An object of a class of the user's own that no framework keeps; TensorFlow's own holder of a generator function counts as one."""
     if not isinstance(getattr(obj, "__dict__", None), dict):
         return False
     kind = type(obj)

@@ -208,7 +208,11 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
 
 
 def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, Any, Any]:
-    """What the framework's adapter makes of the first batches of Python data."""
+    """What the framework's adapter makes of the first batches of Python data.
+
+    Keras 3 looks at two batches and keeps the axes on which they agree, the batch axis open;
+    tf_keras looks at one and keeps ranks alone.
+    """
     shapes: dict[KeyPath, list[tuple[int | None, ...]]] = {}
     for batch in batches[: 2 if framework == "keras" else 1]:
         for name, part in zip(PARTS, batch, strict=True):

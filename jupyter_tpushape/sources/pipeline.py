@@ -219,7 +219,7 @@ def _how_many(names: Any) -> int | None:
 
 
 def _as_long(wrapper: Any) -> bool:
-    """Whether a function returns a tensor as long as one that it is given."""
+    """Whether a function returns a tensor as long as one that it is given, but for its ends."""
     from tensorflow import get_static_value
 
     for output in wrapper.function.graph.outputs:

@@ -135,6 +135,7 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
 
 
 def _not_gathered(value: Any) -> bool:
+    """Whether it is of a small dtype, such as int4, of which TensorFlow gathers no rows; tf_keras gathers those of each batch."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "V" and _kind(value) == "" and not _gathers(value.dtype)
 
 

@@ -60,7 +60,7 @@ def _raises(tf: Any, function: Any, specs: Any, keeps: Keeps) -> BaseException |
 
 
 def _rows(dataset: Any) -> int | None:
-    """The rows of the last ``batch`` of a pipeline."""
+    """The rows of the last ``batch`` of a pipeline, where nothing behind it takes batches apart."""
     while op_name(dataset) not in _BATCHED:
         sources = inputs_of(dataset)
         if len(sources) != 1 or op_name(dataset) in ("unbatch", "rebatch", "flat_map", "interleave"):

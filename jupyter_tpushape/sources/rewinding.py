@@ -107,7 +107,7 @@ def moved(obj: Any) -> Callable[[], Lost | None] | None:
 
 
 def _state(obj: Any, depth: int = 4) -> Any:
-    """Something that differs where an iterator has moved."""
+    """Something that differs where an iterator has moved, as far as can be told without moving it."""
     if isinstance(obj, types.GeneratorType):
         frame = obj.gi_frame
         if frame is None:

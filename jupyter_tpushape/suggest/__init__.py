@@ -141,7 +141,7 @@ def suggest_layout(
 
 
 def _compiled(program: Program, asked: Limits, progress: Progress) -> Verdict:
-    """The compiler's verdict on the last program that there is."""
+    """The compiler's verdict on the last program that there is: the train step, where there are labels."""
     seen = examine(program)
     name = program.target.name if program.target is not None else ""
     try:

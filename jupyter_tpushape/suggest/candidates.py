@@ -82,7 +82,7 @@ def together(tried: list[tuple[Candidate, int]], layout: dict[str, Axes]) -> Can
 
 
 def _entries(variables: list[Variable], parts: int, choose: Any) -> Iterator[tuple[str, Axes]]:
-    """An entry for each kind of variable."""
+    """An entry for each kind of variable: layers that differ in their number alone share one."""
     kinds: dict[str, list[tuple[int, ...]]] = {}
     for path, shape in variables:
         kinds.setdefault(r"\d+".join(map(re.escape, _NUMBER.split(path))).replace(r"\_", "_").replace(r"\-", "-"), []).append(shape)

@@ -51,7 +51,7 @@ def _along(name: str, params: dict[str, Any], operands: int, depth: int) -> Iter
 
 
 def _inside(program: Any, depth: int) -> Iterator[tuple[int, int, bool]]:
-    """The same of a function with a program of its own."""
+    """The same of a function with a program of its own: an operand is followed as long as it keeps its shape."""
     came = {id(one): place for place, one in enumerate(program.invars)}
     for equation in program.eqns:
         given = list(equation.invars)
@@ -66,7 +66,7 @@ def _inside(program: Any, depth: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _carries(params: dict[str, Any]) -> bool:
-    """Whether a scan's result at a step depends on what it was given at earlier ones."""
+    """Whether a scan's result at a step depends on what it was given at earlier ones: a carry that the steps change, and that they read."""
     program = params["jaxpr"].jaxpr
     consts, carries = params["num_consts"], params["num_carry"]
     reads = _reads(program)

@@ -92,7 +92,7 @@ def _shape(value: Any) -> Shape | None:
 
 
 def _fills(gradient: Shape | None, weight: Shape | None) -> bool:
-    """Whether a gradient has the shape of its weight."""
+    """Whether a gradient has the shape of its weight, or broadcasts to it: most optimizers accept that, too."""
     if gradient is None or weight is None:
         return True
     behind = weight[len(weight) - len(gradient) :]

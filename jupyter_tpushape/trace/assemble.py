@@ -72,7 +72,7 @@ class Assembler:
                 self._call(adapter, recorder, call, call is failed)
 
     def _built_at(self, recorder: Recorder, call: Call) -> Any:
-        """The line that put a layer into a functional graph."""
+        """The line that put a layer into a functional graph, which calls it by itself from then on."""
         places = recorder.call_places.get(id(call.obj), []) if call.kind == "layer" else []
         times = self._layers_seen.get(id(call.obj), 0)
         return places[times] if times < len(places) else None

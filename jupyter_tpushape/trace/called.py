@@ -52,7 +52,7 @@ def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | N
 
 
 def _vouches(layer: Any) -> bool:
-    """Whether a layer's input spec says all that its call needs."""
+    """Whether a layer's input spec says all that its call needs. A rank alone, taken from what it was built for, says nothing of its weights."""
     spec = getattr(layer, "input_spec", None)
     recurs = any(getattr(layer, name, None) is not None for name in _HELD)
     return spec is not None and (recurs or bool(getattr(spec, "axes", None)) or not getattr(layer, "weights", None))

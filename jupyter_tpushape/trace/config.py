@@ -190,7 +190,7 @@ def size_arguments(obj: Any) -> dict[str, Any]:
 
 
 def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]:
-    """The layers of a Sequential that is used as a layer."""
+    """The layers of a Sequential that is used as a layer, in order: name, arguments that decide sizes, and what each gives."""
     if not any(base.__name__ == "Sequential" for base in type(obj).__mro__):
         return []
     found = []

@@ -157,7 +157,10 @@ def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[t
 
 
 def _each_step(adapter: Any, operation: Any, ports: list[Port], checks: list[Check]) -> bool:
-    """Whether a model is applied to each step of a sequence, and its own declaration settles what one step does."""
+    """Whether a model is applied to each step of a sequence, and its own declaration settles what one step does.
+
+    A call would trace it once for each step.
+    """
     inner = getattr(operation, "layer", None)
     network = adapter.graph_network(inner) if adapter.is_layer(operation) and type(operation).__name__ == _EACH_STEP else None
     if network is None or len(ports) != 1 or not adapter.builtin(operation) or getattr(operation, "compute_dtype", "") != ports[0].spec.dtype:
@@ -233,6 +236,7 @@ def _fits(want: Spec, got: Spec) -> bool:
 
 
 def _dense(spec: Spec, sparse: bool) -> Spec:
+    """Keras 3 declares a product with a plain number sparse; without a sparse input nothing is."""
     return Spec(spec.shape, spec.dtype) if spec.kind == "sparse" and not sparse else spec
 
 

@@ -46,7 +46,7 @@ def frozen(framework: Framework, recorder: Recorder, graph: Any, model: Any) -> 
 
 
 def _compiled(obj: Any) -> Iterator[tuple[str, Any]]:
-    """The methods of the user's class that are compiled by themselves and have been."""
+    """The methods of the user's class that are compiled by themselves and have been, with the functions inside."""
     held = vars(obj)
     for name in dict.fromkeys((*(name for kind in type(obj).__mro__ for name in vars(kind)), *held)):
         if is_graph_function(held[name] if name in held else getattr(type(obj), name, None)):

@@ -266,7 +266,7 @@ def _is_door(frame: FrameType) -> bool:
 
 
 def _is_loss_function(frame: FrameType) -> bool:
-    """Whether a line of the program's called a function of losses on tensors of its own."""
+    """Whether a line of the program's called a function of losses on tensors of its own, and no object that Keras was given."""
     return str(frame.f_globals.get("__name__", "")) == "keras.src.losses.losses" and "self" not in frame.f_locals
 
 
@@ -294,7 +294,7 @@ def _listening(kind: Any) -> Any:
 
 
 def _leaked(trace: Any, args: Any) -> Any:
-    """The user's line that runs, where an operand belongs to a trace that is over."""
+    """The user's line that runs, where an operand belongs to a trace that is over: of a loop's body, a branch, or a jit."""
     kind = type(trace).__mro__[1]  # what listens is a class of its own
     flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
     owners = [getattr(one, "_trace", None) for one in flat if isinstance(one, jax.core.Tracer)]

@@ -199,7 +199,7 @@ class Hooks:
             return original(layer, *args, **kwargs)
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
-        """A model that builds itself inside the trace calls its layers once more."""
+        """A model that builds itself inside the trace calls its layers once more: these count only where one of them fails."""
         before, around = len(recorder.shadows), recorder.opened[-1] if recorder.opened else None
         recorder.opened.append((args, kwargs))
         try:
@@ -221,7 +221,7 @@ class Hooks:
         return outputs
 
     def _replay(self, recorder: Recorder) -> list[Port]:
-        """Tells the recorder of the calls that led to the one that fails."""
+        """Tells the recorder of the calls that led to the one that fails, in the model that builds itself."""
         parent = recorder.stack[-1] if recorder.stack else None
         entry = [port for port in parent.inputs if port.producer is not None] if parent is not None else []
         done = [one for one in recorder.shadows if one[0] is parent]
@@ -384,7 +384,7 @@ _IN_TRAINING = ("momentum", "rate", "stddev")
 
 
 def _resting(framework: Framework, call: Call) -> dict[str, Any]:
-    """Whether a layer that works otherwise in training is called as for a prediction."""
+    """Whether a layer that works otherwise in training is called as for a prediction: nobody around it has said that this is training."""
     changes = any(getattr(call.obj, name, None) is not None for name in _IN_TRAINING)
     trains = changes and getattr(call.obj, "trainable", False) and framework.builtin(call.obj)
     around: Call | None = call

@@ -76,7 +76,7 @@ def look_before(adapter: Framework, recorder: Recorder) -> None:
 
 
 def _way_to(failed: Call) -> list[Call]:
-    """The calls upstream that a call's inputs came through, the nearest first."""
+    """The calls upstream that a call's inputs came through, the nearest first, as far back as an axis of unknown size was added."""
     found: list[Call] = []
     pending = [failed]
     while pending and len(found) < 16:
@@ -92,6 +92,7 @@ def _unknown(found: list[Port]) -> int:
 
 
 def _alike(at_once: BaseException | None, traced: BaseException | None) -> bool:
+    """Whether two errors say the same kind of thing; TensorFlow has one of its own for operations that run at once."""
     return type(at_once) is type(traced) or (type(at_once).__name__ == "InvalidArgumentError" and isinstance(traced, ValueError))
 
 
@@ -104,7 +105,7 @@ def _within(calls: list[Call], outer: Call) -> set[int]:
 
 
 def _called_again(adapter: Framework, recorder: Recorder, call: Call, second: bool = False) -> tuple[list[Call], Call | None]:
-    """The calls inside one more call of a layer."""
+    """The calls inside one more call of a layer, and the one that broke. ``second``: with other sizes for unknown axes."""
     args, kwargs = call.given or ((), {})
     mark, graph_before = len(recorder.calls), recorder.graph
     recorder.failed = None

@@ -77,7 +77,7 @@ def _body(recorder: Recorder, framework: Any, parent: Call, program: Any) -> Non
 
 
 def _layer(recorder: Recorder, parent: Call, place: Place | None) -> Call | None:
-    """The call of a built-in layer in the user's function."""
+    """The call of a built-in layer in the user's function, which was recorded when it ran: it moves to where it belongs."""
     around = parent
     while around.kind == "op" and around.parent is not None:
         around = around.parent
@@ -100,7 +100,7 @@ def _new(recorder: Recorder, framework: Any, parent: Call, op: str, name: str) -
 
 
 def _made(equation: Any) -> tuple[str, Place | None]:
-    """The library's function that the user's innermost line called for an equation."""
+    """The library's function that the user's innermost line called for an equation, and that line."""
     names, place = called_at(equation)
     inner = place is not None and any(is_ours(filename) for _, filename in names)
     return (_LAYER if inner else function_between(names), place) if place is not None else ("", None)

@@ -182,7 +182,7 @@ class Jax(Backend):
 
 
 def _by_weights(graph: Any, variables: Sequence[Any]) -> tuple[Any, list[bool]]:
-    """The program with all variables that it reads as arguments."""
+    """The program with all variables that it reads as arguments, and which of these are trained."""
     trained = [bool(one.trainable) for one in variables]
     asked = {id(made): variable for made, variable in graph.asked}
     if not asked:
@@ -194,7 +194,7 @@ def _by_weights(graph: Any, variables: Sequence[Any]) -> tuple[Any, list[bool]]:
 
 @contextlib.contextmanager
 def _afresh() -> Iterator[None]:
-    """Functions that JAX has traced run once more."""
+    """Functions that JAX has traced run once more, and again after Keras has run them for their shapes, as a step's own trace does."""
     marked, module = getattr(jax.config, _MARK), sys.modules.get("keras.src.backend")
     original = getattr(module, "compute_output_spec", None)
 

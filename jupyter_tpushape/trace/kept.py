@@ -69,7 +69,7 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder, model: Any = N
 
 
 def _outside(adapter: Framework, recorder: Recorder, model: Any) -> list[Kept]:
-    """Variables that the program updates."""
+    """Variables that the program updates, which no part of a step's state holds: those of a loss, or of an object that Keras does not track."""
     state = adapter.stepped(model) if recorder.written else None
     # What is created in the step itself is no state that a later one asks for.
     held = None if state is None else {id(one) for one in (*state, *recorder.variables)}
@@ -229,6 +229,7 @@ _ORDER = ("optimizer_variables", "grads", "trainable_variables")
 
 
 def _group(values: Any, trainable: set[int], updated: set[int]) -> str:
+    """Which of them an argument is: a group of the state that a step was given, or else the gradients."""
     own = [id(one) for one in values] if isinstance(values, (list, tuple)) else []
     return "trainable_variables" if own and trainable.issuperset(own) else "optimizer_variables" if own and updated.issuperset(own) else "grads"
 
@@ -275,7 +276,7 @@ def asked(model: Any, kind: Any, state: Sequence[list[Any]], backend: Any) -> It
 
 
 def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
-    """The attribute of a model that holds all the variables whose values are given."""
+    """The attribute of a model that holds all the variables whose values are given, and no others."""
     variables = {id(value): id(one) for value, one in zip(weights, model.trainable_variables, strict=True)}
     wanted = [variables.get(id(value)) for value in given]
     parts = {name: one for name, one in vars(model).items() if any(one is layer for layer in model._layers)}

@@ -319,6 +319,7 @@ def _as_it_lies(
 
 
 def _given_up(model: Any) -> bool:
+    """Whether a Sequential has the input of a ``build`` that raised: it takes no other shape, and is not built for this one."""
     layers: Any = getattr(model, "_layers", ()) if isinstance(model, keras.Sequential) else ()
     return len(layers) > 1 and isinstance(layers[0], InputLayer) and not model.built and model._functional is None
 

@@ -129,7 +129,7 @@ class TracedVariables:
 
     @contextlib.contextmanager
     def _whole_tracebacks(self) -> Iterator[None]:
-        """Keras leaves its own frames in."""
+        """Keras leaves its own frames in, where the operation that broke is known by them alone."""
         state, name = vars(global_state.GLOBAL_STATE_TRACKER), "traceback_filtering"
         before = {name: state[name]} if name in state else {}
         if self.backend.reads_tracebacks:
@@ -142,7 +142,7 @@ class TracedVariables:
                 state.update(before)
 
     def _values(self, written: Any) -> Any:
-        """What a variable holds in a stateless scope."""
+        """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
 
         def current(variable: Any) -> Any:
             recorder = active()
@@ -213,4 +213,5 @@ def shaped(recorder: Recorder, variable: Any, initializer: Any, infer: Callable[
 
 
 def _holds_array(initializer: Any) -> bool:
+    """Whether an initializer of Keras was given values of the user's for a whole weight, as ``Constant`` may be."""
     return bool(getattr(getattr(initializer, "value", None), "shape", ()))

@@ -61,7 +61,7 @@ def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: 
 
 
 def _inside(operation: Any, weights: Collection[int]) -> bool:
-    """Whether a loop, a branch or a function reads a weight in its own graph."""
+    """Whether a loop, a branch or a function reads a weight in its own graph: one without a value yet is made where it is read, and not handed in."""
     for graph in filter(None, (*(getattr(operation, name, None) for name in _GRAPHS), _called(operation))):
         for one in graph.get_operations():
             if any(id(tensor) in weights for tensor in one.outputs) or _inside(one, weights):
@@ -86,7 +86,7 @@ def _weight(tensor: Any, weights: Collection[int], fixed: Collection[int], held:
 
 
 def _passes(operation: Any) -> bool:
-    """Whether an operation has a gradient."""
+    """Whether an operation has a gradient; one without an entry raises by itself when it is asked for one."""
     try:
         return operation.type not in _NONE and (not operation.inputs or ops.get_gradient_function(operation) is not None)
     except LookupError:

@@ -173,7 +173,7 @@ def converted(frame: FrameType | None) -> Place | None:
 
 
 def _behind(frame: FrameType | None, line: int) -> str:
-    """The file of the function that a generated frame runs."""
+    """The file of the function that a generated frame runs: autograph itself names the first that had this very code."""
     while frame is not None and frame.f_code.co_filename not in _DOORS:
         # Branches and loops are functions of their own inside the one that has the user's name.
         if "__autograph_generated_file" in frame.f_code.co_filename and frame.f_code.co_name.startswith("tf__"):

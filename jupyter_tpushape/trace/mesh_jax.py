@@ -71,7 +71,7 @@ def layouts(framework: Any, model: Any, x: Any, distribution: Any) -> list[tuple
 
 @contextlib.contextmanager
 def _operations(framework: Any, recorder: Keeping) -> Iterator[None]:
-    """Operations of a functional graph are kept as layers are."""
+    """Operations of a functional graph are kept as layers are; they have no recorder's door where they compute."""
     original = Operation.__call__
 
     def __call__(operation: Any, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +107,7 @@ def _followed(module: Any) -> list[tuple[str, ...] | None]:
 
 
 def _looped(value: Any, loops: set[str]) -> bool:
-    """Whether a value comes out of a loop."""
+    """Whether a value comes out of a loop: before it partitions a program XLA opens what a loop reads, which the pass here does not know."""
     waiting, passed = [value.owner], set()
     while waiting:
         operation = waiting.pop()

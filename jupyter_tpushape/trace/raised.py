@@ -231,6 +231,7 @@ def unwritten(error: BaseException) -> tuple[str, str] | None:
 
 
 def _running(files: list[str], file: str, line: int) -> str:
+    """The file that a line is of: autograph names the first that had this very code, and a cell that is run again has it too."""
     text = linecache.getline(file, line)
     return next((name for name in reversed(files) if name != file and linecache.getline(name, line) == text), file) if file not in files else file
 

@@ -156,7 +156,7 @@ def _fed(run: Run, nest: Any) -> Any:
 
 
 def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
-    """Builds what a training step finds built."""
+    """Builds what a training step finds built; a model that cannot be built says why in its call."""
     recorder = run.recorder
     recorder.hollow = True
     try:
@@ -321,7 +321,7 @@ def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any)
 
 
 def _end(run: Run, kind: str, name: str, op: str, error: BaseException, y: Any, y_pred: Any) -> Call:
-    """A node for a failure before any single loss or metric was reached."""
+    """A node for a failure before any single loss or metric was reached: the structures do not match."""
     adapter, recorder = run.adapter, run.recorder
     pairs = [("labels", y), ("predictions", y_pred)]
     call = Call(len(recorder.calls), kind, name, op, framework=adapter.name)

@@ -91,7 +91,7 @@ def _in_place(way: list[Any], axes: tuple[int, ...], shape: tuple[int, ...]) -> 
 
 
 def _alike(one: Any, other: Any, makers: dict[Any, Any], depth: int = 4) -> bool:
-    """Whether two tensors have the same values."""
+    """Whether two tensors have the same values: one tensor, or the same operation of the same tensors twice."""
     (one, made), (other, again) = _origin(one, makers), _origin(other, makers)
     if one is other:
         return True

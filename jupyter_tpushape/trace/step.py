@@ -113,7 +113,11 @@ def _adapters(adapter: Any, reached: Reached) -> list[Any]:
 
 
 def _binding(function: Any, element: Any) -> tuple[Callable[[Any], tuple[Any, ...]], bool]:
-    """How a batch becomes the function's arguments, and whether it takes them from an iterator."""
+    """How a batch becomes the function's arguments, and whether it takes them from an iterator.
+
+    Raises:
+        BadStep: where the numbers do not fit.
+    """
     held = function.python_function if is_graph_function(function) else function
     parameters = [one for one in inspect.signature(held).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in parameters if one.default is one.empty]
@@ -138,6 +142,7 @@ def _iterates(function: Any, name: str) -> bool:
 
 
 def _forget_kept(function: Any, facts: StepFacts) -> None:
+    """A variable that the step made once and keeps is no fault: only those are left that nothing can reach afterwards."""
     if facts.made:
         kept = {id(one) for variable in reach(function).variables for one in (variable, *getattr(variable, "values", ()))}
         facts.made = [(made, where) for made, where in facts.made if id(made) not in kept]

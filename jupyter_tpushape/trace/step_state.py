@@ -79,6 +79,7 @@ def run_on_state(adapter: Framework, function: Any, sample: Any, *, shape: Calla
 
 
 def _opened(function: Any) -> Any:
+    """The function without what compiles it, whose inside a trace does not see; what was bound stays bound."""
     if isinstance(function, functools.partial):
         return functools.partial(_opened(function.func), *function.args, **function.keywords)
     return getattr(function, "__wrapped__", function)
@@ -96,7 +97,11 @@ def _stood_in(adapter: Framework, graph: Any, values: list[Any]) -> list[Any]:
 
 
 def _binding(function: Any, element: Any) -> tuple[list[Any], int]:
-    """What the first parameters take, and how many take the batch."""
+    """What the first parameters take, and how many take the batch: one for all of it, or one for each part.
+
+    Raises:
+        BadStep: where a first parameter has no value, or there are fewer parameters than parts.
+    """
     parameters = [
         one
         for one in inspect.signature(function).parameters.values()

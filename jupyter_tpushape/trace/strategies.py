@@ -130,6 +130,7 @@ class Doors:
     # -- tf.distribute -----------------------------------------------------------------------------
 
     def _count(self, original: Any, _: Any) -> Any:
+        """As many replicas as there will be: Keras divides its losses by them, and a program may do so too."""
         return property(lambda extended: self.replicas if self.inside and self._ours() else original.fget(extended))
 
     def _run(self, original: Any, _: Any) -> Any:
@@ -266,7 +267,7 @@ class Doors:
         return turn
 
     def _outside(self, tape: Any, targets: list[Any], sources: list[Any]) -> How | None:
-        """What a tape has not seen: the loss."""
+        """What a tape has not seen: the loss, or every call of a layer that has one of the variables."""
         makers: list[Any] = [self.recorder.producers.get(id(target)) for target in targets]
 
         def seen(call: Call) -> bool:

@@ -121,7 +121,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder.along += [(call, id(tensor), 0, True) for tensor in counted(operation)]
 
     def _note_shape(self, operation: Any, inputs: Any) -> None:
-        """A shape, and what is computed from the shape of one tensor alone."""
+        """A shape, and what is computed from the shape of one tensor alone: sizes, and tensors that are created with them."""
         recorder = self.recorder
         of = {port.key: port for port in self._ports(inputs)} | {port.key: port for tensor in inputs if (port := recorder.shaped.get(id(tensor))) is not None}
         for tensor in operation.outputs if len(of) == 1 else ():
@@ -157,6 +157,9 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
 def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
     """What only the run itself would say: of text that is cast, of padding that mirrors more than there is, of too many axes,
     of a reshape that leaves two sizes to be computed.
+
+    Raises:
+        TypeError, ValueError: in the runtime's own words.
     """
     if op_type == "Cast":
         _refuse_text(inputs, given)
@@ -346,7 +349,7 @@ class TensorFlow(Backend):
 
 
 def _functions(step: Any, depth: int = 4) -> Iterator[Any]:
-    """The ``tf.function`` objects that a training step calls, itself included."""
+    """The ``tf.function`` objects that a training step calls, itself included: Keras 3 has them in the closure of a plain function."""
     if hasattr(step, "get_concrete_function"):
         yield step
     for cell in getattr(step, "__closure__", None) or () if depth else ():
@@ -355,14 +358,14 @@ def _functions(step: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def _handles(variables: Sequence[Any]) -> set[int]:
-    """The ids of what a graph reads variables by."""
+    """The ids of what a graph reads variables by: of a distributed one, the part of each replica."""
     raw = [getattr(one, "_value", one) for one in variables]
     parts = [part for one in raw for part in (one, *(getattr(one, "_values", ()) if isinstance(one, DistributedVariable) else ()))]
     return {id(getattr(part, "handle", None)) for part in parts}
 
 
 def _in_replica(variables: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
-    """The first replica of a live strategy."""
+    """The first replica of a live strategy, as ``fit`` runs a step in one: that of the variables, or whose scope is open."""
     raw = (getattr(one, "_value", one) for one in variables)
     held = next((one.distribute_strategy for one in raw if isinstance(one, DistributedVariable)), None)
     if held is None and not tf.distribute.in_cross_replica_context():
@@ -382,7 +385,7 @@ _CALCULATED = {
 
 
 def _known(tensor: Any, depth: int = 8) -> Any:
-    """The values of a tensor that a program counts out."""
+    """The values of a tensor that a program counts out, also where TensorFlow folds no constant."""
     values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
     if values is not None or made is None or not depth:
         return values

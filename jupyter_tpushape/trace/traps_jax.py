@@ -101,7 +101,7 @@ def _dtype(one: Any) -> str:
 
 
 def _behind_where(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
-    """A choice by a comparison with zero that hides the value of a function."""
+    """A choice by a comparison with zero that hides the value of a function, and not its gradient, which is 0 times infinity."""
     for step in steps:
         if step.name != "select_n" or _dtype(step.given[0]) != "bool" or not step.made:
             continue
@@ -160,7 +160,7 @@ def _steep(value: Any, makers: dict[Any, Step]) -> Iterator[Step]:
 
 
 def _cancelled(steps: Sequence[Step], makers: dict[Any, Step], moved: set[Any]) -> Iterator[Trap]:
-    """A sum with a tensor and its negative, beside what no gradient passes."""
+    """A sum with a tensor and its negative, beside what no gradient passes: a straight-through estimator without its way through."""
     for step in steps:
         if step.name not in _SUMS or step.made[0] not in moved or not _dtype(step.made[0]).startswith(("float", "bfloat")):
             continue
@@ -205,7 +205,7 @@ def _looped(steps: Sequence[Step]) -> Iterator[Trap]:
 
 
 def _across(steps: Sequence[Step], data: set[Any]) -> Iterator[Trap]:
-    """A shift or a reversal of all axes at once."""
+    """A shift or a reversal of all axes at once, which takes values from one sample to another."""
     for step in steps:
         if step.name not in ("reshape", "rev") or is_number(step.given[0]) or step.given[0] not in data:
             continue

@@ -103,7 +103,7 @@ def _arrays(values: dict[int, Any]) -> dict[int, Any]:
 
 
 def _writes(graph: Any, operations: Sequence[Any]) -> bool:
-    """Whether a run leaves other values in variables than it found."""
+    """Whether a run leaves other values in variables than it found; operations without an output are not run."""
     kinds = {one.type for one in operations if one.outputs}
     if kinds & _CALLS:
         kinds |= {node.op for function in graph.as_graph_def().library.function for node in function.node_def}

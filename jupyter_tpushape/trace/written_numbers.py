@@ -207,7 +207,7 @@ class _Sizes(_Reader[Unknown]):
             yield Unknown(*self.where(node), ast.unparse(node), *known, axis=place, name=name)
 
     def _of_build(self, node: ast.Attribute) -> Unknown | None:
-        """A size that ``build`` kept in an attribute."""
+        """A size that ``build`` kept in an attribute: the first tensor that this function takes has it."""
         taken = getattr(self.scope, "args", None)
         if taken is None or len(taken.args) < 2:
             return None

@@ -109,7 +109,7 @@ def _repeats(flow: Flow, units: list[Unit]) -> list[Unit]:
 
 
 def _insides(flow: Flow, *, fractions: bool = False) -> dict[str, int]:
-    """For each node a number: equal ones stand for equal nodes with equal insides."""
+    """For each node a number: equal ones stand for equal nodes with equal insides. Rates and other fractions may differ unless they are asked for."""
 
     def configured(value: object) -> object:
         if isinstance(value, dict):

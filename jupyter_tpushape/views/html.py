@@ -64,7 +64,7 @@ class Charts:
 
 
 def _charts(report: Report) -> Charts | None:
-    """``None`` if there is nothing to plot or Plotly is not installed."""
+    """``None`` if there is nothing to plot or Plotly is not installed; the view's own bars then show the same values."""
     from .charts import charted, charts
 
     if not any(charted(verdict) for verdict in report.verdicts):
@@ -78,7 +78,7 @@ def _charts(report: Report) -> Charts | None:
 
 @cache
 def _plotly_script() -> tuple[str, str, tuple[str, ...]]:
-    """Plotly's script, packed to less than a half for the page, its digest."""
+    """Plotly's script, packed to less than a half for the page, its digest, and the digests of its styles."""
     from plotly.offline import get_plotlyjs
 
     script = get_plotlyjs()

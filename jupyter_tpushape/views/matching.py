@@ -52,7 +52,7 @@ def _neighbours(flow: Flow, nodes: list[Node]) -> list[tuple[Any, ...]]:
 
 
 def _aligned(a: Sequence[Any], b: Sequence[Any], left: range, right: range) -> list[tuple[int, int]]:
-    """Pairs of a longest run of equal keys, what is equal at both ends set aside."""
+    """Pairs of a longest run of equal keys, what is equal at both ends set aside: that is what costs nothing."""
     i, j, k, m = left.start, right.start, left.stop, right.stop
     head, tail = [], []
     while i < k and j < m and a[i] == b[j]:

@@ -71,7 +71,7 @@ def _marked(report: Report) -> set[str]:
 
 
 def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
-    """For each node, the node that stands for it."""
+    """For each node, the node that stands for it: itself, or the outermost composite that is closed."""
     nodes = {node.id: node for node in flow.nodes}
     depths = depths_of(flow.nodes)
     inside = Counter(node.parent for node in flow.nodes)
@@ -109,7 +109,7 @@ def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
 
 
 def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> list[Box]:
-    """Boxes in the order of the flow."""
+    """Boxes in the order of the flow; where they are too many, groups and folds, and at last one box for a long run that no finding speaks of."""
     kept: dict[str, Box] = {}
     for node in flow.nodes:
         if node.id in shown:

@@ -15,7 +15,7 @@ _BESIDE = "share/jupyter/labextensions/jupyter_tpushape/static/view.js"
 
 
 def _installed() -> Iterator[Path]:
-    """Where an installer may have put the script."""
+    """Where an installer may have put the script: as its record says, else beside the package, the interpreter or the user's packages."""
     try:
         for file in metadata.files("jupyter_tpushape") or ():
             if file.as_posix().endswith(_BESIDE):

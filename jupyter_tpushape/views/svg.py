@@ -113,7 +113,7 @@ def _state(line: Line, found: dict[str, Finding]) -> tuple[str, Finding | None]:
 
 
 def _way(points: list[tuple[float, float]]) -> str:
-    """The path through some points."""
+    """The path through some points: corners rounded, what lies between two heights curved, short of its tip at the end."""
     (px, py), (tip_x, tip_y) = points[-2:]
     tip = (tip_x - math.copysign(6, tip_x - px), tip_y) if py == tip_y else (tip_x, tip_y - 6)
     (x, y), last = points[0], len(points) - 1

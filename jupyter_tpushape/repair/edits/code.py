@@ -269,7 +269,7 @@ class BatchNumber(DataCode):
 
 
 def _numbers(tree: ast.Module, scope: ast.AST) -> list[ast.Constant]:
-    """The constants in a function."""
+    """The constants in a function, and in the functions, classes and assignments of its module that it names."""
     named: dict[str, list[ast.AST]] = {}
     for item in tree.body:
         if isinstance(item, (ast.FunctionDef, ast.ClassDef)):

@@ -123,7 +123,7 @@ def _scoped(edit: Edit, run: Run, build: Any, strategy: Any) -> Any:
 
 
 def _taken_in(source: Source, above: list[ast.stmt], block: ast.With, lines: set[int]) -> None:
-    """Moves the statements in front of a scope's block that make the model through functions into it."""
+    """Moves the statements in front of a scope's block that make the model through functions into it, and leaves what the scope needs."""
     makers = _doing(source, above, lambda call: any(call.lineno <= line <= (call.end_lineno or 0) for line in lines))
     if not makers:
         raise NoPlace
@@ -184,7 +184,7 @@ def _with_comments(source: Source, item: ast.stmt) -> int:
 
 
 def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bool]) -> list[ast.stmt]:
-    """The statements of a body that make a call."""
+    """The statements of a body that make a call, by themselves or by functions and classes of the source that do."""
     calls = {item: [node for node in ast.walk(item) if isinstance(node, ast.Call)] for item in nodes(source.tree, _DEFINING)}
     through = {item.name for item, inside in calls.items() if any(map(direct, inside))}
     while more := {item.name for item, inside in calls.items() if item.name not in through and any(called(one) in through for one in inside)}:

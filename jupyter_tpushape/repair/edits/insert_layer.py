@@ -273,7 +273,11 @@ def _called_again(source: Source, call: ast.Call) -> bool:
 
 
 def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Change] | None:
-    """In a method of the user's class: the attribute that holds the new layer, and the line of ``__init__`` that makes it."""
+    """In a method of the user's class: the attribute that holds the new layer, and the line of ``__init__`` that makes it.
+
+    Raises:
+        NoPlace: where the class has no ``__init__`` to make it in.
+    """
     above = parents(source.tree)
     method = enclosing(above, call)
     owner = above.get(method)
@@ -314,7 +318,7 @@ def _joined(one: list[Change], other: list[Change]) -> list[Change]:
 
 
 def _called_with(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.Call | None:
-    """The one call of a layer that is made in that line."""
+    """The one call of a layer that is made in that line: ``Dense(3)(x)``, or ``head = Dense(3)`` and ``head(x)``."""
     parent = above[call]
     if isinstance(parent, ast.Call) and parent.func is call:
         return parent

@@ -46,7 +46,7 @@ class LayerConfig(LayerEdit):
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
     def _named(self, text: Text, given: ast.expr | None, key: str, function: Any, outer: Place) -> str:
-        """The argument that has the value."""
+        """The argument that has the value, where the one that is given is read by other layers, too."""
         reads = [item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
         if not isinstance(given, ast.Name) or reads.count(given.id) < 2:
             return ""
@@ -167,7 +167,7 @@ def _undone(node: ast.expr, was: Any, now: Any, known: Callable[[ast.expr], int 
 
 
 def _known(text: Text, obj: Any, source: Source, names: Names, node: ast.expr) -> int | None:
-    """A whole number that is written, or that a name leads to."""
+    """A whole number that is written, or that a name leads to: also that of an argument of the function around."""
     value = node.value if isinstance(node, ast.Constant) else names.value(node)
     found, where = parameter(source, node), text.where(obj)
     if found is not None and isinstance(where, Place) and where.outer:

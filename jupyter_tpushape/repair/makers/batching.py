@@ -216,7 +216,7 @@ def _drawn(sample: Any) -> list[int]:
 
 
 def _longest(evidence: Evidence) -> list[tuple[KeyPath, int, int]]:
-    """``(path, axis, size)`` of axes of x that differ from batch to batch."""
+    """``(path, axis, size)`` of axes of x that differ from batch to batch: the longest that was seen, rounded up to eights."""
     found = []
     sample = evidence.sample
     for path, leaf in sample.leaves("x") if sample is not None and getattr(sample, "kind", "") == "dataset" else ():
@@ -234,7 +234,7 @@ _LEVELS = frozenset({"padded_batch", "ragged_batch", "bucket_by_sequence_length"
 
 
 def _one_size(evidence: Evidence) -> dict[KeyPath, Shape]:
-    """The shapes of leaves of x that the pipeline leaves open."""
+    """The shapes of leaves of x that the pipeline leaves open, if nothing pads and all batches have one size."""
     sample, found = evidence.sample, {}
     if sample is None or getattr(sample, "kind", "") != "dataset" or any(stage.op in _LEVELS for stage in sample.stages):
         return {}

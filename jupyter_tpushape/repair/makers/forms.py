@@ -142,7 +142,7 @@ def given_defaults(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _forms(line: Line, given: ast.expr, name: str, said: frozenset[str]) -> Iterator[str]:
-    """An argument as it may be written otherwise."""
+    """An argument as a tuple, as one number, as a number for a text, as an object of a class, or as the layer that was called."""
     text = line.source.of(given)
     try:
         value = ast.literal_eval(given)

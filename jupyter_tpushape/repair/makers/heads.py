@@ -304,11 +304,13 @@ def append_head(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _joins_heads(evidence: Evidence, node: Node) -> bool:
+    """Whether a node joins the outputs of several heads: a layer behind them would mix what each of them predicts."""
     heads = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
     return node.op.startswith("Concat") and len(heads) > 1 and all(_is_head(evidence, one) for one in heads)
 
 
 def _is_head(evidence: Evidence, node: Node) -> bool:
+    """Whether a node gives what a layer without a hidden activation makes, in another shape at most."""
     while node.op in _ARRANGES and len(edges := evidence.flow.into(node.id)) > 0:
         node = evidence.flow.node(edges[0].source)
     return node.family in ("dense", "convolution") and node.config.get("activation") not in _HIDDEN

@@ -91,7 +91,7 @@ def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
 
 
 def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
-    """Other sizes where the function that makes the model is given its ``input_shape``."""
+    """Other sizes where the function that makes the model is given its ``input_shape``, as those of a library are."""
     node = evidence.failed
     for line in lines_at(evidence, node.location)[:1] if node is not None else ():
         inner = [assigned_to(line, item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)]

@@ -307,7 +307,7 @@ def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
 
 
 def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:
-    """The labels as the outputs are."""
+    """The labels as the outputs are: by name where these have names, in each order that is possible, the one of their layers first."""
     flow = evidence.flow
     keys = [(flow.into(node.id), node.path[-1]) for node in flow.nodes if node.kind == "output" and node.path[1:]]
     if len(given) == 1 or len(keys) != len(given) or not all(isinstance(key, str) for _, key in keys):

@@ -108,7 +108,7 @@ def _told(places: tuple[int, ...], rank: int) -> str:
 
 
 def _insertions(line: Line, node: ast.expr, shape: Shape) -> Iterator[tuple[ast.Call | ast.Subscript, tuple[int, ...]]]:
-    """The expressions that inserted axes of size 1 into an operand."""
+    """The expressions that inserted axes of size 1 into an operand, or into the one tensor that it is computed from, with those axes."""
     whole, known = assigned_to(line, node), line.shape_of_names()
     named = [assigned_to(line, one) for one in nodes(whole, ast.Name) if known.get(one.id) == shape]
     for made in dict.fromkeys((*nodes(whole, (ast.Call, ast.Subscript)), *named)):

@@ -356,7 +356,7 @@ def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
 
 
 def _taken(line: Line, call: ast.Call) -> tuple[ast.expr, ast.Tuple] | None:
-    """The one name that holds what a function returns."""
+    """The one name that holds what a function returns, and the names that its parts have where it returns them, if the step holds these, too."""
     statement = statement_of(parents(line.source.tree), call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and called(call) == "value_and_grad" else None
     first = target.elts[0] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else None
@@ -484,7 +484,7 @@ def whole_index(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _calls(line: Line, names: frozenset[str] | set[str]) -> list[ast.Call]:
-    """The calls of these functions in the expression that raised."""
+    """The calls of these functions in the expression that raised, and where the function that it calls was made in the lines before."""
     made = assigned_to(line, line.node.func) if isinstance(line.node, ast.Call) else None
     if isinstance(made, ast.Call):
         # It may be wrapped in another transform.

@@ -347,7 +347,7 @@ def _written(shape: Shape) -> str:
 
 
 def _squeezes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call, str]]:
-    """Every squeeze that takes all axes of size 1 out of a batch."""
+    """Every squeeze that takes all axes of size 1 out of a batch: each loses the batch axis where one sample is left."""
     seen = set()
     for node in evidence.flow.nodes:
         shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)

@@ -215,7 +215,7 @@ def running(evidence: Evidence) -> Iterator[Line]:
 
 
 def _spans(node: ast.expr | ast.AugAssign) -> Iterator[tuple[int | None, ...]]:
-    """Where the interpreter says that an expression stands."""
+    """Where the interpreter says that an expression stands: of a method's call over several lines, from the method's name on."""
     yield node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
     method = node.func if isinstance(node, ast.Call) else None
     if isinstance(method, ast.Attribute) and method.end_col_offset is not None:

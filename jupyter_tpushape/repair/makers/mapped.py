@@ -27,7 +27,7 @@ _ONE_HOT = ("one_hot", "to_categorical")
 
 
 def _stages(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
-    """The call of the pipeline that was running."""
+    """The call of the pipeline that was running, such as ``ds.map(f)``: the innermost line that calls a stage."""
     for _, place in frames_of(evidence.failure) if isinstance(evidence.failure, BaseException) else ():
         for line in lines_of(evidence, raised_by(place)):
             call = line.call("map")

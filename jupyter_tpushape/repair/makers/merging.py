@@ -258,7 +258,7 @@ def upsampled_again(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _pooled_from_other(evidence: Evidence, node: Node, edges: Sequence[Edge]) -> bool:
-    """Whether a map is concatenated with one that a pooling made of it."""
+    """Whether a map is concatenated with one that a pooling made of it, as in a decoder that lacks a layer."""
     if node.op != "Concatenate":
         return False
     for mine, other in (edges, edges[::-1]):
@@ -367,7 +367,7 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
 
 
 def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool, pools: bool = True, attended: bool = False) -> Made:
-    """The larger branch made smaller."""
+    """The larger branch made smaller. ``attended``: its positions are those of an attention, which reads any number of them."""
     standard = "This is standard in residual blocks."
     if node.op == "Multiply" and big[1:-1] == small[1:-1] and len(big) > 2:
         return  # one of them is a mask or a gate, and no shortcut

@@ -77,7 +77,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _of_weight(line: Line, old: int, new: int) -> set[str]:
-    """What the shape of a weight says for the axis of size ``old``."""
+    """What the shape of a weight says for the axis of size ``old``, if the other operand has size ``new`` there."""
     weights, shaped = shapes_of_weights(line), line.shaped()
     return {
         ast.unparse(size)
@@ -195,7 +195,7 @@ _NO_SIZES = frozenset({"axis", "axes", "seed", "ksize", "kernel_size", "pool_siz
 
 
 def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
-    """Whole numbers that a call is given as they are."""
+    """Whole numbers that a call is given as they are, or in a shape; not an axis, an index, a window, nor how often a loop runs."""
     for call in nodes(scope, ast.Call):
         if called(call) == "range":
             continue
@@ -274,7 +274,7 @@ def constant_of_function(evidence: Evidence, finding: Finding, fact: OperationRa
 
 
 def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.Constant, str, int]]:
-    """The constant of the module from which an expression has its size."""
+    """The constant of the module from which an expression has its size, and what it must be for another size: ``N``, ``N + 1`` or ``N - 1``."""
     name, more = node, 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         name, more = node.left, (size_of(node.right) or 0) * (1 if isinstance(node.op, ast.Add) else -1)

@@ -100,7 +100,7 @@ def _summed_alike(line: Line) -> Made:
 
 
 def _put_in(line: Line, shape: Shape) -> set[int]:
-    """Where the function puts an axis of size 1 into other tensors of a shape."""
+    """Where the function puts an axis of size 1 into other tensors of a shape: what goes with them needs it there too."""
     found, shapes = set(), line.shape_of_names()
     for item in (one for one in nodes(line.scope, ast.Subscript) if shapes.get(ast.unparse(one.value)) == shape):
         parts = listed(item.slice) or [item.slice]
@@ -112,7 +112,7 @@ def _put_in(line: Line, shape: Shape) -> set[int]:
 
 
 def _multiplies_labels(line: Line, node: ast.expr, shape: Shape) -> bool:
-    """Whether a loss multiplies its labels, several for each sample."""
+    """Whether a loss multiplies its labels, several for each sample, with something: one of them was to be the factor of one value."""
     product = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.Mult)
     if line.evidence.where != "loss" or not product or len(shape) < 2 or shape[-1] in (None, 1) or not isinstance(line.scope, ast.FunctionDef):
         return False
@@ -202,7 +202,7 @@ def _axes(line: Line, turn: bool) -> Made:
 
 
 def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> bool:
-    """Whether one more axis lets an inner axis meet one of its size."""
+    """Whether one more axis lets an inner axis meet one of its size: else each of its values would meet each of the other's."""
     sizes = (*shape[:axis], 1, *shape[axis:])
     others = [other for _, other in operands if other is not shape and len(other) == len(sizes)]
     inner = [n for n in shape[1:] if n != 1]
@@ -210,7 +210,7 @@ def _meets(shape: Shape, axis: int, operands: list[tuple[ast.expr, Shape]]) -> b
 
 
 def _met_again(line: Line, node: ast.expr) -> list[ast.expr]:
-    """What else a statement makes of a tensor alone and combines with the same other tensor."""
+    """What else a statement makes of a tensor alone and combines with the same other tensor: ``1 - w`` in ``w * a + (1 - w) * f(a)``."""
     if not isinstance(line.node, ast.BinOp) or not isinstance(node, ast.Name):
         return []
     mine, other = (line.node.left, line.node.right) if line.node.left is node else (line.node.right, line.node.left)
@@ -281,7 +281,7 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
 
 
 def _turned(line: Line) -> Made:
-    """A product of matrices whose inner sizes meet the other way round."""
+    """A product of matrices whose inner sizes meet the other way round, or when the second one is transposed."""
     operands = line.operands()[:2]
     shapes = [line.shape(node) for node in operands]
     matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)

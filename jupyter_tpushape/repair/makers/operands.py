@@ -342,7 +342,7 @@ def variables(evidence: Evidence, finding: Finding, fact: VariableGiven) -> Made
 
 
 def _is_read(line: Line, node: ast.expr) -> bool:
-    """Whether a variable is an argument of a function of JAX's."""
+    """Whether a variable is an argument of a function of JAX's, or is asked for an attribute that variables have not."""
     for call in nodes(line.scope, ast.Call):
         root = ast.unparse(call.func).split(".")[0]
         given = words_of(call)

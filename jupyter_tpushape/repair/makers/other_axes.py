@@ -403,7 +403,7 @@ def _returned(evidence: Evidence, maker: Node, axis: int) -> Iterator[tuple[str,
 
 
 def _used(evidence: Evidence, reader: Node, axis: int) -> Iterator[tuple[str, Edit]]:
-    """What the operation works on that takes the first axis for the batch."""
+    """What the operation works on that takes the first axis for the batch: what it is called with, or what is indexed."""
     for line in lines_at(evidence, reader.called)[:1]:
         calls = [node for node in line.around(ast.Call) if called(node) and called(node).replace("_", "") in reader.op.lower()]
         given = [node.args[0] for node in calls if node.args] or [node.value for node in line.around(ast.Subscript)]

@@ -210,7 +210,7 @@ def results_exchanged(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _result_as_wide(line: Line, fact: OperationRaised | UnlikeBranches, owner: ast.ClassDef, made: ast.Call, read: list[ast.expr]) -> Made:
-    """The units of the layer that gives a result."""
+    """The units of the layer that gives a result, by the one argument of the class that has the size of what the result meets."""
     shapes = fact.shapes if isinstance(fact, OperationRaised) else [one.shape for one in fact.branches]
     sizes, init = {shape[-1] for shape in shapes if shape}, method_of(owner, "__init__")
     names = [item.arg for item in init.args.args[1:]] if init is not None else []
@@ -274,7 +274,7 @@ def _loop(above: dict[ast.AST, ast.AST], use: ast.Name, held: ast.Assign) -> ast
 
 
 def _in_each_turn(line: Line, node: Node, held: ast.Assign, name: str, use: ast.Name, loop: ast.For) -> Fix:
-    """The layer created in each turn of the loop."""
+    """The layer created in each turn of the loop, with what the loop goes through where it was created with the first of it."""
     text = line.source.of(held.value)
     if isinstance(loop.target, ast.Name):
         first = f"{line.source.of(loop.iter)}[0]"

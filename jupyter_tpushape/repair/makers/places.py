@@ -106,7 +106,7 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _meets(finding: Finding, made: ast.Call, size: ast.expr, index: int) -> bool:
-    """Whether a size of a weight."""
+    """Whether a size of a weight, which is a factor of a product, is one that the product sums over: no other changes what it does not accept."""
     fact, given = finding.fact, argument(made, "shape", ["shape"])
     sizes = given.elts if isinstance(given, (ast.Tuple, ast.List)) else []
     shapes = fact.shapes if isinstance(fact, OperationRaised) else ()

@@ -167,7 +167,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _apart(line: Line) -> list[str]:
-    """The names that a function gives to its several inputs."""
+    """The names that a function gives to its several inputs, in the order of the nest that ``build`` gets the shapes of."""
     first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
     taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
     return [ast.unparse(name) for name in listed(taken[0])] if taken else []

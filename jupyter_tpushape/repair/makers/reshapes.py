@@ -131,7 +131,7 @@ def positions_apart(evidence: Evidence, finding: Finding, fact: RowsLost) -> Mad
 
 
 def _smaller_sides(line: Line, factors: list[ast.expr], values: int) -> Made:
-    """Named sides of a square map, each as long as the map's."""
+    """Named sides of a square map, each as long as the map's: what else is made of them then has its size, too."""
     side, names = math.isqrt(values), {ast.unparse(one) for one in factors}
     written = {(made.lineno, made.col_offset): (name, made) for name, made in constants(line.source.tree) if name in names}
     if len(factors) == 2 and side * side == values and len({line.number(one) for one in factors}) == 1 and written:
@@ -393,7 +393,7 @@ def permuted_first(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _folded(evidence: Evidence) -> bool:
-    """Whether the values that the failing layer gets can be those of an image."""
+    """Whether the values that the failing layer gets can be those of an image: the data's, folded ones, or a Dense layer's. Channels are none."""
     edge = next(iter(evidence.failed_inputs()), None)
     node = evidence.flow.node(edge.source) if edge is not None else None
     while node is not None and node.kind == "layer" and not node.weights and node.op != "Flatten" and passes(evidence.flow, node):

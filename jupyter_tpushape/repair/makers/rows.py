@@ -153,7 +153,7 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _counted(line: Line, node: ast.expr, rows: int | None = None) -> str:
-    """A tensor whose first axis is the batch."""
+    """A tensor whose first axis is the batch, or has as many ``rows``, known before a line: a parameter, or a name that was given a value above."""
     arguments = getattr(line.scope, "args", None)
     own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
     stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]

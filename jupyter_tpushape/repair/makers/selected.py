@@ -147,6 +147,7 @@ class _Selection:
         return node.args[0] if taken and isinstance(node, ast.Call) else None
 
     def _over_all(self, call: ast.Call) -> bool:
+        """Whether a mean or a sum is over all that is selected: over everything, or over the axis along which a mask of one axis selects."""
         words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
         return not words or (words == ["axis=0"] and bool(self.mask) and self._rank(syntax.parse(self.mask, mode="eval").body) == 1)
 

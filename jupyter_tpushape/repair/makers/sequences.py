@@ -263,7 +263,7 @@ def without_token(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _mixes_steps(evidence: Evidence, edge: Edge, maker: Node) -> bool:
-    """Whether the other steps have seen the one that was added."""
+    """Whether the other steps have seen the one that was added: without that it would be added for nothing."""
     earlier = {node.id for node in ancestors(evidence, maker.id)}
     between = [evidence.flow.node(edge.source), *ancestors(evidence, edge.source)]
     return any(node.family in ("attention", "recurrent", "convolution") for node in between if node.id not in earlier)

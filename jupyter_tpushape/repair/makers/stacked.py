@@ -146,7 +146,7 @@ def as_wide_as_the_other(evidence: Evidence, finding: Finding, fact: UnlikeBranc
 
 
 def _table(evidence: Evidence, edges: list[Edge], shapes: list[Shape]) -> Made:
-    """A table that is added to every sample."""
+    """A table that is added to every sample, such as one vector for each position: it has the features that the samples have."""
     for mine, other in ((0, 1), (1, 0)):
         table, whole = shapes[mine], shapes[other]
         if len(table) != len(whole) - 1 or whole[0] is not None or table[:-1] != whole[1:-1] or not whole[-1]:
@@ -158,7 +158,7 @@ def _table(evidence: Evidence, edges: list[Edge], shapes: list[Shape]) -> Made:
 
 
 def _maker(evidence: Evidence, node: Node, width: int | None) -> tuple[Node | None, str]:
-    """The layer whose own number is the size of the last axis, through layers that keep it."""
+    """The layer whose own number is the size of the last axis, through layers that keep it, and the argument."""
     for item in [node, *upstream(evidence, node)]:
         key = next((key for key in _WIDTHS if item.config.get(key) == width), "")
         if key and item.weights:
@@ -298,7 +298,7 @@ def repeated_alike(evidence: Evidence, finding: Finding, fact: OperationRaised) 
 
 
 def _more_of(few: Shape, many: Shape | None) -> int | None:
-    """The axis behind the batch on which one shape has several times the size of another."""
+    """The axis behind the batch on which one shape has several times the size of another, and no other axis differs."""
     if many is None or len(few) != len(many):
         return None
     apart = [axis for axis, (a, b) in enumerate(zip(few, many, strict=True)) if a != b]

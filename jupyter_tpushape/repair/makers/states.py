@@ -440,6 +440,7 @@ def state_of_each(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 
 def _of_zeros(evidence: Evidence) -> bool:
+    """Whether the program fills a state of the failed cell with zeros: its size then follows the cell, and not the other way round."""
     states = evidence.given[1:]
     return any(one.giver is None or one.giver.op.lower().replace("_", "") in _FILLS for one in states)
 

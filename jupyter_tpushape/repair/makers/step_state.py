@@ -220,7 +220,7 @@ def _result_of(step: ast.FunctionDef, taken: ast.Call) -> ast.expr | None:
 
 
 def _needless(line: Line, step: ast.FunctionDef, given: ast.expr) -> list[Edit]:
-    """The statement that gave a name its values."""
+    """The statement that gave a name its values, which nothing else reads: they are variables that only the state has."""
     if not isinstance(given, ast.Name):
         return []
     made = [one for one in nodes(step, ast.Assign) if [ast.unparse(target) for target in one.targets] == [given.id]]

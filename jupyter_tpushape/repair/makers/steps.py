@@ -249,7 +249,7 @@ def as_compute_loss(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
-    """``compute_loss`` made of a step that unpacks its data, computes a loss under one tape."""
+    """``compute_loss`` made of a step that unpacks its data, computes a loss under one tape, and updates weights and metrics."""
     me, data = (item.arg for item in step.args.args)
     weights = [f"{me}.trainable_{what}" for what in ("variables", "weights")]
     weights += [ast.unparse(item.targets[0]) for item in nodes(step, ast.Assign) if ast.unparse(item.value) in weights]

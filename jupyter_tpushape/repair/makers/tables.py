@@ -73,6 +73,7 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _held(line: Line, name: str, shape: Shape) -> bool:
+    """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
     spec = line.specs.get(name)
     return spec is not None and spec.shape == shape and ("." in name or name.isupper())
 
@@ -307,7 +308,7 @@ def each_pair(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Ma
 
 
 def _counts(line: Line) -> list[ast.Call]:
-    """The counts from 0 on, one by one."""
+    """The counts from 0 on, one by one, in a function or a class of the file that computes cosines and sines."""
     found: dict[int, ast.Call] = {}
     for scope in nodes(line.source.tree, (ast.FunctionDef, ast.ClassDef)):
         calls = list(nodes(scope, ast.Call))

@@ -90,7 +90,7 @@ def _with_axis(node: Node, wanted: list[int], axis: int, size: int) -> tuple[Fix
 
 
 def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
-    """An inner axis as the first one."""
+    """An inner axis as the first one, in front of all others in one: a reshape alone would mix it with them."""
     row = [int(n or 0) for n in (shape or ())[1:]]
     if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0] or wanted[1] in (math.prod(row[i:]) for i in range(1, len(row))):
         return
@@ -137,6 +137,7 @@ def foldings(row: list[int], rank: int) -> list[tuple[int, ...]]:
 
 
 def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
+    """Which number of a target to work out from the others. An axis that is kept as it came holds what it held: steps stay steps."""
     others = [i for i in range(len(wanted)) if i not in kept] or list(range(len(wanted)))
     return sorted(others, key=lambda i: (wanted[i] == 1, i))
 

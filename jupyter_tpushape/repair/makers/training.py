@@ -37,7 +37,7 @@ def random_factor(evidence: Evidence, finding: Finding, fact: ZeroProduct) -> Ma
 
 
 def _made(line: Line, names: tuple[str, ...]) -> Iterator[tuple[str, ast.expr]]:
-    """The weights of these names that the class around a line creates as zeros."""
+    """The weights of these names that the class around a line creates as zeros: the attribute, and the expression of the initializer."""
     for item in nodes(line.owner(), ast.Assign):
         call, attribute = item.value, ast.unparse(item.targets[0])
         if isinstance(call, ast.Call) and called(call) == "add_weight":

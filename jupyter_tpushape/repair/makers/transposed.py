@@ -75,6 +75,7 @@ def _square(row: Shape) -> bool:
 
 
 def _in_order(evidence: Evidence) -> bool:
+    """Whether what reads an input goes through steps: it would take the features of the other order for them."""
     readers = [evidence.flow.node(edge.target) for node in evidence.flow.nodes if node.kind == "input" for edge in evidence.flow.out_of(node.id)]
     return bool(readers) and all(node.op in (*RECURRENT, "Conv1D", "SeparableConv1D") for node in readers)
 

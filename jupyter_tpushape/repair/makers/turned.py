@@ -275,7 +275,10 @@ def _given(line: Line, node: ast.expr) -> list[ast.expr]:
 
 
 def _made_alike(scope: ast.AST, name: str) -> list[tuple[str, ast.stmt, ast.stmt]]:
-    """The names that are made as a tensor of this name is made."""
+    """The names that are made as a tensor of this name is made, by one statement or by ones that are alike but for the layer they call.
+
+    Each with the last statement that makes it and the one behind that, of the same block.
+    """
     for body in (getattr(item, "body", []) for item in ast.walk(scope)):
         held = {
             one.id: (statement, then)

@@ -243,7 +243,7 @@ def _given(line: Line, call: ast.Call, name: str) -> list[str]:
 
 
 def _operands(node: ast.expr) -> Iterator[ast.Name]:
-    """The names in an argument that are given to a layer."""
+    """The names in an argument that are given to a layer: by themselves, in a list, or through another call."""
     if isinstance(node, ast.Name):
         yield node
     for one in node.elts if isinstance(node, (ast.List, ast.Tuple)) else node.args if isinstance(node, ast.Call) else ():

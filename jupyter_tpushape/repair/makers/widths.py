@@ -102,7 +102,7 @@ def _as_made(call: ast.Call, node: Node) -> bool:
 
 
 def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
-    """The whole numbers that a class of the user's own is made with."""
+    """The whole numbers that a class of the user's own is made with, by the names that its ``__init__`` has for them."""
     kinds = [item for item in nodes(line.source.tree, ast.ClassDef) if item.name == owner.op]
     calls = makers_of(line, owner)
     if len(kinds) != 1:

@@ -135,6 +135,7 @@ def summed_axes(evidence: Evidence, fact: OperationRaised) -> tuple[int, int] | 
 
 
 def _turned(mine: Shape, other: Shape) -> bool:
+    """Whether the other operand has a size of this one on another axis, and size 1 where this one has it: it is turned, and no size is wrong."""
     off = [i for i, (a, b) in enumerate(zip(mine, other, strict=True)) if i and a != b and 1 not in (a, b)]
     return any(other[i] == mine[k] and other[k] == 1 for i in off for k in range(1, len(mine)) if k != i)
 

@@ -111,7 +111,11 @@ def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: d
 
 
 def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any, order: list[str]) -> str:
-    """A value as it is written."""
+    """A value as it is written.
+
+    By the name that the old one was computed from, or that a call beside this one gives for the same argument; else with another number where
+    the old one was computed with one.
+    """
     if type(value) is not int:
         return literal(value)
     known = argument(call, key, order)
@@ -177,7 +181,11 @@ def _fixed(callee: Any) -> bool:
 
 
 def _parameter(names: Names, call: ast.Call, callee: Any, value: Any) -> str:
-    """The one argument of a function that has a value, given or by default."""
+    """The one argument of a function that has a value, given or by default.
+
+    Raises:
+        NoPlace: where none or several have it.
+    """
     order, found = positions_of(callee), []
     for name, item in inspect.signature(callee).parameters.items():
         given = argument(call, name, order)
@@ -192,7 +200,7 @@ def _parameter(names: Names, call: ast.Call, callee: Any, value: Any) -> str:
 
 
 def _held(names: Names, call: ast.Call, layer: Any) -> Any:
-    """The constructor calls of the layers that a call is given."""
+    """The constructor calls of the layers that a call is given, in its own brackets or under a name."""
     for value in (*call.args, *(item.value for item in call.keywords)):
         made = _one_call(names, value)
         cls = names.value(made.func, made) if made is not None else None

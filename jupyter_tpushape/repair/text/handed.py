@@ -207,7 +207,7 @@ class Handed(Place):
             self._behind(value, self._mapped(path, expression))
 
     def _in_last_map(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> bool:
-        """The change inside of the last stage."""
+        """The change inside of the last stage, where that is a ``map`` which hands the same part on as it is."""
         inside = self.resolved(value) if isinstance(value, ast.Name) else value
         mapping = inside.args[0] if isinstance(inside, ast.Call) and called(inside) == "map" and inside.args else None
         names, index = list(_NAMES[: self.parts]), _ROLES[self.role]
@@ -318,7 +318,7 @@ class Handed(Place):
         return given[0] if len(given) == 1 else f"({', '.join(given)})"
 
     def _several(self, part: ast.expr) -> str:
-        """A part of the data; several arrays as a tuple."""
+        """A part of the data; several arrays as a tuple, because a list of them would be stacked."""
         held = self.resolved(part)
         if not isinstance(held, ast.List) or not held.elts or all(isinstance(item, (ast.Constant, ast.List)) for item in held.elts):
             return self.source.of(part)

@@ -36,7 +36,7 @@ class Place:
     # -- where -------------------------------------------------------------------------------------
 
     def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
-        """The expressions that the data function returns."""
+        """The expressions that the data function returns, or those of each batch, or the call that the data is handed to."""
         program = self.text.seen.program
         each = batches(self.text.seen.data)
         if each is not None:
@@ -100,6 +100,7 @@ class Place:
         return value
 
     def _alone(self, value: ast.expr) -> ast.expr:
+        """A pipeline that a function returns as fit's only argument, ``(ds,)``: the pipeline itself."""
         alone = self.dataset and isinstance(value, ast.Tuple) and len(value.elts) == 1
         return value.elts[0] if alone else value  # type: ignore[attr-defined]
 

@@ -175,7 +175,7 @@ class Text:
         return source, names, found[0]
 
     def _call_on_line(self, source: Source, names: Names, line: int, called: str) -> ast.Call:
-        """The one call on a line of the layer of a name."""
+        """The one call on a line of the layer of a name, by the attribute or the variable that holds it."""
         layer = self.object(called)
         holders = {key for owner in self.objects() for key, value in vars(owner).items() if value is layer}
         found: list[ast.Call] = []

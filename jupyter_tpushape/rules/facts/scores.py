@@ -83,7 +83,7 @@ class LogitsMissing(Fact, frozen=True):
 
 
 class ScoresOfOne(Fact, frozen=True):
-    """A softmax of ``shape`` inside a model over an axis with the single value that ``maker`` computes for each position.
+    """A softmax of ``shape`` inside a model over its last axis, which has the single value that ``maker`` computes for each position.
 
     ``axis``: that of the positions.
     """
