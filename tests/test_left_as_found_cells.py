@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from shells import cells as shell_cells
+
+from jupyter_tpushape.repair.text.cells import bound, used
 
 DATA = "import keras, numpy as np\nx, y = np.zeros((32, 4), 'float32'), np.arange(32) % 6"
 MODEL = "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6, activation='softmax')])"
@@ -55,6 +59,22 @@ def test_a_traced_cell_changes_a_model_once(run):
     )
     assert [layer.units for layer in run.shell.user_ns["model"].layers] == [4, 6]
     assert run.shell.user_ns["names"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "read", "given"),
+    [
+        ("y = [x for x in x if x > z]", {"x", "z"}, {"y"}),
+        ("def f(a, b=c):\n    d = a + e\n    return [h for h in d if h > i]", {"c", "e", "i"}, {"f"}),
+        ("def f():\n    global g\n    g = g + 1", {"g"}, {"f"}),
+        ("z = lambda q, r=s: q + t", {"s", "t"}, {"z"}),
+        ("class K(Base):\n    def m(self, x):\n        y = x\n        return y + w", {"Base", "w"}, {"K"}),
+        ("for j in rows:\n    total += j", {"j", "rows", "total"}, {"total", "j"}),
+    ],
+)
+def test_what_a_statement_reads_and_gives_a_value(statement, read, given):
+    (parsed,) = ast.parse(statement).body
+    assert (set(used(parsed)), set(bound(parsed))) == (read, given)
 
 
 SCORER = """

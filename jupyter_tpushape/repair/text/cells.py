@@ -77,6 +77,8 @@ def _read(node: ast.AST, inner: frozenset[str]) -> Iterator[str]:
     elif isinstance(node, Function):
         inside = [node.body] if isinstance(node, ast.Lambda) else node.body
     elif isinstance(node, _COMPREHENSIONS):
+        # What it goes through is read outside of it.
+        yield from _read(node.generators[0].iter, inner)
         inside = list(ast.iter_child_nodes(node))
     for child in ast.iter_child_nodes(node):
         if child not in inside:
