@@ -78,6 +78,19 @@ def test_what_raises_on_a_symbolic_tensor_is_told_whatever_it_says(run, line):
     assert len(hints) == 1 and "In[2]:3" in hints[0], said
 
 
+@BOTH
+def test_a_sum_inside_a_layer_of_ones_own_is_not_blamed_on_the_first_kernel_there(run, lib):
+    run(START.format(lib=lib))
+    run(
+        "class Block(L.Layer):\n    def __init__(self):\n        super().__init__()\n        self.attend, self.wide = L.MultiHeadAttention(4, 8), L.Dense(16)\n"
+        "    def call(self, x):\n        x = x + self.attend(x, x)\n        return x + self.wide(x)"
+    )
+    result, _, said = run("i = keras.Input((20, 8))\nmodel = keras.Model(i, Block()(i))")
+    assert not result.success
+    (hint,) = [one for one in said.splitlines() if one.startswith("tpushape ▸")]
+    assert "(?, 20, 8)" in hint and "(?, 20, 16)" in hint and "built for" not in hint
+
+
 def test_an_error_that_a_traced_function_raises_itself_is_left_alone(run):
     run(START.format(lib="keras"))
     result, _, said = run("def only(a):\n    raise ValueError('not today')\ntf.data.Dataset.range(4).map(only)")

@@ -265,7 +265,8 @@ def _axis_beyond(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     said = hear(node.failure, HeardWidth)
     wanted = said.wanted if said is not None else None
-    if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in ATTENTIONS and shape:
+    # Inside a layer of the user's own, another part may be what differs.
+    if wanted is None and node.kind == "layer" and node.family != "own" and node.op not in MERGES and node.op not in ATTENTIONS and shape:
         equal, kernel = hear(node.failure, HeardUnequal), _kernel(evidence, node)
         if equal is not None and kernel is not None and shape[-1] is not None and shape[-1] in (equal.left, equal.right) and kernel[-2] != shape[-1]:
             wanted = kernel[-2]
