@@ -52,7 +52,8 @@ def test_what_released_maps_and_maps_in_their_style_divide_is_told_as_a_build_do
 
 @pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
 def test_memory_and_exchange_of_a_verdict_are_what_jax_says_of_the_same_step():
-    found = told_by("compiled_beside.py", "3", PYTHONPATH=os.pathsep.join(filter(None, (str(bridge.home() or ""), os.environ.get("PYTHONPATH")))))
+    # libtpu knows none of the flags with which the tests' own programs are compiled.
+    found = told_by("compiled_beside.py", "3", XLA_FLAGS="", PYTHONPATH=os.pathsep.join(filter(None, (str(bridge.home() or ""), os.environ.get("PYTHONPATH")))))
     assert [one["told"] for one in found] == [one["jax"] for one in found]
     assert len(found) == 3 and all(one["told"]["temporaries"] and one["told"]["exchanged"] for one in found)
 
