@@ -124,3 +124,28 @@ def test_a_model_at_the_top_of_a_file_is_mended_where_it_is_written(parts, tmp_p
     assert f"+{line}" in fix["patch"].splitlines()
     # The file that has both the model and the data is executed once.
     assert (tmp_path / "ran").read_text() == "."
+
+
+@BOTH
+def test_the_input_of_the_model_is_declared_anew_and_not_that_of_another_one(tmp_path, lib):
+    program = f"""import numpy as np, {lib} as keras
+L = keras.layers
+def build():
+    first = L.Input((4,))
+    teacher = keras.Model(first, L.Dense(4)(first))
+    inner_input = L.Input((6,))
+    inner = keras.Model(inner_input, L.Dense(3)(inner_input))
+    own = L.Input((9,))
+    model = keras.Model(own, inner(L.Dense(6)(own)))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.ones((16, 8), "float32"), np.ones((16, 3), "float32")
+"""
+    path = tmp_path / f"two_models_{lib}.py"
+    path.write_text(program)
+    module = load(path)
+    finding = tpushape.trace(module.build, module.data, tpu=None).findings[0]
+    fix = finding.fixes[0]
+    assert (finding.rule, fix.verified, fix.proof) == ("input-axis", True, "source")
+    assert "+    own = L.Input((8,))" in fix.patch.splitlines()

@@ -63,6 +63,8 @@ def _module(file: Path) -> Any:
     try:
         with hooked():
             spec.loader.exec_module(module)
+        # TensorFlow ends a process that has no descriptor left.
+        os.close(os.open(os.devnull, os.O_RDONLY))
     except BaseException as error:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):

@@ -277,7 +277,7 @@ def loss(y, p):
     return keras.ops.ctc_loss(y, p, n * y.shape[1], n * p.shape[%d])
 """
 STEPS = rule(
-    "ctc-lengths", "A CTC loss is told another number of steps than the logits have", severity="silent", backend="jax", frameworks=("keras",),
+    "ctc-lengths", "A CTC loss receives a different number of steps than the logits have", severity="silent", backend="jax", frameworks=("keras",),
     source="keras.ops.ctc_loss, whose lengths count the steps of its logits",
     fails=sequential("L.Dense(6)", "(8, 9, 4)", "np.ones((8, 3), 'int32')", "loss", _CTC % 2),
     passes=sequential("L.Dense(6)", "(8, 9, 4)", "np.ones((8, 3), 'int32')", "loss", _CTC % 1),

@@ -168,11 +168,12 @@ def _given(evidence: Evidence, loss: Node, labels: Edge, predictions: Edge) -> I
             yield f"{show(at)}[:, -1]", (), 0
     _, counts = np.unique(np.concatenate([y.reshape(-1) for y in given]), return_counts=True) if given and given[0].dtype.kind in "biuf" else ((), np.zeros(1))
     told = len(counts) > 1 and counts.sum() > 31
-    # Class numbers beside pictures are often an input on purpose, as of a margin; one of many columns is not.
+    # Class numbers beside pictures are often an input on purpose, as of a margin; one of many columns is not. Positions of ids and of masks
+    # may be equal to classes by chance, measurements are not.
     columns = len(evidence.x) > 2 and all(spec.shape is not None and spec.shape[1:] in ((), (1,)) for _, spec in evidence.x)
     for at, _ in evidence.x if told and all(y.size == len(y) for y in given) else ():
         tables = [x.reshape(len(x), -1) for x in seen_at(evidence, at) if x.ndim < 3]
-        if len(tables) == len(given) and (columns or tables[0].shape[1] > 1):
+        if len(tables) == len(given) and (columns or (tables[0].shape[1] > 1 and tables[0].dtype.kind == "f")):
             alike = np.logical_and.reduce([(x == y.reshape(-1, 1)).all(0) for x, y in zip(tables, given, strict=True)])
             yield from ((f"{show(at)}[:, {column}]" if len(alike) > 1 else show(at), at, int(column)) for column in np.flatnonzero(alike))
 

@@ -218,7 +218,7 @@ def _powers(node: ast.AST) -> bool:
     return called(node) in ("square", "abs", "relu", "maximum", "pow") or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow))
 
 
-_OWN_NORM = "Each sample then has a norm of its own."
+_OWN_NORM = "Each sample then has a separate norm."
 _CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin", "nancumsum"})
 
 

@@ -46,7 +46,11 @@ def reduced_alike(evidence: Evidence, finding: Finding) -> Made:
                         )
         if edits:
             names = " and ".join(dict.fromkeys(f"line {line}" for line, _ in edits))
-            yield f"Reduce over axis {', '.join(map(str, new))} at {names}", [*edits.values()], "Both operands then have one value for the same things."
+            yield (
+                f"Use axis {', '.join(map(str, new))} in the reduction at {names}",
+                [*edits.values()],
+                "Both operands then have one value for the same things.",
+            )
 
 
 def _written(node: Node) -> list[int]:

@@ -110,6 +110,9 @@ class Text:
         named = [obj for obj in declaring if obj.name == name]
         if len(named) == 1:
             return self._declared_by(named[0], declaring)
+        # Another model of the builder has inputs too, and so has one that is a layer.
+        own = set(map(id, _own_layers(self.seen.model)))
+        declaring = [obj for obj in declaring if id(obj) in own] or declaring
         made = self.seen.recorder.made
         declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
         shown = [node.name for node in self.seen.evidence.flow.nodes if node.kind == "input"]
@@ -313,9 +316,13 @@ def _makes(names: Names, call: ast.Call, obj: Any) -> bool:
     return True
 
 
+def _own_layers(model: Any) -> list[Any]:
+    return list(getattr(model, "_layers", None) or getattr(model, "layers", None) or ())
+
+
 def _layers(model: Any) -> list[Any]:
     found: list[Any] = []
-    for layer in getattr(model, "_layers", None) or getattr(model, "layers", None) or ():
+    for layer in _own_layers(model):
         found += [layer, *_layers(layer)]
     return found
 
