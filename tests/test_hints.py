@@ -32,15 +32,20 @@ def run():
         yield made
 
 
+def hint_below(run, cell):
+    """The one line that stands below the traceback of a cell that fails."""
+    result, _, said = run(cell)
+    hints = [line for line in said.splitlines() if line.startswith("tpushape ▸")]
+    assert not result.success and len(hints) == 1, said
+    return hints[0]
+
+
 @BOTH
 @pytest.mark.parametrize("name", RAISED)
 def test_what_decides_is_where_it_was_raised(run, name, lib):
     cell, node = RAISED[name]
     run(START.format(lib=lib))
-    result, _, said = run(cell)
-    assert not result.success
-    hints = [line for line in said.splitlines() if line.startswith("tpushape ▸")]
-    assert len(hints) == 1 and node in hints[0], said
+    assert node in hint_below(run, cell)
     run("%tpushape")
     report = run.shell.user_ns["_tpushape_report"]
     assert not report.ok
@@ -57,10 +62,7 @@ TRACED = {
 @pytest.mark.parametrize("name", TRACED)
 def test_an_operation_of_a_traced_function_is_told(run, name):
     run(START.format(lib="keras"))
-    result, _, said = run(TRACED[name])
-    assert not result.success
-    hints = [line for line in said.splitlines() if line.startswith("tpushape ▸")]
-    assert len(hints) == 1 and "In[2]:" in hints[0], said
+    assert "In[2]:" in hint_below(run, TRACED[name])
 
 
 @pytest.mark.parametrize(
@@ -72,10 +74,7 @@ def test_an_operation_of_a_traced_function_is_told(run, name):
 )  # fmt: skip
 def test_what_raises_on_a_symbolic_tensor_is_told_whatever_it_says(run, line):
     run(START.format(lib="keras"))
-    result, _, said = run(f"skip = keras.Input((16, 16, 8))\nx = L.Conv2D(8, 3)(skip)\n{line}")
-    assert not result.success
-    hints = [one for one in said.splitlines() if one.startswith("tpushape ▸")]
-    assert len(hints) == 1 and "In[2]:3" in hints[0], said
+    assert "In[2]:3" in hint_below(run, f"skip = keras.Input((16, 16, 8))\nx = L.Conv2D(8, 3)(skip)\n{line}")
 
 
 @BOTH
@@ -85,9 +84,7 @@ def test_a_sum_inside_a_layer_of_ones_own_is_not_blamed_on_the_first_kernel_ther
         "class Block(L.Layer):\n    def __init__(self):\n        super().__init__()\n        self.attend, self.wide = L.MultiHeadAttention(4, 8), L.Dense(16)\n"
         "    def call(self, x):\n        x = x + self.attend(x, x)\n        return x + self.wide(x)"
     )
-    result, _, said = run("i = keras.Input((20, 8))\nmodel = keras.Model(i, Block()(i))")
-    assert not result.success
-    (hint,) = [one for one in said.splitlines() if one.startswith("tpushape ▸")]
+    hint = hint_below(run, "i = keras.Input((20, 8))\nmodel = keras.Model(i, Block()(i))")
     assert "(?, 20, 8)" in hint and "(?, 20, 16)" in hint and "built for" not in hint
 
 

@@ -86,7 +86,7 @@ def hint_for(error: BaseException) -> str:
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
-    return _numpy(error)
+    return _of_line(error)
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
@@ -156,7 +156,7 @@ def report_of_code(error: BaseException) -> Report:
     return report_of(Recorder(), error)
 
 
-def _numpy(error: BaseException) -> str:
+def _of_line(error: BaseException) -> str:
     from ..examine import error_line
     from ..trace.assemble import clean_message
 

@@ -159,7 +159,7 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 "Add a batch axis and a last axis to the sample: x[None, ..., None]",
                 [grow, transform(path, "expand_dims", axis=-1), *copies],
-                ("predict and fit expect batches, and the model a last axis."),
+                "predict and fit expect batches, and the model a last axis.",
             )
             continue
         yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
