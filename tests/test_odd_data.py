@@ -236,6 +236,43 @@ def test_a_column_of_a_table_that_no_tensor_holds_is_named(name: str) -> None:
     assert words in misfits(keras, (make(), np.zeros((8, 3), "float32")))[0]
 
 
+# Tables, and whether fit takes them: (Keras 3, tf_keras).
+HELD = {
+    "bools beside doubles": (lambda: {"a": [0.5, 1.0] * 8, "b": [True, False] * 8}, (True, False)),
+    "bools beside the default float": (lambda: {"a": np.full(16, 0.5, "float32"), "b": [True, False] * 8}, (False, False)),
+    "bools beside integers": (lambda: {"a": [1, 2] * 8, "b": [True, False] * 8}, (False, False)),
+    "bools, integers and doubles, as get_dummies makes them": (lambda: {"a": [1, 2] * 8, "b": [True, False] * 8, "c": [0.5, 1.0] * 8}, (True, False)),
+    "bools alone": (lambda: {"a": [True, False] * 8}, (True, True)),
+    "integers of pandas": (lambda: {"a": pd.array([1, 2] * 8, dtype="Int64")}, (False, True)),
+    "integers of pandas before doubles": (lambda: {"a": pd.array([1, 2] * 8, dtype="Int64"), "b": [0.5, 1.0] * 8}, (False, False)),
+    "integers of pandas after doubles": (lambda: {"b": [0.5, 1.0] * 8, "a": pd.array([1, 2] * 8, dtype="Int64")}, (True, False)),
+}
+
+
+@pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+@pytest.mark.parametrize("name", HELD)
+def test_a_table_is_taken_or_refused_as_fit_does(name: str, lib: Any) -> None:
+    make, taken = HELD[name]
+
+    def build() -> Any:
+        model = lib.Sequential([lib.Input((len(make()),)), lib.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    def step(table: Any) -> bool:
+        try:
+            build().fit(table, np.zeros(16, "float32"), verbose=0)
+        except Exception:
+            return False
+        return True
+
+    report = tpushape.trace(build, lambda: (pd.DataFrame(make()), np.zeros(16, "float32")), tpu=None)
+    assert report.ok is step(pd.DataFrame(make())) is taken[lib is tf_keras]
+    if not report.ok:
+        first = report.findings[0].fixes[0]
+        assert first.verified and step(first.rebuild()[1][0])
+
+
 def test_labels_of_a_table_that_are_text_are_called_text() -> None:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     model.compile("sgd", "mse")

@@ -16,7 +16,7 @@ from ..flow.paths import children, flatten, is_nested, like, map_leaves
 from .kinds import dtype_name, floatx, has_base, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_spec, is_tf_tensor, tensor_kind, type_name
 from .refused import numbers_only, problems_of, row_shape, unreadable
 from .stats import all_stats, kept
-from .tables import head
+from .tables import head, rows_of
 from .values import BadData, LeafSpec, Problem, Sample, Stage, TensorKind
 
 FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -48,9 +48,9 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
 
 def dtype_of(value: Any, framework: str) -> str:
     """The dtype after ``fit`` casts to the default float."""
-    if unreadable(value):
+    if unreadable(value, framework):
         return floatx(framework)  # as if its numbers had been taken out of it, so that the trace goes on
-    rows = head(value)
+    rows = head(value, framework)
     if rows is not None:
         name = dtype_name(rows.dtype)
         cast = framework == "keras" or is_pandas(value) == "Series"
@@ -62,7 +62,7 @@ def dtype_of(value: Any, framework: str) -> str:
     return floatx(framework) if framework == "keras" or isinstance(value, np.ndarray) else name
 
 
-def to_numpy(value: Any, start: int, stop: int) -> Any:
+def to_numpy(value: Any, start: int, stop: int, framework: str) -> Any:
     """Rows of one leaf as NumPy, as a view if possible."""
     if is_scipy(value):
         return np.asarray(value.tocsr()[start:stop].todense())
@@ -71,7 +71,7 @@ def to_numpy(value: Any, start: int, stop: int) -> Any:
     if is_sparse(value):
         return None
     if is_pandas(value):
-        rows = value.iloc[start:stop].to_numpy()
+        rows = rows_of(value, start, stop, framework)
         return rows[:, None] if rows.ndim == 1 else rows
     if is_tf_tensor(value):
         return value[start:stop].numpy()
@@ -120,7 +120,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         shape = shape_of(value)
         if not shape:
             return LeafSpec((), dtype_of(value, framework), "dense", ())
-        if isinstance(value, np.ndarray) and unreadable(value):
+        if isinstance(value, np.ndarray) and unreadable(value, framework):
             shape = (shape[0], *row_shape(value))
         return LeafSpec((static, *shape[1:]), dtype_of(value, framework), tensor_kind(value), (first, *shape[1:]))
 
@@ -133,7 +133,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         stop = min(start + size, rows)
 
         def cut(value: Any, start: int = start, stop: int = stop) -> Any:
-            return to_numpy(value, start, stop)
+            return to_numpy(value, start, stop, framework)
 
         sampled.append(tuple(None if tree is None else map_leaves(cut, tree) for tree in (data[0], data[1], nested_weight)))
     stats = {}
@@ -141,7 +141,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
 
         def all_rows(value: Any) -> Any:
             whole = len(value) if isinstance(value, np.ndarray) and value.ndim else rows
-            return to_numpy(value, 0, whole if isinstance(value, np.ndarray) or is_tf_tensor(value) else first)
+            return to_numpy(value, 0, whole if isinstance(value, np.ndarray) or is_tf_tensor(value) else first, framework)
 
         ids = tuple(None if tree is None else map_leaves(all_rows, tree) for tree in (data[0], data[1]))
         stats = all_stats([(*ids, None)])  # type: ignore[list-item]

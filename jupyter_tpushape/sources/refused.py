@@ -12,7 +12,7 @@ import numpy as np
 from ..flow import KeyPath
 from ..flow.paths import flatten, show
 from .kinds import floatx, is_number
-from .tables import head, mixed, odd_columns, sparse_columns
+from .tables import head, mixed, odd_columns, own_dtype, sparse_columns
 from .values import Problem
 
 # Kinds of NumPy dtype that no tensor holds.
@@ -42,9 +42,9 @@ def objects(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == object and not _texts(value)
 
 
-def unreadable(value: Any) -> bool:
+def unreadable(value: Any, framework: str) -> bool:
     """Whether tensors do not support the array, although it contains numbers."""
-    return _kind(value) in _KINDS or objects(value) or _long(value) or mixed(value)
+    return _kind(value) in _KINDS or objects(value) or _long(value) or mixed(value, framework)
 
 
 def _long(value: Any) -> bool:
@@ -92,11 +92,15 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     if not (getattr(leaf, "shape", ()) or ()):
         problems.append(Problem("scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()", path=path))
     kind = _kind(leaf)
-    if mixed(leaf):
-        problems.append(Problem("no-tensor", odd_columns(leaf, name), "numbers", str(head(leaf).dtype), path=path))  # type: ignore[union-attr]
+    if mixed(leaf, framework):
+        rows = np.asarray(head(leaf, framework))
+        problems.append(Problem("no-tensor", odd_columns(leaf, name), "numbers", str(rows.dtype), path=path, dtype=_castable(rows)))
     elif framework == "keras" and sparse_columns(leaf):
         text = f"`{name}` has sparse columns of pandas, which Keras 3 does not accept: use {name}.sparse.to_dense()"
         problems.append(Problem("no-tensor", text, "dense columns", "sparse columns", path=path))
+    elif framework == "keras" and (dtype := own_dtype(leaf)):
+        text = f"`{name}` has {dtype} columns of pandas, which Keras 3 does not accept: use {name}.astype('float32')"
+        problems.append(Problem("no-tensor", text, "float32", dtype, path=path, dtype="float32"))
     elif kind in _KINDS:
         text = f"`{name}` contains {_KINDS[kind]} ({leaf.dtype}), which tensors do not support: convert it to numbers, such as {name}.astype('int64')"
         if kind == "V":
@@ -210,6 +214,12 @@ def _objects(value: np.ndarray, name: str) -> str:
 def _text_columns(value: np.ndarray) -> list[int]:
     columns = range(value.shape[1]) if value.ndim == 2 else ()
     return [column for column in columns if any(isinstance(item, str) for item in value[:1000, column])][:8]
+
+
+def _castable(rows: np.ndarray) -> str:
+    """``"float32"`` if all of them are numbers, which a cast of the table keeps."""
+    plain = rows.dtype == object and all(isinstance(item, (bool, int, float, np.number, np.bool_)) for item in rows.reshape(-1))
+    return "float32" if plain else ""
 
 
 def numeric(value: np.ndarray) -> str:
