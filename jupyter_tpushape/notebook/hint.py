@@ -136,7 +136,7 @@ def _of_loop(loop: Stepped, fixes: bool) -> Report | None:
 
     token = HANDED.set(Variables.typed(loop.file, loop.typed) if loop.typed else None)
     try:
-        return trace(loop.step, loop.data, tpu=None, fixes=fixes)
+        return trace(loop.step, loop.data, loss=loop.loss, tpu=None, fixes=fixes)
     except BadProgram:
         return None
     finally:

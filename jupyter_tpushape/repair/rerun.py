@@ -22,6 +22,7 @@ from typing import Any
 from ..replicas import unset_distribution
 from ..trace.locations import STANDS_FOR, Variables, is_user_file, unwrapped
 from ..trace.reach import is_step, plain
+from .held import Step, part_of, place_of
 from .slices import Slice
 from .text.cells import added, bound, execute, is_main, touched, trains, used
 from .text.program import Text
@@ -199,14 +200,28 @@ class Rerun:
         """What makes the live model again; ``None`` where the change is none of it, and of the data's hand-over alone."""
         handed = self.seen.program.handed
         for file in dict.fromkeys([*self.changed, *([handed[0]] if handed is not None else []), *_homes(live)]):
-            name = self._name_of(live, file)
-            if name is not None:
-                piece = Slice(self, file, self.changed.get(file) or Source.read(file))
-                if not self.whole and name not in piece.dirty:
+            held = list(self._holders(live, file))
+            piece = Slice(self, file, self.changed.get(file) or Source.read(file)) if held else None
+            for name, path in held:
+                if piece is None or (not self.whole and name not in piece.dirty):
                     continue
-                run = piece.plan(name)
-                return lambda: run()[name]
+                try:
+                    run = piece.plan(name)
+                except NoPlace:
+                    if (name, path) == held[-1]:
+                        raise
+                    continue  # such as the variable of a loop that trains each of several models
+                return lambda name=name, path=path, run=run: part_of(run()[name], path)  # type: ignore[misc]
         return None
+
+    def _holders(self, live: Any, file: str) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """The variables that hold the live object, or have it as a part: each with the way to it, such as ``trainer`` and ``.model``."""
+        try:
+            names = [(key, value) for key, value in list(self.text.globals(file).items()) if not key.startswith("_")]
+        except NoPlace:
+            return
+        yield from ((key, ()) for key, value in names if value is live)
+        yield from ((key, path) for key, value in names if (path := place_of(live, value)))
 
     def instead(self, names: dict[str, Any], home: list[str]) -> dict[str, Any]:
         """What takes the place of the values that the changed files outside of ``home`` gave to some names there."""
@@ -226,7 +241,8 @@ class Rerun:
             return Slice(self, where[0], source).variables(where.expression)
         if data is None or where is None or where[0] not in self.changed:
             return None
-        return Slice(self, where[0], self.changed[where[0]]).arguments(where)
+        piece = Slice(self, where[0], self.changed[where[0]])
+        return None if piece.hands_on(where, data) else piece.arguments(where)
 
 
 def _homes(live: Any) -> Iterator[str]:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..examine.handed_data import TRACING
 from ..flow import syntax
+from ..flow.paths import flatten
 from ..flow.syntax import called
 from ..trace.locations import cells_of
+from .held import is_object, methods_train
 from .text.arguments import argument
 from .text.cells import added, bound, execute, is_main, moved, touched, trains, used
 from .text.place import Place
-from .text.source import NoPlace, Source, parsed
+from .text.source import NoPlace, Source, enclosing, parents, parsed
 
 if TYPE_CHECKING:
     from .rerun import Rerun
@@ -42,12 +44,15 @@ class Slice:
         self.home: dict[int, str] = {}
         for name in home:
             self._add(name, rerun.changed.get(name))
-        self.dirty = set(self.given) | {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
+        self.dirty = set(self.given) | {name for item in self.new for name in (*bound(item), *touched(item)) if not self._trains(item)}
         while True:
-            more = {name for item in self.statements if self.dirty & set(used(item)) and not trains(item) for name in (*bound(item), *touched(item))}
+            more = {name for item in self.statements if self.dirty & set(used(item)) and not self._trains(item) for name in (*bound(item), *touched(item))}
             if more <= self.dirty:
                 break
             self.dirty |= more
+
+    def _trains(self, item: ast.stmt) -> bool:
+        return trains(item) or methods_train(item, self.names)
 
     def _add(self, file: str, source: Source | None) -> None:
         try:
@@ -81,7 +86,7 @@ class Slice:
                 start -= 1
         binding = binding[start:]
         first = statements.index(binding[0]) if binding else 0
-        return [item for item in statements[first:] if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)]
+        return [item for item in statements[first:] if (item in binding or (name in touched(item) and name not in bound(item))) and not self._trains(item)]
 
     def _replaced(self, name: str, place: int) -> bool:
         """Whether a name held a part of the model where a statement read it, and was given to something else after that."""
@@ -100,7 +105,7 @@ class Slice:
         if (
             more
             and makers[: len(kept)] == kept
-            and len([item for item in before if not trains(item)]) == len([item for item in kept if self.home[id(item)] in self.edited])
+            and len([item for item in before if not self._trains(item)]) == len([item for item in kept if self.home[id(item)] in self.edited])
             and name in self.names
             and not self._fragile(self.names[name])
             and all(name in bound(item) and not touched(item) for item in more)
@@ -117,7 +122,7 @@ class Slice:
         """
         again: dict[tuple[str, int | None], list[ast.stmt]] = {}
         places = {id(item): place for place, item in enumerate(self.statements)}
-        alone = [item for item in self.moved if not bound(item) and not trains(item)]
+        alone = [item for item in self.moved if not bound(item) and not self._trains(item)]
         whole = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
         # Each with the statement that reads it, if a later one gives the name to something else.
         pending: set[tuple[str, int | None]] = {(name, None) for name in whole | {one for item in alone for one in used(item) if one in self.dirty}}
@@ -160,7 +165,21 @@ class Slice:
         if isinstance(value, (list, tuple, dict)):
             held = itertools.islice(value.values() if isinstance(value, dict) else value, 1000 if depth else 0)
             return any(self._fragile(one, depth - 1) for one in held)
+        if is_object(value):
+            return depth > 0 and any(self._fragile(one, depth - 1) for one in list(vars(value).values()))
         return bool(adapter.is_layer(value) or adapter.is_model(value) or adapter.is_symbolic(value) or isinstance(value, adapter.optimizer_classes()))
+
+    def hands_on(self, where: Any, data: Any) -> bool:
+        """Whether the training call is in a function that stays as it was, and the change reaches no variable that the data was made as."""
+        now = Place(self.rerun.text)
+        span = getattr(where, "span", None)
+        if now.call is None or isinstance(now.scope, ast.Module) or span is None:
+            return False
+        before = Source(self.file, self.source.original)
+        scope = enclosing(parents(before.tree), before.call_at(span))
+        clean = [value for name, value in self.names.items() if name not in self.dirty]
+        given = [leaf for _, leaf in flatten(data)]
+        return ast.dump(scope) == ast.dump(now.scope) and all(any(leaf is value for value in clean) for leaf in given)
 
     def arguments(self, where: Any) -> Callable[[], Any] | None:
         """What the changed text hands over at a training call, or to ``trace``."""

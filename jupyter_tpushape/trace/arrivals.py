@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-_FRAMEWORKS = ("keras", "tf_keras")
+# TensorFlow's import may bring Keras along.
+_FRAMEWORKS = ("keras", "tf_keras", "tensorflow")
 
 
 @contextlib.contextmanager
@@ -55,9 +56,9 @@ class Arrivals:
         def exec_module(module: Any) -> None:
             vars(loader).pop("exec_module", None)
             load(module)
-            # Inside of TensorFlow's own import it is too early.
+            # Inside of TensorFlow's own import it is too early; its end comes here, too.
             spec = getattr(sys.modules.get("tensorflow"), "__spec__", None)
-            if not getattr(spec, "_initializing", False):
+            if module.__name__ == "tensorflow" or not getattr(spec, "_initializing", False):
                 self.arrived()
 
         loader.exec_module = exec_module

@@ -1,0 +1,96 @@
+"""Models that an object of the program's own has, such as a trainer's: their place in it, and which of its methods train."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from ..trace.aftermath import FITTING
+from ..trace.reach import is_own, plain
+from .text.cells import own
+
+# How deep a model may be in an object.
+_DEPTH = 2
+# What a training loop of the program's own calls.
+_STEPS = FITTING | {"fit_generator", "GradientTape", "apply_gradients", "value_and_grad"}
+# An attribute, or a key.
+Step = tuple[bool, Any]
+
+
+def place_of(live: Any, holder: Any, depth: int = _DEPTH) -> tuple[Step, ...]:
+    """The way to the live object: attributes of objects of the program's own classes and keys of containers; ``()`` where there is none."""
+    for step, value in _parts(holder):
+        if value is live:
+            return (step,)
+        below = place_of(live, value, depth - 1) if depth > 1 else ()
+        if below:
+            return (step, *below)
+    return ()
+
+
+def part_of(holder: Any, path: tuple[Step, ...]) -> Any:
+    """What stands at the end of the way.
+
+    Raises:
+        AttributeError, LookupError: it is no longer there.
+    """
+    for attribute, key in path:
+        holder = getattr(holder, key) if attribute else holder[key]
+    return holder
+
+
+def _parts(holder: Any) -> Iterator[tuple[Step, Any]]:
+    if type(holder) is dict:
+        yield from (((False, key), value) for key, value in list(holder.items())[:100])
+    elif type(holder) in (list, tuple):
+        yield from (((False, index), value) for index, value in enumerate(holder[:100]))
+    elif is_object(holder):
+        yield from (((True, name), value) for name, value in list(vars(holder).items())[:100])
+
+
+def is_object(value: Any) -> bool:
+    """Whether it is an instance of a plain class that the program defines, and no layer or model."""
+    kind = type(value)
+    return isinstance(getattr(value, "__dict__", None), dict) and not hasattr(kind, "get_config") and _is_own(kind)
+
+
+def _is_own(kind: type) -> bool:
+    """Whether the program defines a method of the class."""
+    codes = (getattr(plain(one), "__code__", None) for one in vars(kind).values())
+    return any(code is not None and is_own(code) for code in codes)
+
+
+def methods_train(statement: ast.stmt, names: Mapping[str, Any]) -> bool:
+    """Whether a statement makes an object of the program's own, or calls a method of one, whose code trains a model."""
+    for node in own(statement):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name):
+            kind, method = names.get(node.func.id), "__init__"
+        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            kind, method = type(names.get(node.func.value.id)), node.func.attr
+        else:
+            continue
+        if isinstance(kind, type) and _trains(kind, method, set()):
+            return True
+    return False
+
+
+def _trains(kind: type, method: str, seen: set[str]) -> bool:
+    """Whether a method of the program's own, or one that it calls on the same object, names what trains."""
+    function = plain(inspect.getattr_static(kind, method, None))
+    if method in seen or not isinstance(function, FunctionType) or not is_own(function.__code__):
+        return False
+    seen.add(method)
+    named = {name for code in _nested(function.__code__) for name in code.co_names}
+    return bool(named & _STEPS) or any(_trains(kind, name, seen) for name in named)
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _nested(part)
