@@ -144,7 +144,7 @@ def test_a_generator_of_larger_pictures_in_a_model_that_checks_no_size(tmp_path)
     path = written(tmp_path, AXES["a generator of larger pictures"][1].source, "tf_keras")
     module = load(path)
     finding = next(one for one in tpushape.trace(module.build, module.data, tpu=None).findings if one.serious)
-    assert (finding.rule, finding.fixes[0].proof) == ("layer-axis", "source")
+    assert (finding.rule, finding.fixes[0].proof) == ("input-axis", "source")
     assert "strides=1" in finding.fixes[0].patch
 
 

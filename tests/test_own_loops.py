@@ -30,7 +30,17 @@ TRAINER = """class Trainer:
         self.model.fit(x, y, verbose=0)"""
 IN_LIST = "self.model = keras.Sequential([keras.Input((8, 8, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(self.classes)])"
 
-# Cells, of which the last raises; the rule, and the line that the first fix writes, if it has a place.
+JUDGED = """def judge():
+    return keras.Sequential([keras.Input((16, 16, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(1)])
+class Gan(keras.Model):
+    def __init__(self, maker, judge):
+        super().__init__()
+        self.maker, self.judge = maker, judge
+    def train_step(self, real):
+        made = self.maker(tf.random.normal((tf.shape(real)[0], 4)))
+        return {'loss': tf.reduce_mean(self.judge(tf.concat([real, made], 0)))}"""
+
+# Cells, of which the last raises; the rule, and the line that the first fix writes.
 LOOPS = {
     "a loop over a dataset": (
         (MAKE, f"model = make(4)\n{LOSS}\nds = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)", "for n, (a, b) in enumerate(ds):\n    " + STEP.format(x="a", y="b").replace("\n", "\n    ")),
@@ -38,9 +48,18 @@ LOOPS = {
     ),
     "one step on a slice of arrays": ((MAKE, f"model = make(4)\n{LOSS}", STEP.format(x="x[:16]", y="y[:16]")), "missing-flatten", FLAT),
     "a step that is given the model": (
-        (FUNCTION, "model, optimizer = keras.Sequential([keras.Input((8, 8)), layers.Flatten(), layers.Dense(4)]), keras.optimizers.Adam()\nbig = np.zeros((48, 8, 8, 3), 'float32')",
+        (FUNCTION, "model = keras.Sequential([keras.Input((8, 8)), layers.Flatten(), layers.Dense(4, activation='softmax')])\noptimizer = keras.optimizers.Adam()\nbig = np.zeros((48, 8, 8, 3), 'float32')",
          "for i in range(0, 48, 16):\n    step(model, optimizer, big[i:i + 16], y[i:i + 16])"),
-        "input-axis", None,
+        "input-axis", "model = keras.Sequential([keras.Input((8, 8, 3)), layers.Flatten(), layers.Dense(4, activation='softmax')])",
+    ),
+    "a discriminator for pictures of another size": (
+        (
+            JUDGED,
+            "gan = Gan(keras.Sequential([keras.Input((4,)), layers.Dense(64), layers.Reshape((8, 8, 1))]), judge())\ngan.compile('sgd')",
+            "gan.fit(x, verbose=0)",
+        ),
+        "input-axis",
+        "    return keras.Sequential([keras.Input((8, 8, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(1)])",
     ),
     "a trainer that has its model": ((TRAINER, "trainer = Trainer(4)\ntrainer.build()", "trainer.train(x, y)"), "missing-flatten", "        " + IN_LIST),
     "models in a dict, each trained in a loop": (
@@ -71,8 +90,6 @@ def test_a_loop_of_ones_own_is_told_as_fit_is(run, name, lib):
     assert finding.rule == rule
     # A method that trains is not called to try a fix.
     assert getattr(trainer, "runs", 0) == runs
-    if line is None:
-        return
     fix = finding.fixes[0]
     assert fix.verified and fix.proof == "source" and f"+{line}" in fix.patch.splitlines()
     removed = [item[1:] for item in fix.patch.splitlines() if item.startswith("-") and not item.startswith("---")]

@@ -26,6 +26,7 @@ from .evidence import Evidence, Given
 from .fronts import front, place_of
 from .heard import HeardSymbolic, hear
 from .heard_jax import HeardVariable
+from .inner_doors import open_door, undeclared
 from .making import makes
 from .program import Examined, shape_of
 from .row_steps import sliced_together
@@ -91,6 +92,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
     evidence.given = given_to(recorder, assembler)
     if adapter is not None:
+        evidence.facts["door"] = open_door(adapter, recorder, assembler, seen.model)
         _about_line(seen, error, assembler)
     evidence.facts["message"] = clean_message(error)
 
@@ -101,10 +103,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
     facts["breaking"] = breaking_layer(adapter, error)
-    facts["undeclared"] = [
-        model.name for model, layers in seen.recorder.sequences if layers and not isinstance(layers[0], (adapter.InputLayer, adapter.Model))
-        and not adapter.is_tensor(layers[0])
-    ]  # fmt: skip
+    facts["undeclared"] = undeclared(adapter, seen.recorder)
     facts["last"] = last_call(seen.recorder, assembler.flow, assembler.ids, line)
     variable, raised = hear(words(error), HeardVariable), raised_at(error, adapter)
     # JAX says the same of a Keras variable and of a symbolic tensor.

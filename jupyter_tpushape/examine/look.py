@@ -60,6 +60,7 @@ from .fronts import front, place_of
 from .heard import hear
 from .heard_contracts import HeardByPlace
 from .heard_jax import HeardOpenScan
+from .inner_doors import open_door
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .recorded import recorded
@@ -288,6 +289,7 @@ def _trace(seen: Examined) -> None:
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     if traced.error is not None:
+        evidence.facts["door"] = open_door(adapter, seen.recorder, assembler, seen.model)
         _look_at_break(seen)
     elif adapter.is_model(seen.model) and (adapter.loss_weights(seen.model) is not None or (adapter.listed_losses(seen.model) or 0) > 1):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])

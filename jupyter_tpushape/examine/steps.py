@@ -23,6 +23,7 @@ from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
 from .heard import HeardReduction, hear
+from .inner_doors import open_door
 from .program import BadProgram, Examined, Program, shape_of
 from .step_facts import StepState
 
@@ -192,6 +193,7 @@ def _assembled(seen: Examined, adapter: Framework, traced: Any, step: Any) -> No
     evidence.arguments = assembler.arguments
     if traced.error is not None:
         evidence.given = given_to(seen.recorder, assembler)
+        evidence.facts["door"] = open_door(adapter, seen.recorder, assembler, None)
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
 
 

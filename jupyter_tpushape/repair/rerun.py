@@ -167,11 +167,18 @@ class Rerun:
         source = self.changed.get(home)
         code = code_of(function.__code__, source, self.aliases[home]) if source is not None else function.__code__
         piece = Slice(self, home, source or Source.read(home))
-        wanted = set(_globals_of(code)) & piece.dirty
+        given = {id(value): name for name, value in piece.names.items() if name in piece.dirty}
+        bound_values = [*bound_to.args, *bound_to.keywords.values()] if bound_to is not None else []
+        wanted = (set(_globals_of(code)) & piece.dirty) | {given[id(value)] for value in bound_values if id(value) in given}
         if not wanted and _constants(code) == _constants(function.__code__):
             return None
-        again = rebound(function, code, piece.plan(*wanted)())
-        return functools.partial(again, *bound_to.args, **bound_to.keywords) if bound_to is not None else again
+        names = piece.plan(*wanted)()
+        again: Callable[..., Any] = rebound(function, code, names)
+        if bound_to is None:
+            return again
+        # What the step was given, such as the model, is made again where the change reaches it.
+        args = [names[given[id(value)]] if id(value) in given else value for value in bound_to.args]
+        return functools.partial(again, *args, **{key: names[given[id(value)]] if id(value) in given else value for key, value in bound_to.keywords.items()})
 
     # -- cells -------------------------------------------------------------------------------------
 

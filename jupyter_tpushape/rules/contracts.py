@@ -13,7 +13,6 @@ from ..examine.heard_contracts import (
     HeardAssigned,
     HeardBoolean,
     HeardDtypes,
-    HeardInput,
     HeardIterated,
     HeardKept,
     HeardLoopState,
@@ -31,9 +30,7 @@ from ..examine.heard_data import HeardClassRows
 from ..examine.heard_jax import HeardIndex
 from ..examine.heard_lines import HeardNoShape
 from ..flow import Edge, Fact, Node, Shape, Who, syntax
-from ..graph import instead
 from ..trace.axes import RECURRENT
-from ..trace.doors import fits
 from ..trace.signature import Refused
 from .calls import MADE, not_called, not_written
 from .facts.calls import MadeAnew
@@ -45,8 +42,6 @@ from .facts.contracts import (
     Disconnected,
     DtypeRefused,
     DtypesApart,
-    InnerBatch,
-    InnerDoor,
     KeysUnpacked,
     ShapesInBuild,
     SymbolicFunction,
@@ -60,6 +55,7 @@ from .facts.loss import RowsOfValues
 from .facts.states import CellOfSteps, CellReturns, CellState, CellStates, CellUnpacks, StatefulRows, StateRows, States, StatesInList, StatesToo
 from .grids import loss_called
 from .handed_over import handed_over
+from .inner_doors import inner_door
 from .lines import logical, of_product
 from .loss_tracker import metric_state, misled
 from .masks import mask_apart
@@ -67,7 +63,6 @@ from .own_code import data_whole, weight_of_batch
 from .registry import rule
 from .shapeless import no_number, no_rank, not_dense
 from .transforms import transformed
-from .words import givers
 
 Explained = tuple[str, Fact] | None
 
@@ -245,29 +240,6 @@ def _dtypes(at: Break) -> Explained:
     return None
 
 
-def _inner_door(at: Break) -> Explained:
-    said = hear(at.node.failure, HeardInput)
-    if said is not None and said.wanted[:2] == (None, None) and fits((None, *said.wanted[2:]), said.given) and said.given:
-        return "batch-in-input-shape", InnerBatch(Who.of(at.node), said.wanted, said.given)
-    if said is None or at.node.kind != "layer" or not at.edges or not said.given:
-        return None
-    # The tensor that was refused, of several; none of them where it comes from no other node, as random numbers do.
-    # Keras drops a last axis of size 1 before it quotes what it got.
-    shapes = [edge.spec.shape or () for edge in at.edges]
-    whole = [shape[:-1] if shape[-1:] == (1,) and len(shape) == len(said.given) + 1 else shape for shape in shapes]
-    refused = [edge for edge, shape in zip(at.edges, whole, strict=True) if shape and fits(said.given, shape)]
-    edges = refused if len(refused) == 1 else []
-    shape = (edges[0].spec.shape if edges else None) or said.given
-    if at.node.name in at.evidence.facts.get("undeclared", ()) and len(said.wanted) == len(shape) and said.wanted[-1] == shape[-1]:
-        return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges), built=True)
-    sizes = at.evidence.origins.of(edges[0]) if edges and len(said.wanted) == len(shape) else ()
-    for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
-        found = instead(size, wanted) if wanted is not None else None
-        if found is not None:
-            return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges), found)
-    return "input-axis", InnerDoor(Who.of(at.node), said.wanted, shape, givers(at.evidence.flow, edges))
-
-
 def _arguments(at: Break) -> Explained:
     said = hear(at.node.failure, HeardMissingArgument)
     if said is None or at.node.kind != "layer" or len(at.edges) < 2:
@@ -407,7 +379,8 @@ CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: no_number(at.evidence, at.node),
     lambda at: not_dense(at.evidence, at.node), lambda at: mask_apart(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell,
-    lambda at: logical(at.evidence, at.node), lambda at: of_product(at.evidence, at.node), _dtypes, _inner_door, _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
+    lambda at: logical(at.evidence, at.node), lambda at: of_product(at.evidence, at.node), _dtypes, lambda at: inner_door(at.evidence, at.node, at.edges),
+    _arguments, _several, lambda at: no_rank(at.evidence, at.node), _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
     lambda at: handed_over(at.evidence, at.node, known=False),
 )  # fmt: skip

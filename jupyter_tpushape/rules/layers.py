@@ -40,6 +40,7 @@ from .facts.other_axes import AxisBeyond, StepRank
 from .facts.states import States
 from .handed_over import overriding_finding
 from .in_order import without_size
+from .inner_doors import let_in
 from .jitted import texts as texts_on_jax
 from .jitted import told as compiled_step_finding
 from .layer_rules import ATTENTION, AXIS, CODE, OPERATION, RAISES, RANK, RESHAPE, UNKNOWN, WINDOW
@@ -94,6 +95,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     crossed = crossed_before(evidence, node)
     if crossed is not None:
         yield crossed
+        return
+    if (let := let_in(evidence, node)) is not None:
+        yield let
         return
     edges = evidence.operands()
     finding = _explain(evidence, node, edges)

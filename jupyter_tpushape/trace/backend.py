@@ -102,6 +102,10 @@ class Backend(ABC):
         """The Keras mask of a tensor."""
         return getattr(tensor, "_keras_mask", None)
 
+    def logits(self, tensor: Any) -> Any:
+        """The tensor before a softmax or sigmoid, which Keras's cross-entropies read in place of the result; ``None`` without one."""
+        return getattr(tensor, "_keras_logits", None)
+
     def known(self, tensor: Any) -> Any:
         """The values of a tensor that the program computes only from constants and sizes, as an array."""
         return None

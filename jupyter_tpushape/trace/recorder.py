@@ -284,6 +284,9 @@ class Recorder:
             ends = call.kind == "metric" or (call.kind == "loss" and not self.own_step)
             if not ends and (call.opaque or call.kind == "loss" or key not in self.producers):
                 self.produce(key, call, tensor)
+                logits = adapter.backend.logits(tensor)
+                if logits is not None and adapter.key(logits) not in self.producers:
+                    self.produce(adapter.key(logits), call, logits)
 
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)

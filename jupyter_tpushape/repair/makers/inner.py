@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, show_shape
+from ...flow import Finding, Node, Shape, show_shape
 from ...flow.syntax import called
 from ...rules.facts.contracts import Disconnected, InnerDoor
 from ...rules.facts.layers import WrongWidth
@@ -14,6 +14,8 @@ from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, insert, of
 from .line import Line, assigned_to, lines_at, lines_of
+
+_DECLARES = "It then declares what it receives."
 
 
 @of(WrongWidth)
@@ -35,6 +37,12 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
             layer = insert(fact.layer.name, "Flatten") if flat else insert(fact.layer.name, "Reshape", target_shape=list(fact.wanted[1:]))
             title = f"Flatten the input of {fact.layer.name}" if flat else f"Reshape the input of {fact.layer.name} to {show_shape(fact.wanted[1:])}"
             yield title, [layer], f"{fact.layer.name} declares this shape."
+        node = _model(evidence, fact)
+        for line in lines_at(evidence, node.location)[:1] if node is not None and None not in fact.shape[1:] else ():
+            shapes = [one for one in _declarations(line)[0] if tuple(_number(line, size) for size in one.elts) == fact.wanted[1:]]
+            if len(shapes) == 1:
+                whole = line.edit(shapes[0], str(tuple(fact.shape[1:])))
+                yield f"Declare the input of {fact.layer.name} as {show_shape(fact.shape[1:])} at line {shapes[0].lineno}", [whole], _DECLARES
         return
     apart = [axis for axis, (a, b) in enumerate(zip(fact.wanted, fact.shape, strict=True)) if axis and a != b]
     if fact.built:
@@ -44,19 +52,30 @@ def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made
         who, key, _, _, new = fact.source
         yield (f"Set {key}={new} on {who}, as {fact.layer.name} declares", [configure(who, **{key: new})], "The value is changed where it is set.")
     yield from _input_shape(evidence, fact, apart)
-    if len(fact.wanted) == 4 and apart and set(apart) <= {1, 2} and None not in (sides := fact.wanted[1:3]):
+    sides: Shape = fact.wanted[1:3] if len(fact.wanted) == 4 and apart and set(apart) <= {1, 2} else ()
+    if sides and None not in sides:
         yield from _enlarged_once_less(evidence, sides)
+    node, axis = _model(evidence, fact), apart[0] if len(apart) == 1 else 0
+    old, size = fact.wanted[axis], fact.shape[axis]
+    for line in lines_at(evidence, node.location)[:1] if node is not None else ():
+        if axis and old is not None and size is not None:
+            yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+        elif len(apart) > 1:
+            yield from _declared_axes(line, fact, apart)
+    if sides and None not in sides:
         yield (
             f"Resize to {sides[0]} × {sides[1]} before {fact.layer.name}",
             [insert(fact.layer.name, "Resizing", height=sides[0], width=sides[1])],
             f"{fact.layer.name} declares images of this size.",
         )
-    node, axis = evidence.failed, apart[0] if len(apart) == 1 else 0
-    old, size = fact.wanted[axis], fact.shape[axis]
-    if node is None or not axis or old is None or size is None:
-        return
-    for line in lines_at(evidence, node.location)[:1]:
-        yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+
+
+def _model(evidence: Evidence, fact: InnerDoor) -> Node | None:
+    """The node of the model: the one that failed, or the one around it that let in what it was given."""
+    failed = evidence.failed
+    if failed is None or failed.name == fact.layer.name:
+        return failed
+    return next((one for one in evidence.flow.nodes if one.name == fact.layer.name and one.op == fact.layer.op), failed)
 
 
 @of(WrongWidth)
@@ -77,7 +96,7 @@ def _enlarged_once_less(evidence: Evidence, sides: Shape) -> Made:
 
 
 def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
-    node = evidence.failed
+    node = _model(evidence, fact)
     shape = ", ".join("None" if axis in apart else str(size) for axis, size in enumerate(fact.wanted) if axis)
     for line in lines_at(evidence, node.location)[:1] if node is not None else ():
         for call in line.around(ast.Call):
@@ -92,7 +111,7 @@ def _opened(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
 
 def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
     """Other sizes where the function that makes the model is given its ``input_shape``, as those of a library are."""
-    node = evidence.failed
+    node = _model(evidence, fact)
     for line in lines_at(evidence, node.location)[:1] if node is not None else ():
         inner = [assigned_to(line, item) for call in line.around(ast.Call) for item in call.args if isinstance(item, ast.Name)]
         given = line.keyword("input_shape") or next(
@@ -110,6 +129,30 @@ def _input_shape(evidence: Evidence, fact: InnerDoor, apart: list[int]) -> Made:
 
 def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     """Another size in the one declaration, of those where the line makes its model, that has the old one on that axis."""
+    shapes, calls = _declarations(line)
+    sizes = [shape.elts[axis] for shape in shapes if len(shape.elts) >= -axis]
+    sizes += [word.value for call in calls for word in call.keywords if word.arg == "input_dim" and axis == -1 and called(call) != "Embedding"]
+    fit = [one for one in sizes if _number(line, one) == old]
+    if len(fit) == 1:
+        new = _changed(line, fit[0], size - old)
+        yield (f"Declare the input of {model} with {size} values at line {fit[0].lineno}", [line.edit(fit[0], new)], f"It receives {size} values, not {old}.")
+
+
+def _declared_axes(line: Line, fact: InnerDoor, apart: list[int]) -> Made:
+    """Other sizes on several axes of the one declaration that has the old ones there."""
+    old, new = ({axis - len(fact.wanted): shape[axis] for axis in apart} for shape in (fact.wanted, fact.shape))
+    shapes = [shape for shape in _declarations(line)[0] if len(shape.elts) >= len(fact.wanted) - 1]
+    fit = [shape for shape in shapes if all(_number(line, shape.elts[axis]) == size for axis, size in old.items())]
+    if len(fit) == 1 and None not in new.values():
+        yield (
+            f"Declare the input of {fact.layer.name} as {show_shape(fact.shape[1:])} at line {fit[0].lineno}",
+            [line.edit(fit[0].elts[axis], str(size)) for axis, size in new.items()],
+            _DECLARES,
+        )
+
+
+def _declarations(line: Line) -> tuple[list[ast.Tuple | ast.List], list[ast.Call]]:
+    """The shapes that are declared where the line makes its model, and the calls there."""
     made = [call for call in line.around(ast.Call) if called(call) in ("Sequential", "Model", "Functional")]
     door = argument(made[-1], "inputs", ["inputs"]) if made and called(made[-1]) != "Sequential" else None
     scope: ast.AST = assigned_to(line, door) if door is not None else made[-1] if made else line.scope
@@ -117,12 +160,7 @@ def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
     inputs = [call for call in calls if called(call) in ("Input", "InputLayer")]
     given = [argument(call, "shape", ["shape"]) for call in inputs]
     given += [word.value for call in calls for word in call.keywords if word.arg in ("input_shape", "batch_input_shape")]
-    sizes = [shape.elts[axis] for shape in given if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= -axis]
-    sizes += [word.value for call in calls for word in call.keywords if word.arg == "input_dim" and axis == -1 and called(call) != "Embedding"]
-    fit = [one for one in sizes if _number(line, one) == old]
-    if len(fit) == 1:
-        new = _changed(line, fit[0], size - old)
-        yield (f"Declare the input of {model} with {size} values at line {fit[0].lineno}", [line.edit(fit[0], new)], f"It receives {size} values, not {old}.")
+    return [shape for shape in given if isinstance(shape, (ast.Tuple, ast.List))], calls
 
 
 def _added(line: Line, model: ast.Call) -> list[ast.Call]:
