@@ -7,6 +7,7 @@ from typing import Any
 
 from ..flow import syntax
 from .pairing import assigned_in, parsed
+from .timed import opened
 
 # Up to how many runs, how deep in a list, and among how many of its items.
 _MOST, _DEEP, _ITEMS = 40, 3, 200
@@ -40,7 +41,7 @@ def earlier(shell: Any, source: str, count: int) -> list[tuple[int, str]]:
         source: the text of the cell.
         count: its run, or a later one.
     """
-    texts = [text if isinstance(text, str) else "" for text in shell.user_ns.get("In", ())][:count]
+    texts = [opened(text) if isinstance(text, str) else "" for text in shell.user_ns.get("In", ())][:count]
     found: set[int] = set()
     if _trains(source):
         return []

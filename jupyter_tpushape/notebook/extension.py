@@ -15,6 +15,7 @@ from IPython.core.error import UsageError
 
 from ..internal import ours
 from ..trace.arrivals import Arrivals
+from . import timed
 from .tell import tell
 
 _NAME = "_tpushape"
@@ -62,6 +63,9 @@ class Extension:
         if cell:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
             cells[self.running] = str(cell)
+        if timed.is_timed(getattr(info, "raw_cell", None) or ""):
+            with _reported():
+                timed.watch(self.shell, self)
         self.hook()
 
     def hook(self) -> None:
@@ -86,7 +90,7 @@ class Extension:
         failed = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
         if failed and not isinstance(error, UsageError):
             with _reported():
-                self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
+                self._hint(error, timed.opened(getattr(getattr(result, "info", None), "raw_cell", "") or ""))
         if self.watched is not None and (self.watched.owed or not failed):
             self.watched.later(_reported)
 
@@ -217,6 +221,7 @@ def unload(shell: Any) -> None:
     from .complete import unregister
 
     unregister(shell)
+    timed.unwatch(shell)
     from . import comm
 
     comm.unregister(shell)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..flow import syntax
 from ..views.naming import first_name, only_names
+from .timed import opened
 
 _Shape = tuple[int | None, ...]
 _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
@@ -133,6 +134,6 @@ def assigned_in(source: str, since: int = 0) -> frozenset[str]:
 def parsed(source: str) -> ast.Module:
     """A cell without the lines that are no Python."""
     try:
-        return syntax.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
+        return syntax.parse(re.sub(r"(?m)^\s*[%!?].*$", "", opened(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])

@@ -17,6 +17,8 @@ from .text.source import NoPlace
 
 _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
+# What stands for a cell's line with a magic in the text that runs.
+_MAGICS = (MAGIC, "# %%time")
 _DAMAGED = "The diff of this fix is damaged: trace again to get a new fix."
 
 
@@ -56,7 +58,7 @@ def difference(before: str, after: str, label: str) -> list[str]:
 
 def _without_magic(lines: list[str]) -> list[str]:
     hunk = _FIRST_HUNK.match(lines[2]) if len(lines) > 3 else None
-    if hunk is None or lines[3].strip() != MAGIC:
+    if hunk is None or not lines[3].strip().startswith(_MAGICS):
         return lines
     start, old, new = 2, int(hunk[1]) - 1, int(hunk[2]) - 1
     return [*lines[:2], f"@@ -{start},{old} +{start},{new} @@", *lines[4:]]

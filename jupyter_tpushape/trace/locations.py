@@ -229,7 +229,8 @@ def file_of(where: Location) -> str:
     if where.file or not where.execution:
         moved = (MOVED.get() or {}).get(where.file)
         return moved[0] if moved is not None else where.file
-    return next((str(name) for name, execution in _executions().items() if execution == where.execution), "")
+    # The body of a cell under a magic comes behind the cell, and is what has lines.
+    return next((str(name) for name, execution in reversed(list(_executions().items())) if execution == where.execution), "")
 
 
 def shell() -> Any:

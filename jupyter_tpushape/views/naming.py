@@ -85,13 +85,13 @@ def _name(node: ast.expr) -> str:
 
 
 def line_of_cell(error: BaseException | None, namespace: dict[str, Any]) -> int:
-    """The line of the cell itself that an exception passed through."""
-    trace = error.__traceback__ if error is not None else None
+    """The line of the cell itself that an exception passed through; of the body, where a magic ran it."""
+    trace, line = error.__traceback__ if error is not None else None, 0
     while trace is not None:
         if trace.tb_frame.f_globals is namespace and trace.tb_frame.f_code.co_name == "<module>":
-            return trace.tb_lineno
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return 0
+    return line
 
 
 def looked_up(written: str, namespace: Mapping[str, Any]) -> Any:

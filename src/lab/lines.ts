@@ -3,8 +3,8 @@ const SAID = 160;
 /**
  * Where in a text stands what a kernel calls a line, counted from 1.
  *
- * IPython drops the blank lines that a cell begins with, and the body of a cell magic is a cell of its own. Where the
- * line's own words are known they decide: the nearest line that says the same.
+ * IPython drops the blank lines that a cell begins with, and the body of a cell magic is a cell of its own, except for
+ * `%%tpushape` and `%%time`. Where the line's own words are known they decide: the nearest line that says the same.
  */
 export function lineIn(source: string, line: number, words = ""): number {
   const lines = source.split("\n");
@@ -14,7 +14,7 @@ export function lineIn(source: string, line: number, words = ""): number {
   );
   const said = words.trim();
   let expected = line + leading;
-  if (/^\s*%%(?!tpushape)/.test(lines[leading] ?? "")) {
+  if (/^\s*%%(?!tpushape|time\b)/.test(lines[leading] ?? "")) {
     const body = lines.slice(leading + 1).findIndex((one) => one.trim());
     expected += 1 + Math.max(0, body);
   }

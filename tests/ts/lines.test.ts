@@ -8,11 +8,12 @@ test("blank lines at the start of a cell are no lines to the kernel", () => {
 });
 
 test("the body of a cell magic is counted from its own first line", () => {
-  expect(lineIn("%%time\nx = 1\ny = 2", 2)).toBe(3);
+  expect(lineIn("%%timeit\nx = 1\ny = 2", 2)).toBe(3);
   expect(lineIn("\n%%capture out\n\nx = 1\ny = 2", 2)).toBe(5);
 });
 
-test("our own cell magic counts its line", () => {
+test("our own cell magic and a timed cell's count their line", () => {
+  expect(lineIn("%%time\nx = 1\ny = 2", 3)).toBe(3);
   expect(lineIn("%%tpushape --tpu none\nx = 1\ny = 2", 2)).toBe(2);
 });
 
