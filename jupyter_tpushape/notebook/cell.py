@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import inspect
 import io
 import linecache
@@ -311,6 +312,8 @@ def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: fro
     if root in own or root in _BUILT_IN:
         return True
     value = names.get(root)
+    if isinstance(value, functools.partial):
+        value = value.func
     module = getattr(value, "__module__", None) or getattr(value, "__name__", "") or type(value).__module__
     if str(module).split(".")[0] in _LIBRARIES:
         return True

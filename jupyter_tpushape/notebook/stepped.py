@@ -178,8 +178,12 @@ def _held(owner: Any, name: str) -> Any:
 
 
 def _is_batch(value: Any) -> bool:
+    """Whether it holds values; a symbolic tensor, which a function that builds a model is given, does not."""
+    from ..trace.frameworks import loaded
+
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else [value]
-    return any(len(getattr(part, "shape", ())) > 0 and hasattr(part, "dtype") for part in parts)
+    held = [part for part in parts if len(getattr(part, "shape", None) or ()) > 0 and hasattr(part, "dtype")]
+    return bool(held) and not any(adapter.is_symbolic(part) for part in held for adapter in loaded())
 
 
 def _source(tree: ast.Module, batches: list[ast.expr]) -> str:

@@ -188,7 +188,7 @@ class Rerun:
         if others:
             # What the cells use of others is made again with all that leads to it, such as a function that calls a changed class.
             wanted = {name for code in owner.codes.values() for name in _globals_of(code)}
-            names = Slice(self, others[0], self.changed[others[0]]).plan(*wanted)()
+            names = Slice(self, others[0], self.changed[others[0]], but=owner.codes).plan(*wanted)()
         texts = {file: (source.text, self.aliases[file]) for file, source in self.changed.items() if file in owner.codes}
         again = owner.again(texts, names)
         self._cell_program = again

@@ -6,7 +6,7 @@ import ast
 import copy
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from ..examine.handed_data import TRACING
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 
 class Slice:
-    """The statements at the top of a script or cell that make a live object, without those that train."""
+    """The statements at the top of a script or cell that make a live object, without those that train.
 
-    def __init__(self, rerun: Rerun, file: str, source: Source) -> None:
+    ``but``: cells that are no part of it, because they run again by themselves.
+    """
+
+    def __init__(self, rerun: Rerun, file: str, source: Source, *, but: Collection[str] = ()) -> None:
         self.rerun, self.file, self.source = rerun, file, source
         # What another changed file gives to names of this one is made already.
         names, home = rerun.text.globals(file), cells_of(file) or [file]
@@ -42,7 +45,7 @@ class Slice:
         self.moved: list[ast.stmt] = []
         # The name under which the text of a statement runs.
         self.home: dict[int, str] = {}
-        for name in home:
+        for name in (one for one in home if one not in but):
             self._add(name, rerun.changed.get(name))
         self.dirty = set(self.given) | {name for item in self.new for name in (*bound(item), *touched(item)) if not self._trains(item)}
         while True:
