@@ -200,3 +200,16 @@ def test_an_earlier_failure_is_explained_after_a_later_one_and_its_size_is_solve
     assert "+        self.tokens = L.Dense(81)" in report.findings[0].fixes[0].patch
     with pytest.raises(LookupError, match="no longer the last"):
         _explained(run.shell, 1, None)
+
+
+@BOTH
+def test_weights_that_do_not_fit_have_a_hint(run, lib):
+    run(START.format(lib=lib))
+    said = hint_below(run, "m = keras.Sequential([keras.Input((10,)), L.Dense(4)])\nm.set_weights([np.zeros((10, 5)), np.zeros(5)])")
+    assert "(10, 4)" in said and "(10, 5)" in said
+
+
+def test_a_mistake_of_the_call_itself_has_none(run):
+    run(START.format(lib="keras"))
+    result, _, said = run("L.Dense(4, unitz=3)")
+    assert not result.success and "tpushape" not in said

@@ -77,7 +77,7 @@ def in_graph(error: BaseException) -> bool:
 def hint_for(error: BaseException) -> str:
     """One sentence about an exception."""
     if not is_ours(error) and not has_part(error):
-        return ""
+        return _of_message(error)
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None and report is not None and not finding.nodes and finding.rule == "code-raises":
@@ -86,7 +86,17 @@ def hint_for(error: BaseException) -> str:
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
-    return _of_line(error)
+    return _of_message(error) or _of_line(error)
+
+
+def _of_message(error: BaseException) -> str:
+    """What a framework's message alone tells, where no layer, loss or operation was called, such as that of weights which do not fit."""
+    if not _by_framework(error) or isinstance(error, _SLIPS) or "jupyter_tpushape.trace.hooks" not in sys.modules:
+        return ""
+    finding = next((one for one in report_of_code(error).findings if one.serious), None)
+    if finding is None or finding.rule == "code-raises":
+        return ""
+    return f"{finding} ({finding.location})" if finding.location is not None else str(finding)
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:

@@ -383,6 +383,8 @@ def like_labels(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
 
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has numbers in all, put in its shape."""
+    if getattr(finding.fact, "twice", False):
+        return  # what was encoded once too often is no shape to be like
     for head, y, p in compared(evidence, finding):
         if len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in (1, *y[1:]) or 1 in y[1:]:
             return
