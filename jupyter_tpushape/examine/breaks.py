@@ -107,7 +107,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["last"] = last_call(seen.recorder, assembler.flow, assembler.ids, line)
     variable, raised = hear(words(error), HeardVariable), raised_at(error, adapter)
     # JAX says the same of a Keras variable and of a symbolic tensor.
-    symbolic = variable is not None and not variable.attribute and raised is not None and not raised.variables
+    symbolic = variable is not None and not variable.attribute and raised is not None and not raised.variables and not raised.holders
     if symbolic or hear(words(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")

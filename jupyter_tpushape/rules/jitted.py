@@ -216,8 +216,10 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(STEP.id, "error", OptimizerPart(*partly[:4]), nodes, location=partly[4])
     variable = hear(evidence.failure, HeardVariable)
     if variable is not None and evidence.facts.get("symbolic") is None:
-        names = evidence.raised.variables if evidence.raised is not None else ()
-        return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
+        raised = evidence.raised
+        names, holders = (raised.variables, raised.holders) if raised is not None else ((), ())
+        inside = bool(holders) and not names and not variable.attribute
+        return Finding.of(VARIABLE.id, "error", VariableGiven(holders[:1] if inside else names, variable.attribute, inside), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     # A truth value may be asked of an array of the program's own, where nothing is traced.
     if asked is not None and (asked.what != "truth" or evidence.where != "build" or (node is not None and node.op != "python")):

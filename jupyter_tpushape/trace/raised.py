@@ -40,7 +40,8 @@ class Raised(msgspec.Struct, frozen=True):
         span: the expression that ran, as the interpreter tells it from Python 3.11 on; ``text``: as written.
         function: the name of the function that the line stands in; ``method``: whether it is one of an object.
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
-        numbers: those that hold a whole number; ``lengths``: a list or a tuple. ``variables``: those that hold a variable of the framework.
+        numbers: those that hold a whole number; ``lengths``: a list or a tuple. ``variables``: those that hold a variable of the framework;
+            ``holders``: a list or tuple with one.
         nothing: the names that hold None, each with the expression that gave it to them. ``watched``: what tapes were told to watch.
         unknown: where the line's sizes come from that are None because a tensor does not have them yet.
         quotients: the divisions from which it has floats where it needs whole numbers.
@@ -64,6 +65,7 @@ class Raised(msgspec.Struct, frozen=True):
     quotients: tuple[Quotient, ...] = ()
     callers: tuple[Raised, ...] = ()
     lengths: tuple[tuple[str, int], ...] = ()
+    holders: tuple[str, ...] = ()
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -99,7 +101,7 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
 
 def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) -> Raised:
     values = _Values(frame)
-    tensors, numbers, lengths, variables = {}, {}, {}, []
+    tensors, numbers, lengths, variables, holders = {}, {}, {}, [], []
     read = [item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))]
     taken = [ast.Name(item.arg) for item in ast.walk(scope) if isinstance(item, ast.arg)]  # arguments that nothing reads
     for node in sorted([*read, *taken], key=_depth):
@@ -112,6 +114,7 @@ def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) ->
                 numbers[text] = value
             elif type(value) in (list, tuple):
                 lengths[text] = len(value)
+                holders += [text] if _holds_variable(value, adapter) else []
             elif value is not _MISSING and adapter.is_tensor(value):
                 tensors[text] = adapter.spec(value)
             elif value is not _MISSING and adapter.is_variable(value):
@@ -129,7 +132,14 @@ def _line(frame: FrameType, place: Place, scope: ast.AST, adapter: Framework) ->
         frame.f_code.co_varnames[:1] == ("self",),
         tuple(dict.fromkeys(variables)),
         lengths=tuple(lengths.items()),
+        holders=tuple(dict.fromkeys(holders)),
     )
+
+
+def _holds_variable(value: Any, adapter: Framework, depth: int = 3) -> bool:
+    if type(value) in (list, tuple):
+        return depth > 0 and any(_holds_variable(one, adapter, depth - 1) for one in value[:20])
+    return adapter.is_variable(value)
 
 
 def _decides(scope: ast.AST, line: int) -> Literal["", "while", "assert"]:

@@ -128,6 +128,25 @@ def data():
 """
 
 
+def test_a_state_of_variables_is_no_array_of_jax(tmp_path):
+    code = """
+def first(state):
+    return state[0][0] * 2
+
+def build():
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(2)])
+    state = (model.trainable_variables, model.non_trainable_variables)
+    jax.jit(first)(state)
+    return model
+
+def data():
+    return np.ones((8, 4), "float32"), None
+"""
+    (finding,) = serious(traced(tmp_path, code))
+    assert finding.rule == "variable-as-tensor" and finding.fact.names == ("state",) and finding.fact.inside
+    assert serious(traced(tmp_path, code.replace("= (model", "= jax.tree.map(lambda one: one.value, (model").replace("variables)\n", "variables))\n"))) == []
+
+
 @pytest.mark.parametrize(
     ("call", "fix"),
     [

@@ -330,7 +330,7 @@ def weighted(evidence: Evidence, finding: Finding) -> Made:
 @of(VariableGiven)
 def variables(evidence: Evidence, finding: Finding, fact: VariableGiven) -> Made:
     """A variable of Keras as a tensor, wherever the function hands it to one of JAX's or asks it for what a tensor has."""
-    for line in lines_of(evidence):
+    for line in lines_of(evidence) if not fact.inside else ():
         used = [node for node in nodes(line.scope, (ast.Attribute, ast.Name)) if ast.unparse(node) in fact.names and _is_read(line, node)]
         if used:
             names = ", ".join(dict.fromkeys(ast.unparse(node) for node in used))

@@ -205,12 +205,18 @@ class ForeignFunction(Fact, frozen=True):
 
 
 class VariableGiven(Fact, frozen=True):
-    """Variables of Keras (``names``) are given to a function of JAX as they are, or are asked for an ``attribute`` that only tensors have."""
+    """Variables of Keras (``names``) are given to a function of JAX as they are, or are asked for an ``attribute`` that only tensors have.
+
+    ``inside``: they are in a list or tuple of that name.
+    """
 
     names: tuple[str, ...]
     attribute: str = ""
+    inside: bool = False
 
     def message(self) -> str:
+        if self.inside:
+            return f"{self.names[0]} is passed to a JAX function, but it contains Keras variables and not JAX arrays."
         what = " and ".join([*([", ".join(self.names[:-1])] if self.names[1:] else []), *self.names[-1:]]) or "A variable"
         if self.attribute and len(self.names) > 1:
             return f"{what} are Keras variables, which have no {self.attribute}: only tensors do."
@@ -221,6 +227,8 @@ class VariableGiven(Fact, frozen=True):
         return f"{what} is passed to a JAX function, but it is a Keras variable and not a JAX array."
 
     def why(self) -> str:
+        if self.inside:
+            return "JAX no longer converts other objects. Pass the arrays of the variables, such as [v.value for v in model.trainable_variables]."
         return "JAX no longer converts other objects. keras.ops functions accept variables. For jax.numpy, pass keras.ops.convert_to_tensor(variable)."
 
     def sides(self) -> Sides:
