@@ -461,6 +461,11 @@ def test_a_model_of_the_notebook_tells_what_a_head_is_made_for(loaded):
     book.run("x, y = np.zeros((8, 8, 8, 3), 'float32'), np.zeros((8, 2), 'float32')")
     book.run("%tpushape head (x, y)")
     assert "features that base returns" in " ".join(book.out.split())
+    # Not where it is a part of the model, and keeps the shape of what it takes.
+    book.run("aug, i = keras.Sequential([keras.Input((6, 6, 3)), L.RandomFlip()]), keras.Input((6, 6, 3))")
+    book.run("whole = keras.Model(i, L.Dense(2)(L.Flatten()(aug(i))))\nwhole.compile('sgd', 'mse')")
+    book.run("%tpushape whole (x, y)")
+    assert "(6, 6, 3)" in book.out and "features that" not in book.out
 
 
 def test_help_and_layers_are_offered(loaded):
