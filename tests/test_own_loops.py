@@ -9,7 +9,6 @@ import sys
 import pytest
 from shells import cells as shell_cells
 
-BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 START = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np, tensorflow as tf\nfrom {lib} import layers\nx, y = np.zeros((48, 8, 8, 1), 'float32'), np.arange(48) % 4"
 MAKE = "def make(classes):\n    i = keras.Input((8, 8, 1))\n    x = layers.Conv2D(4, 3)(i)\n    return keras.Model(i, layers.Dense(classes)(x))"
 FLAT = "    return keras.Model(i, layers.Dense(classes)(layers.Flatten()(x)))"
@@ -62,6 +61,11 @@ LOOPS = {
         "    return keras.Sequential([keras.Input((8, 8, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(1)])",
     ),
     "a trainer that has its model": ((TRAINER, "trainer = Trainer(4)\ntrainer.build()", "trainer.train(x, y)"), "missing-flatten", "        " + IN_LIST),
+    "models of a function's tuple, trained in the cell that takes it": (
+        (MAKE.replace("return keras.Model(i, layers.Dense(classes)(x))", "out = layers.Dense(classes)(x)\n    return i, keras.Model(i, out)"), LOSS,
+         "i, model = make(4)\nmodel.compile('sgd', loss_fn)\nlosses = [model.fit(x, y, verbose=0) for n in (1, 2)]"),
+        "missing-flatten", "    out = layers.Dense(classes)(layers.Flatten()(x))",
+    ),
     "models in a dict, each trained in a loop": (
         (MAKE, "models = {n: make(n) for n in (4, 5)}\nfor one in models.values():\n    one.compile('sgd', keras.losses.SparseCategoricalCrossentropy(from_logits=True))",
          "for one in models.values():\n    one.fit(x, y, verbose=0)"),
@@ -76,8 +80,8 @@ def run():
         yield made
 
 
-@BOTH
-@pytest.mark.parametrize("name", LOOPS)
+# Each on one of the two: what is read from the traceback and run again has little of a framework.
+@pytest.mark.parametrize(("name", "lib"), zip(LOOPS, ("keras", "tf_keras") * len(LOOPS), strict=False))
 def test_a_loop_of_ones_own_is_told_as_fit_is(run, name, lib):
     cells, rule, line = LOOPS[name]
     cells = [START.format(lib=lib), *cells]
@@ -97,6 +101,34 @@ def test_a_loop_of_ones_own_is_told_as_fit_is(run, name, lib):
     cells[place] = cells[place].replace(removed[0], line)
     run.empty()
     assert all(run(cell, number)[0].success for number, cell in enumerate(cells))
+
+
+# Cells of which one leaves something in a file, or trains, while it makes the model; the last raises.
+LEAVES = {
+    "a cell that saves weights": (MAKE, "model = make(4)\nmodel.compile('sgd', LOSS)\nmodel.save_weights(PATH)\nseen = [0]", "model.fit(x, y, verbose=0)"),
+    "the failed cell itself": (MAKE, "seen = [0]", "model = make(4)\nmodel.compile('sgd', LOSS)\nmodel.save_weights(PATH)\nmodel.fit(x, y, verbose=0)"),
+    "a function that saves": (
+        MAKE + "\ndef stored():\n    model = make(4)\n    model.compile('sgd', LOSS)\n    model.save_weights(PATH)\n    return model",
+        "seen, model = [0], stored()", "model.fit(x, y, verbose=0)",
+    ),
+    "a function that trains": (
+        MAKE + "\ndef trained():\n    seen.append(1)\n    model = make(4)\n    model.compile('sgd', 'mse')\n"
+        "    model.fit(x, np.zeros((48, 6, 6, 4)), verbose=0)\n    model.compile('sgd', LOSS)\n    return model",
+        "seen = [0]\nmodel = trained()", "model.fit(x, y, verbose=0)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_trying_a_fix_writes_and_trains_nothing(run, name, tmp_path):
+    path = tmp_path / "kept.weights.h5"
+    first = START.format(lib="keras") + f"\nPATH, LOSS = {str(path)!r}, keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+    held = [run(cell, number)[0].success for number, cell in enumerate([first, *LEAVES[name]])]
+    assert held == [True, True, True, False]
+    before, seen = path.read_bytes() if path.exists() else b"", list(run.shell.user_ns["seen"])
+    run("%tpushape", "ask")
+    assert run.report.findings[0].rule == "missing-flatten"
+    assert (path.read_bytes() if path.exists() else b"") == before and run.shell.user_ns["seen"] == seen
 
 
 ONE_CELL = """

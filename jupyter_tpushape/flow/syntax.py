@@ -50,6 +50,19 @@ def called(call: ast.AST | None) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
+# How functions and methods are named that leave something behind in a file or a folder.
+_WRITING = frozenset({
+    "save", "save_weights", "save_model", "save_img", "savez", "savez_compressed", "savetxt", "savefig", "export", "dump", "write", "writelines", "write_text",
+    "write_bytes", "write_file", "write_graph", "tofile", "to_csv", "to_pickle", "to_parquet", "to_excel", "to_feather", "to_hdf", "plot_model", "mkdir",
+    "makedirs", "unlink", "rmtree", "rename",
+})  # fmt: skip
+
+
+def writes(name: str) -> bool:
+    """Whether a function or method of this name writes files: then a program that is only tried does not call it."""
+    return name in _WRITING
+
+
 def makes_object(call: ast.AST) -> bool:
     """Whether a call makes an object, by the names that classes have."""
     return called(call)[:1].isupper()

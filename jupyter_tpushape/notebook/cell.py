@@ -277,7 +277,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
         stored = [target for target in node.targets if isinstance(target, (ast.Subscript, ast.Attribute))] if isinstance(node, ast.Assign) else []
         if any(_root(target) != "self" and not (isinstance(target, ast.Subscript) and _root(target) in new) for target in stored):
             return False
-        if isinstance(node, ast.Call) and not _allowed(node.func, own, names, seen):
+        if isinstance(node, ast.Call) and (syntax.writes(syntax.called(node)) or not _allowed(node.func, own, names, seen)):
             return False
     return True
 

@@ -14,9 +14,9 @@ _MOST, _DEEP, _ITEMS = 40, 3, 200
 
 
 def quiet(shell: Any, source: str) -> str:
-    """A cell's text as it runs, its magics and system commands that stand alone left out, so that the lines stay where they are.
+    """A cell's text as it runs, without magics, system commands and calls that write files where they stand alone; the lines stay where they are.
 
-    Running a part of a model once more installs and shows nothing.
+    Running a part of a model once more installs, shows and stores nothing.
     """
     text = shell.transform_cell(source)
     try:
@@ -25,8 +25,10 @@ def quiet(shell: Any, source: str) -> str:
         return str(text)
     lines = text.split("\n")
     for item in tree.body:
-        if isinstance(item, ast.Expr) and item.lineno == item.end_lineno and ast.unparse(item).startswith("get_ipython().") and _alone(tree, item):
-            lines[item.lineno - 1] = "pass"
+        shown = isinstance(item, ast.Expr) and item.lineno == item.end_lineno and ast.unparse(item).startswith("get_ipython().")
+        stored = isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and syntax.writes(syntax.called(item.value))
+        if (shown or stored) and _alone(tree, item):
+            lines[item.lineno - 1 : item.end_lineno] = ["pass"] + [""] * ((item.end_lineno or item.lineno) - item.lineno)
     return "\n".join(lines)
 
 
@@ -70,6 +72,10 @@ def spent(source: str) -> bool:
     tree = parsed(source)
     # What a function or class reads, it reads when it is called.
     inner = {id(one) for made in tree.body if isinstance(made, (ast.FunctionDef, ast.ClassDef)) for one in ast.walk(made)}
+    # A comprehension has variables of its own, which stand behind what reads them.
+    for made in (one for one in ast.walk(tree) if isinstance(one, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))):
+        taken = {one.id for part in made.generators for one in ast.walk(part.target) if isinstance(one, ast.Name)}
+        inner |= {id(one) for one in ast.walk(made) if isinstance(one, ast.Name) and one.id in taken}
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and id(one) not in inner]
     # The value of an assignment comes before its targets.
     ends = {id(one): node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.Assign) for part in node.targets for one in ast.walk(part)}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..flow.syntax import writes
 from ..trace.aftermath import FITTING
 from ..trace.reach import is_own, plain
 from .text.cells import own
@@ -63,34 +64,43 @@ def _is_own(kind: type) -> bool:
     return any(code is not None and is_own(code) for code in codes)
 
 
-def methods_train(statement: ast.stmt, names: Mapping[str, Any]) -> bool:
-    """Whether a statement makes an object of the program's own, or calls a method of one, whose code trains a model."""
+def trains_inside(statement: ast.stmt, names: Mapping[str, Any]) -> bool:
+    """Whether a statement calls a function, class or method of the program's own whose code trains a model or writes files."""
     for node in own(statement):
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name):
-            kind, method = names.get(node.func.id), "__init__"
+            found = names.get(node.func.id)
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-            kind, method = type(names.get(node.func.value.id)), node.func.attr
+            holder = names.get(node.func.value.id)
+            found = getattr(holder, node.func.attr, None) if inspect.ismodule(holder) else inspect.getattr_static(type(holder), node.func.attr, None)
         else:
             continue
-        if isinstance(kind, type) and _trains(kind, method, set()):
+        kind = type(names.get(node.func.value.id)) if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) else None
+        if _trains(found, kind, set()):
             return True
     return False
 
 
-def _trains(kind: type, method: str, seen: set[str]) -> bool:
-    """Whether a method of the program's own, or one that it calls on the same object, names what trains."""
-    function = plain(inspect.getattr_static(kind, method, None))
-    if method in seen or not isinstance(function, FunctionType) or not is_own(function.__code__):
+def _trains(value: Any, kind: type | None, seen: set[int]) -> bool:
+    """Whether a function of the program's own, or one that it calls, names what trains or writes. ``kind``: the class that it is a method of."""
+    if isinstance(value, type):
+        return _trains(inspect.getattr_static(value, "__init__", None), value, seen)
+    function = plain(value)
+    if not isinstance(function, FunctionType) or id(function) in seen or not is_own(function.__code__):
         return False
-    seen.add(method)
-    named = {name for code in _nested(function.__code__) for name in code.co_names}
-    return bool(named & _STEPS) or any(_trains(kind, name, seen) for name in named)
+    seen.add(id(function))
+    named = {name for code in _running(function.__code__) for name in code.co_names}
+    if named & _STEPS or any(map(writes, named)):
+        return True
+    others: list[tuple[Any, type | None]] = [(function.__globals__.get(name), None) for name in named]
+    others += [(inspect.getattr_static(kind, name, None), kind) for name in named if kind is not None]
+    return any(_trains(other, of, seen) for other, of in others)
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _running(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of its comprehensions and lambdas; functions and classes that it only defines are left out."""
     yield code
     for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _nested(part)
+        if isinstance(part, CodeType) and part.co_name.startswith("<"):
+            yield from _running(part)

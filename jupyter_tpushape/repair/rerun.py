@@ -187,8 +187,9 @@ class Rerun:
         others = [file for file in self.changed if file not in owner.codes]
         if others:
             # What the cells use of others is made again with all that leads to it, such as a function that calls a changed class.
-            wanted = {name for code in owner.codes.values() for name in _globals_of(code)}
-            names = Slice(self, others[0], self.changed[others[0]], but=owner.codes).plan(*wanted)()
+            piece = Slice(self, others[0], self.changed[others[0]], but=owner.codes)
+            made = {name for item in piece.statements for name in bound(item)}
+            names = piece.plan(*(made & {name for code in owner.codes.values() for name in _globals_of(code)}))()
         texts = {file: (source.text, self.aliases[file]) for file, source in self.changed.items() if file in owner.codes}
         again = owner.again(texts, names)
         self._cell_program = again

@@ -14,7 +14,7 @@ from ..flow import syntax
 from ..flow.paths import flatten
 from ..flow.syntax import called
 from ..trace.locations import cells_of
-from .held import is_object, methods_train
+from .held import is_object, trains_inside
 from .text.arguments import argument
 from .text.cells import added, bound, execute, is_main, moved, touched, trains, used
 from .text.place import Place
@@ -55,7 +55,7 @@ class Slice:
             self.dirty |= more
 
     def _trains(self, item: ast.stmt) -> bool:
-        return trains(item) or methods_train(item, self.names)
+        return trains(item) or trains_inside(item, self.names)
 
     def _add(self, file: str, source: Source | None) -> None:
         try:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...flow.syntax import Function
+from ...flow.syntax import Function, called, writes
 from .source import Source, parsed
 
 _USED = "_tpushape_used"
-_TRAINING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"})
+_TRAINING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary"})
 
 
 def binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:
@@ -142,13 +142,17 @@ def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
     return b"\n".join(held)
 
 
-def trains(statement: ast.AST) -> bool:
-    """Whether a statement calls what trains, or prints, as its own purpose."""
+def trains(statement: ast.stmt) -> bool:
+    """Whether a statement calls what trains, prints or writes files, as its own purpose."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return False
     return any(
         isinstance(node, ast.Call)
-        and ((isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING) or (isinstance(node.func, ast.Name) and node.func.id == "print"))
+        and (
+            (isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING)
+            or (isinstance(node.func, ast.Name) and node.func.id == "print")
+            or writes(called(node))
+        )
         for node in own(statement)
     )
 
