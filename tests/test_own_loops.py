@@ -66,6 +66,11 @@ LOOPS = {
          "i, model = make(4)\nmodel.compile('sgd', loss_fn)\nlosses = [model.fit(x, y, verbose=0) for n in (1, 2)]"),
         "missing-flatten", "    out = layers.Dense(classes)(layers.Flatten()(x))",
     ),
+    "a function that is given the one that makes the model": (
+        (MAKE + "\ndef train(maker, x, y, classes=4):\n    model = maker(classes)\n    model.compile('sgd', keras.losses.SparseCategoricalCrossentropy(from_logits=True))\n    return model.fit(x, y, verbose=0)",
+         "n = 4", "history = train(make, x, y, classes=n)"),
+        "missing-flatten", FLAT,
+    ),
     "models in a dict, each trained in a loop": (
         (MAKE, "models = {n: make(n) for n in (4, 5)}\nfor one in models.values():\n    one.compile('sgd', keras.losses.SparseCategoricalCrossentropy(from_logits=True))",
          "for one in models.values():\n    one.fit(x, y, verbose=0)"),
@@ -81,7 +86,7 @@ def run():
 
 
 # Each on one of the two: what is read from the traceback and run again has little of a framework.
-@pytest.mark.parametrize(("name", "lib"), zip(LOOPS, ("keras", "tf_keras") * len(LOOPS), strict=False))
+@pytest.mark.parametrize(("name", "lib"), list(zip(LOOPS, ("keras", "tf_keras") * len(LOOPS), strict=False)))
 def test_a_loop_of_ones_own_is_told_as_fit_is(run, name, lib):
     cells, rule, line = LOOPS[name]
     cells = [START.format(lib=lib), *cells]
@@ -107,6 +112,11 @@ def test_a_loop_of_ones_own_is_told_as_fit_is(run, name, lib):
 LEAVES = {
     "a cell that saves weights": (MAKE, "model = make(4)\nmodel.compile('sgd', LOSS)\nmodel.save_weights(PATH)\nseen = [0]", "model.fit(x, y, verbose=0)"),
     "the failed cell itself": (MAKE, "seen = [0]", "model = make(4)\nmodel.compile('sgd', LOSS)\nmodel.save_weights(PATH)\nmodel.fit(x, y, verbose=0)"),
+    "a function that is given a list": (
+        MAKE + "\ndef train(model, log):\n    log.add(1)\n    model.compile('sgd', LOSS)\n    model.fit(x, y, verbose=0)",
+        "class Log:\n    def __init__(self, into):\n        self.into = into\n    def add(self, one):\n        self.into.append(one)\nseen = [0]\nlog = Log(seen)",
+        "train(make(4), log)",
+    ),
     "a function that saves": (
         MAKE + "\ndef stored():\n    model = make(4)\n    model.compile('sgd', LOSS)\n    model.save_weights(PATH)\n    return model",
         "seen, model = [0], stored()", "model.fit(x, y, verbose=0)",

@@ -32,7 +32,7 @@ def run():
 
 
 # What a magic runs has nothing of a framework: each case on one of the two.
-@pytest.mark.parametrize(("name", "lib"), zip(TIMED, ("keras", "tf_keras") * len(TIMED), strict=False))
+@pytest.mark.parametrize(("name", "lib"), list(zip(TIMED, ("keras", "tf_keras") * len(TIMED), strict=False)))
 def test_a_timed_cell_is_a_cell(run, name, lib):
     cells, place, line = TIMED[name]
     cells = [text.replace("{lib}", lib) for text in cells]

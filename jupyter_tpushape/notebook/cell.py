@@ -254,6 +254,8 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
     own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     targets = [target for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets]
     own |= {item.id for target in targets for item in getattr(target, "elts", [target]) if isinstance(item, ast.Name)}
+    # What a function is given is looked at where it is called.
+    own |= {item.arg for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Lambda)) for item in ast.walk(node.args) if isinstance(item, ast.arg)}
     own |= {alias.asname or alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
     for node in ast.walk(tree):
         if isinstance(node, (ast.For, ast.comprehension)):
@@ -278,6 +280,9 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
         if any(_root(target) != "self" and not (isinstance(target, ast.Subscript) and _root(target) in new) for target in stored):
             return False
         if isinstance(node, ast.Call) and (syntax.writes(syntax.called(node)) or not _allowed(node.func, own, names, seen)):
+            return False
+        given = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+        if not all(_handed(item, own, names, seen) for item in given if isinstance(item, (ast.Name, ast.Attribute))):
             return False
     return True
 
@@ -323,6 +328,16 @@ def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: fro
         return True
     text = _definition(value, root)
     return bool(text) and is_pure(text, names, seen | {root})
+
+
+def _handed(argument: ast.expr, own: set[str], names: dict[str, Any], seen: frozenset[str]) -> bool:
+    """Whether a function may call what it is given, and its methods: a function that may be called, or an object of the libraries, or plain data."""
+    root = _root(argument)
+    if root is None or root in own or root in _BUILT_IN or root not in names:
+        return True
+    value = names[root]
+    plain = type(value).__module__.split(".")[0] in (*_LIBRARIES, "builtins", "pandas") and not callable(value)
+    return plain or inspect.ismodule(value) or _allowed(argument, own, names, seen)
 
 
 def _definition(value: Any, name: str) -> str:
