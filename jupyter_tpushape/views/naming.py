@@ -31,6 +31,10 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
     if failed and extension is not None and not model:
         source, line, _ = extension.earlier.get(execution) or (extension.source, line_of_cell(extension.error, shell.user_ns), None)
         model, data = made_at(shell.transform_cell(source), line)
+        held = report.subject.kept()[0] if report.subject is not None else None
+        if hasattr(type(held), "get_config") and "." not in model and shell.user_ns.get(model) is not held:
+            # A function of the program's own trained it: what the cell names is that function's result.
+            model, data = report.subject.called(shell.user_ns)
     data = canonical(data)
     if extension is not None and model and not failed:
         extension.seen[model] = data
