@@ -83,7 +83,7 @@ def command_line() -> argparse.ArgumentParser:
         commands.add_parser(
             "check",
             help="trace a model; exits with 1 if it finds a serious problem",
-            description="Trace a model on its data. tpushape executes a Python file to get the named functions, and a notebook only with --execute; "
+            description="Trace a model on its data. tpushape executes a Python file up to its first training call, and a notebook only with --execute; "
             "it reads a saved model as data and runs nothing. Exit codes: 0 no serious problem, 1 a serious problem, "
             "2 a usage error or unreadable input, 70 an internal error in tpushape, 130 interrupted.",
         )
@@ -145,7 +145,7 @@ def _port(parser: argparse.ArgumentParser) -> None:
 def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
-        help="file.py:name of a model, of a function that builds one, or of a training step; notebook.ipynb or notebook.ipynb:name; a .keras or .h5 file; a SavedModel folder",
+        help="train.py, for what it trains; file.py:name of a model, of a function that builds one, or of a training step; notebook.ipynb or notebook.ipynb:name; a .keras or .h5 file; a SavedModel folder",
     )
     parser.add_argument("--data", help="file.py:name of the data or of a function that creates it; in a notebook, the variable's name")
     parser.add_argument("--input-spec", action="append", metavar="SPEC", help='instead of data: "32,224,224,3:float32", or "name=32,10:int32" for each input')

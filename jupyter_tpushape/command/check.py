@@ -6,15 +6,18 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from ..files import descriptor, write_bytes
-from .early import UsageError, check_place, check_saved
+from .early import UsageError, check_place, check_saved, check_script, is_script
 from .ends import no_way_out, only_one
 from .out import Aside, said
 from .quiet import import_backend
+
+if TYPE_CHECKING:
+    from ..trace.aftermath import Attempt
 
 FORMATS = {"json": ".json", "html": ".html", "md": ".md", "svg": ".svg"}
 # Files that are read as data; any other file is a Python file.
@@ -94,6 +97,8 @@ def _places(options: Any) -> None:
         return
     if typed.suffix.lower() in SAVED:
         check_saved(options.model)
+    elif is_script(options.model):
+        check_script(options.model)
     elif not os.path.isdir(options.model):  # noqa: PTH112 - says no to what no file system takes
         check_place(options.model)
     for place in (options.data, options.layout):
@@ -113,34 +118,51 @@ def _report(options: Any) -> Any:
         from .notebook import report_of
 
         return report_of(options)
-    from ..diagnose import trace
     from ..saved import is_saved
-    from .load import input_spec, load, saved_model
+    from .load import load, saved_model, trained
 
+    if is_script(options.model):
+        from .script import report_of_script
+
+        return report_of_script(options)
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
         if os.path.isdir(options.model):  # noqa: PTH112
             raise UsageError(f"{options.model} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
-        if not _chooses_backend(options.model):
+        if not chooses_backend(options.model):
             import_backend()
         model = load(options.model)
+    attempt = trained(model) if not (options.data or options.input_spec) else None
+    return traced(options, model, attempt)
+
+
+def traced(options: Any, model: Any, attempt: Attempt | None) -> Any:
+    """The report of a model on the data that the options name, or that its training call was given."""
+    from ..diagnose import trace
+    from ..examine import HANDED
+    from .load import input_spec, load
+
     data = load(options.data) if options.data else input_spec(options.input_spec or [])
-    report = trace(
-        model,
-        data,
-        tpu=None if options.tpu == "none" else options.tpu,
-        strategy=_distribution(options),
-        loss=options.loss,
-        batch_size=options.batch_size,
-        fixes=not options.no_fixes,
-        compiler=options.compile,
-        compile_timeout=options.compile_timeout,
-        compile_effort=options.compile_effort,
-        compile_batches=options.compile_batches,
-        progress=said,
-    )
-    report.about = replace(report.about, model=options.model, data=options.data or "")
+    token = HANDED.set(attempt.where if attempt is not None and data is None else None)
+    try:
+        report = trace(
+            model,
+            attempt.data if attempt is not None and data is None else data,
+            tpu=None if options.tpu == "none" else options.tpu,
+            strategy=_distribution(options),
+            loss=options.loss,
+            batch_size=options.batch_size or (attempt.batch_size if attempt is not None else None),
+            fixes=not options.no_fixes,
+            compiler=options.compile,
+            compile_timeout=options.compile_timeout,
+            compile_effort=options.compile_effort,
+            compile_batches=options.compile_batches,
+            progress=said,
+        )
+    finally:
+        HANDED.reset(token)
+    report.about = replace(report.about, model=options.model, data=options.data or (report.about.data if attempt is not None else ""))
     return report
 
 
@@ -156,9 +178,9 @@ def _distribution(options: Any) -> Any:
         raise UsageError(str(error)) from None
 
 
-def _chooses_backend(place: str) -> bool:
+def chooses_backend(place: str) -> bool:
     """Whether a program selects the Keras backend itself, which works only before Keras is imported."""
-    file = Path(place.rpartition(":")[0])
+    file = Path(place if is_script(place) else place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError):

@@ -28,6 +28,28 @@ def check_saved(place: str) -> None:
         raise UsageError(f"{place} does not exist: {hint}")
 
 
+def is_script(place: str) -> bool:
+    """Whether this is a Python file without the name of an object in it."""
+    return place.endswith(".py") and os.path.isfile(place)  # noqa: PTH113
+
+
+_TRAINING = frozenset({"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "test_on_batch"})
+
+
+def check_script(place: str) -> None:
+    """Checks that a file that is named alone calls what trains: then tpushape executes it up to that call.
+
+    Raises:
+        UsageError: if it does not.
+    """
+    try:
+        tree = syntax.parse(Path(place).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # executing it says what is wrong
+    if not any(isinstance(node, ast.Attribute) and node.attr in _TRAINING for node in ast.walk(tree)):
+        check_place(place)
+
+
 def check_place(place: str) -> None:
     """Checks that ``file.py:name`` names an existing file and a name that it may define.
 

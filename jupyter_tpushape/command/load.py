@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..flow import Spec
 from ..flow.syntax import DTYPES
 from ..trace.arrivals import hooked
+from ..trace.caught import Caught
+from ..trace.locations import location
 from .early import UsageError, check_saved
 from .out import said
 from .quiet import import_backend
+
+if TYPE_CHECKING:
+    from ..trace.aftermath import Attempt
 
 _SPEC = re.compile(r"(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*):\s*(?P<dtype>[a-z]+\d*)")
 # TensorFlow stores sizes and numbers of elements in 64 bits.
@@ -30,9 +37,14 @@ def load(place: str) -> Any:
     if not os.path.isfile(file):  # noqa: PTH113
         raise UsageError(f"{path} does not exist: use the path of a Python file, then a colon and a name in it.")
     module = _module(file)
+    attempt = _ATTEMPTS.get(module.__name__)
     try:
         return getattr(module, name)
     except AttributeError:
+        if attempt is not None:
+            raise UsageError(
+                f"{file.name} does not define {name} before its first training call, at {location(attempt.where)}: tpushape executes a file up to that call."
+            ) from None
         public = [
             key for key, value in vars(module).items() if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
         ]
@@ -41,7 +53,8 @@ def load(place: str) -> Any:
         raise UsageError(f"{file.name} raises an error when {name} is read ({type(error).__name__}: {error}): fix that first.") from None
 
 
-def _said(error: BaseException) -> str:
+def said_at(error: BaseException) -> str:
+    """Where it was raised, and its first words, for a sentence."""
     from ..examine import error_line
     from ..flow.text import in_short
     from ..trace.assemble import clean_message
@@ -61,16 +74,58 @@ def _module(file: Path) -> Any:
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
     try:
-        with hooked():
-            spec.loader.exec_module(module)
-        # TensorFlow ends a process that has no descriptor left.
-        os.close(os.open(os.devnull, os.O_RDONLY))
+        _execute(module, lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
     except BaseException as error:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise UsageError(f"{file.name} raises an error when it is executed{_said(error)}: fix that first.") from error
+        raise UsageError(f"{file.name} raises an error when it is executed{said_at(error)}: fix that first.") from error
     return module
+
+
+def script(file: Path) -> tuple[Attempt | None, BaseException | None]:
+    """Executes a file as ``python file.py`` does, up to its first training call: the call, or what the program raised before it.
+
+    Raises:
+        UsageError: the file ends without either.
+    """
+    name = f"tpushape_script_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.origin is None:
+        raise UsageError(f"{file} is not a Python file.")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    module.__name__ = "__main__"
+    sys.path.insert(0, str(file.parent))
+    sys.argv = [str(file)]
+    origin = spec.origin
+    try:
+        _execute(module, lambda: exec(compile(file.read_bytes(), origin, "exec"), vars(module)), name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return None, error
+    if name not in _ATTEMPTS:
+        raise UsageError(f"{file.name} ends without a training call: name its model, such as {file.name}:make_model.")
+    return _ATTEMPTS[name], None
+
+
+def trained(model: Any) -> Attempt | None:
+    """The training call of a model that a file's execution ended at."""
+    return next((one for one in _ATTEMPTS.values() if one.model is model), None)
+
+
+# The training call that the execution of a module ended at.
+_ATTEMPTS: dict[str, Attempt] = {}
+
+
+def _execute(module: Any, run: Callable[[], None], name: str = "") -> None:
+    caught: list[Attempt] = []
+    with hooked(caught), contextlib.suppress(Caught):
+        run()
+    if caught:
+        _ATTEMPTS[name or module.__name__] = caught[0]
+    # TensorFlow ends a process that has no descriptor left.
+    os.close(os.open(os.devnull, os.O_RDONLY))
 
 
 def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> Any:

@@ -18,19 +18,15 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..flow import syntax
+from ..trace.caught import Caught, catching
 from ..trace.restore import Memento
 from .earlier import earlier, quiet, spent
 
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
-_TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 _COPIED = 1000  # items of a list of the user's
 _LIBRARIES = ("keras", "tf_keras", "tensorflow", "jax", "numpy")
-
-
-class _Caught(Exception):
-    """A training call was reached: the model and data are known."""
 
 
 class CellProgram:
@@ -93,7 +89,7 @@ class CellProgram:
         before = {key: id(value) for key, value in names.items()}
         caught: list[Attempt] = []
         self.made = names
-        with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
+        with catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Caught):
             for code in self.codes.values():
                 exec(code, names)
         if caught:
@@ -103,36 +99,6 @@ class CellProgram:
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
         models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
         return models[-1] if models else begun(made)
-
-
-@contextlib.contextmanager
-def _catching(adapters: list[Any], caught: list[Attempt]) -> Iterator[None]:
-    from ..trace.aftermath import _attempt
-    from ..trace.locations import user_frame
-
-    saved = []
-    for adapter in adapters:
-        for method in _TRAINING:
-            original = getattr(adapter.Model, method, None)
-            owner = next((base for base in adapter.Model.__mro__ if method in base.__dict__), None)
-            if original is None or owner is None:
-                continue
-            saved.append((owner, method, owner.__dict__[method]))
-
-            def catch(*args: Any, _method: str = method, **kwargs: Any) -> Any:
-                attempt = _attempt(_method, args, kwargs)
-                attempt.where = user_frame(depth=2, outer=True)
-                if attempt.where is not None:
-                    attempt.where.method = _method
-                caught.append(attempt)
-                raise _Caught
-
-            setattr(owner, method, catch)
-    try:
-        yield
-    finally:
-        for owner, method, original in reversed(saved):
-            setattr(owner, method, original)
 
 
 def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:

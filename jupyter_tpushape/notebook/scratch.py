@@ -18,8 +18,8 @@ def begin(frameworks: list[str]) -> None:
     """Loads the extension and holds the doors of training: the first call through one raises, and is kept."""
     from IPython import get_ipython
 
+    from ..trace.caught import catching
     from ..trace.frameworks import loaded
-    from .cell import _catching
     from .extension import load
 
     for name in frameworks:
@@ -29,7 +29,7 @@ def begin(frameworks: list[str]) -> None:
     get_ipython()._tpushape.hints = True
     _held["caught"] = []
     _held["stack"] = contextlib.ExitStack()
-    _held["stack"].enter_context(_catching(loaded(), _held["caught"]))
+    _held["stack"].enter_context(catching(loaded(), _held["caught"]))
 
 
 def reached(names: list[str]) -> str:

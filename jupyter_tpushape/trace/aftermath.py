@@ -100,7 +100,7 @@ def attempted(error: BaseException) -> Attempt | None:
         if trace.tb_frame.f_code.co_name == "error_handler" and isinstance(arguments, tuple) and arguments:
             method = getattr(fn, "__name__", "")
             if method in FITTING and adapter_for(arguments[0]) is not None:
-                attempt = _attempt(method, arguments, values.get("kwargs") or {})
+                attempt = attempt_of(method, arguments, values.get("kwargs") or {})
                 if where is not None:
                     where.method, attempt.where = method, where
                 return attempt
@@ -139,7 +139,8 @@ def _raised_at(trace: Any) -> Place:
     return place
 
 
-def _attempt(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Attempt:
+def attempt_of(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Attempt:
+    """What a training call was given, as :class:`Attempt`. ``arguments``: with the model in front."""
     model, *rest = arguments
     names = ["x", "y", "batch_size"] if method in ("fit", "evaluate") else ["x", "batch_size"] if method == "predict" else ["x", "y", "sample_weight"]
     if method == "predict_on_batch":

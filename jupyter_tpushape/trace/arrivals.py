@@ -6,29 +6,42 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .aftermath import Attempt
 
 # TensorFlow's import may bring Keras along.
 _FRAMEWORKS = ("keras", "tf_keras", "tensorflow")
 
 
 @contextlib.contextmanager
-def hooked() -> Iterator[None]:
-    """While a program's file is executed."""
-    arrivals = Arrivals(_hook)
-    _hook()
+def hooked(caught: list[Attempt]) -> Iterator[None]:
+    """While a program's file is executed: up to its first training call, which is put into ``caught``, or a call that raises, which is remembered."""
+    held, known = contextlib.ExitStack(), set[int]()
+
+    def hook() -> None:
+        from .aftermath import remember
+        from .caught import catching
+        from .frameworks import MissingBackend, loaded
+        from .hooks import listen
+
+        with contextlib.suppress(MissingBackend):
+            new = [adapter for adapter in loaded() if id(adapter) not in known]
+            known.update(map(id, new))
+            held.enter_context(catching(new, caught))
+            if new:
+                listen("file", remember)
+                held.callback(listen, "file", None)
+
+    arrivals = Arrivals(hook)
+    hook()
     sys.meta_path.insert(0, arrivals)
     try:
         yield
     finally:
         sys.meta_path.remove(arrivals)
-
-
-def _hook() -> None:
-    from .frameworks import MissingBackend, loaded
-
-    with contextlib.suppress(MissingBackend):
-        loaded()
+        held.close()
 
 
 class Arrivals:
