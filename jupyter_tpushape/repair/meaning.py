@@ -6,20 +6,20 @@ is unknown is offered as an idea, with a question to the user.
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.given_names import Texts
-from ..flow import Flow, KeyPath, elements, syntax
+from ..flow import Edge, Flow, KeyPath, elements
 from ..flow.observed import around
 from ..graph import Axis
 from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
+from ..rules.mixing import carried
 from ..rules.upstream import takes_one, unrelated
+from ..rules.words import PAIRING
 from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 from .roles import ROLES, Check, Question
 
@@ -31,8 +31,9 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
         *_features_as_steps(edits),
-        *_samples_in_order(before, edits),
+        *_samples_in_order(before, after, edits),
         *_widened_again(before, after, edits),
+        *_positions_met(before, edits),
         *_repeated_again(after, edits),
         *_learned(before, after, edits),
         *_frozen(before, after),
@@ -66,9 +67,13 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
-    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads."""
+    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads.
+
+    Of a reshape as well: a number of codes is none of values of a code.
+    """
     failed, given = before.failed, [one.spec.shape or () for one in before.given]
-    if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
+    inner = len(given) == 2 and given[0][-1:] == given[1][-1:]
+    if failed is None or not failed.parent or not (inner or (len(given) == 1 and failed.op == "Reshape")):
         return
     owner = before.flow.node(failed.parent)
     new = next((node.config for node in after.nodes if node.name == owner.name), {})
@@ -93,14 +98,37 @@ def _features_as_steps(edits: tuple[Edit, ...]) -> Iterator[Question]:
         yield "May the positions be lost? Flatten takes them away, and the axis that Reshape then adds holds something else."
 
 
-def _samples_in_order(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """An axis for what is counted along the batch."""
-    raised = before.raised
-    added = [edit.find for edit in edits if isinstance(edit, Expression) and "None" in edit.replace and raised is not None and edit.file == raised.file]
-    tree = Texts.of(raised.file).tree(raised.file) if added and raised is not None else None
-    counted = {ast.unparse(made.targets[0]) for made, _ in syntax.samples_counted(tree)} if tree is not None else set()
-    if any(counted & syntax.names_in(text) for text in added):
+def _samples_in_order(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Numbers that are counted along the batch, and that an edit then combines with each sample."""
+    if any(isinstance(edit, Expression) for edit in edits) and _counted_along(after) > _counted_along(before):
         yield "Does a sample have a position? What gets an axis is counted along the batch."
+
+
+def _counted_along(evidence: Evidence) -> int:
+    """How many operands grow with the batch, on the first axis alone, although no data leads to them."""
+    found = 0
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id) if node.kind == "op" and node.status == "ok" and node.op in PAIRING else []
+        alone = len(edges) == 1 and node.config.get("positions") == 0
+        made = evidence.flow.out_of(node.id)[:1] if alone else edges if len(edges) == 2 else []
+        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or _counts(evidence.flow, edge)))
+        found += next(of_counts, None) is not None
+    return found
+
+
+def _counts(flow: Flow, edge: Edge) -> bool:
+    """Whether a tensor with axes of size 1 depends on sizes and numbers of the program alone; random numbers are no counts."""
+    pending, seen = [edge.source], {edge.source}
+    while pending and 1 in (edge.spec.shape or ())[1:]:
+        node = flow.node(pending.pop())
+        given = [one.source for one in flow.into(node.id) if flow.node(one.source).op != "Shape"]
+        if not given and node.kind != "layer" and node.op != "Range":
+            return False
+        pending += [one for one in given if one not in seen]
+        seen.update(given)
+        if not pending:
+            return True
+    return False
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -109,6 +137,15 @@ def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -
     flat = next((edit for edit in added if _several(before.flow, edit)), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
         yield f"May every position have the same value? {flat.layer_class} takes the positions away, and one value is then broadcast over them."
+
+
+def _positions_met(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that a new layer takes away from one operand, where another one has a value for each of them."""
+    added = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))]
+    sides = [(before.flow.node(edge.source).name, edge.spec.shape or ()) for edge in before.operands()] if added else []
+    for (name, whole), (other, few) in itertools.permutations(sides, 2):
+        if len(whole) == len(few) + 1 > 2 and whole[:-1] == few and None not in few[1:] and any(edit.target == name for edit in added):
+            yield f"May {name} lose its positions? {other} has a value for each of them."
 
 
 def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
