@@ -60,11 +60,12 @@ weights are all trained, if it keeps two axes. Other statistics of a batch and d
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
-    "samples-picked", "The loss reads single samples of the batch", severity="silent", source=SOURCE,
+    "samples-picked", "Samples of the batch are read by their index", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % ("", "")),
     passes=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % (":, ", ":, ")),
     doc="""The first axis of labels and predictions is the batch, so `y_pred[2]` is the third sample and not the third value of each sample. Reported if a
-loss reads the predictions only in this way. Slices that grow with the batch, such as every third sample, are not reported.""",
+loss reads the predictions only in this way. Slices that grow with the batch, such as every third sample, are not reported. On JAX, a layer is reported
+if it looks up samples of several vectors, such as nodes, by indices of the program's own, and combines them with every sample.""",
 )  # fmt: skip
 
 

@@ -162,6 +162,29 @@ def one_per_sample(evidence: Evidence, finding: Finding, fact: EveryPair) -> Mad
             return
 
 
+@of(EveryPair)
+def one_value_given(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """An argument with one value a sample on an axis of its own, such as a class, without that axis: what is looked up with it then has none either."""
+    flow, node = evidence.flow, evidence.flow.node(finding.nodes[0])
+    for line in lines_at(evidence, finding.location)[:1]:
+        stored = [one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        given = [
+            (flow.node(edge.target).called, edge.spec.shape)
+            for edge in flow.edges
+            if flow.node(edge.target).parent == node.parent != "" and flow.node(edge.source).parent != node.parent
+        ]
+        lines = {place.line for place, shape in given if place is not None and shape is not None and shape[1:] == (1,)}
+        calls = [call for call in nodes(line.scope, ast.Call) if call.lineno in lines]
+        names = dict.fromkeys(one.id for call in calls for one in call.args if isinstance(one, ast.Name) and stored.count(one.id) < 2)
+        for name in names:
+            reads = [one for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load)]
+            yield (
+                f"Take the only value of {name} for each sample at line {reads[0].lineno}",
+                [line.edit(one, f"{IT}[:, 0]") for one in reads],
+                f"{name} has one value for each sample, and its last axis stays in what is made of it.",
+            )
+
+
 def _shape_of(line: Line, name: ast.Name, rank: int) -> ast.Tuple | ast.List | None:
     for made in reversed(given_to(line.scope, name, line.raised.line)):
         for call in nodes(made, ast.Call):

@@ -25,7 +25,7 @@ class EveryPair(Fact, frozen=True):
     def result(self) -> Shape:
         short, long = self._sorted
         gap = len(long) - len(short)
-        return (*long[:gap], *(max(x or 1, y or 1) for x, y in zip(long[gap:], short, strict=True)))
+        return (*long[:gap], *(None if None in pair and {1, None} >= {*pair} else max(n or 1 for n in pair) for pair in zip(long[gap:], short, strict=True)))
 
     def message(self) -> str:
         if self.chance:

@@ -1,0 +1,132 @@
+"""What is added up where it should meet something else: an axis of one operand of an einsum, values of all samples in a hinge, samples taken for nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Edge, Finding, Node, Who
+from .examples import sequential
+from .facts.lone import HingeOfAll, LoneAxis, NodesTaken
+from .mixing import PICKED, SUMMED, carried, of_a_loss
+from .registry import check, rule
+
+_GRAPH = """
+import jax.numpy as jnp
+class Neighbors(L.Layer):
+    def call(self, x):
+        return jnp.einsum("bij,bjf->b%sf", jnp.einsum("bif,bjf->bij", x, x), x)
+"""
+ALONE = rule(
+    "einsum-alone", "An einsum adds up an axis of one operand alone", severity="silent", backend="jax", frameworks=("keras",),
+    source="the letters of the einsum and the sizes of its operands",
+    fails=sequential("Neighbors(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_GRAPH % "j"),
+    passes=sequential("Neighbors(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_GRAPH % "i"),
+    doc="""Reported for two operands that share no summed letter, if the letter that only one of them has is one of two axes of the same size, such as those of
+an adjacency matrix or of attention weights.""",
+)  # fmt: skip
+
+
+@check(order=43, backend="jax")
+def lone_axis(evidence: Evidence) -> Iterator[Finding]:
+    """Einsums of a square matrix that multiply value by value, and add up the other axis of the matrix by itself."""
+    told = set()
+    for node in evidence.flow.nodes if not evidence.where else ():
+        written, edges = node.config.get("equation"), evidence.flow.into(node.id)
+        if node.op != "Einsum" or not isinstance(written, str) or len(edges) != 2 or node.called in told:
+            continue
+        terms, _, gives = written.replace(" ", "").partition("->")
+        pair = terms.split(",")
+        shapes = [edge.spec.shape or () for edge in edges]
+        if (
+            len(pair) != 2
+            or "." in written
+            or not gives
+            or [len(one) for one in shapes] != [len(one) for one in pair]
+            or set(pair[0]) & set(pair[1]) - set(gives)
+        ):
+            continue
+        for place, (term, shape) in enumerate(zip(pair, shapes, strict=True)):
+            lone = [i for i, letter in enumerate(term) if letter not in pair[1 - place] + gives]
+            kept = [i for i, letter in enumerate(term) if lone and i and shape[i] == shape[lone[0]] != 1 and letter in pair[1 - place] and letter in gives]
+            if len(lone) == len(kept) == 1 and lone[0]:
+                told.add(node.called)
+                fact = LoneAxis(Who.of(node), written, place, term[lone[0]], term[kept[0]], shape, lone[0] < kept[0])
+                yield Finding.of(ALONE.id, "silent", fact, (node.id,), (edges[place].id,), node.called)
+
+
+@check(order=43, backend="jax")
+def samples_for_nodes(evidence: Evidence) -> Iterator[Finding]:
+    """Lookups in a layer of whole samples, of several vectors each, by indices of the program's own, which are then combined with every sample."""
+    flow = evidence.flow
+    for node in flow.nodes if not evidence.where else ():
+        looked_up = node.config.get("looked_up") or (node.op == "Take" and node.config.get("operand2") == 0)
+        given = flow.into(node.id) if looked_up and node.parent and not of_a_loss(evidence, node) else []
+        if len(given) != 1 or len(given[0].spec.shape or ()) < 3 or carried(evidence, given[0]) != {0: 1.0}:
+            continue
+        reader = _met(evidence, node)
+        if reader is not None and all(carried(evidence, edge) == {} for edge in flow.out_of(node.id)):
+            fact = NodesTaken(Who.of(node), given[0].spec.shape or (), Who.of(reader))
+            yield Finding.of(PICKED.id, "silent", fact, (node.id, reader.id), (given[0].id,), node.called)
+            return
+
+
+def _met(evidence: Evidence, node: Node) -> Node | None:
+    """The first operation downstream that combines what carries no batch with what does."""
+    pending, seen = [node.id], {node.id}
+    while pending:
+        for edge in evidence.flow.out_of(pending.pop(0)):
+            reader = evidence.flow.node(edge.target)
+            others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
+            if any(other == {0: 1.0} for other in others):
+                return reader
+            if reader.id not in seen:
+                seen.add(reader.id)
+                pending.append(reader.id)
+    return None
+
+
+# What limits a number from below, and what may stand between it and the sums.
+_LIMITS = ("Maximum", "Relu", "Clip")
+_MOVED = ("AddV2", "Add", "Sub", "Mul", "Negative", "Neg")
+
+
+@check(order=43)
+def hinge_of_all(evidence: Evidence) -> Iterator[Finding]:
+    """Hinges in a loss on the difference of two sums over the whole batch."""
+    for node in evidence.flow.nodes if not evidence.where else ():
+        edges = evidence.flow.into(node.id)
+        inside = of_a_loss(evidence, node) or "compute_loss" in (evidence.facts.get("overrides") or ())
+        if node.op in _LIMITS and node.kind == "op" and len(edges) == 1 and edges[0].spec.shape == () and inside:
+            sums = _compared(evidence, edges[0])
+            if len(sums) == 2:
+                whole = evidence.flow.into(sums[0].id)[0]
+                fact = HingeOfAll(Who.of(sums[0]), Who.of(sums[1]), Who.of(node), whole.spec.shape or ())
+                yield Finding.of(SUMMED.id, "silent", fact, (*(one.id for one in sums), node.id), (whole.id,), sums[0].called or node.called)
+
+
+def _compared(evidence: Evidence, edge: Edge) -> list[Node]:
+    """The sums over all samples and values, two of them, that a number is the difference of."""
+    for _ in range(6):
+        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
+        if node.op == "Sub" and len(before) == 2:
+            sums = [_sum(evidence, one) for one in before]
+            return [one for one in sums if one is not None] if sums[0] is not sums[1] else []
+        if node.op not in _MOVED or len(before) != 1:
+            return []
+        edge = before[0]
+    return []
+
+
+def _sum(evidence: Evidence, edge: Edge) -> Node | None:
+    for _ in range(4):
+        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
+        if len(before) != 1 or node.kind != "op":
+            return None
+        if node.op in ("Sum", "Norm"):
+            whole = before[0]
+            return node if len(whole.spec.shape or ()) > 1 and edge.spec.shape == () and set(carried(evidence, whole) or {}) == {0} else None
+        if node.op not in ("Sqrt", *_MOVED):
+            return None
+        edge = before[0]
+    return None
