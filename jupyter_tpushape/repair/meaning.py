@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Flow, KeyPath, elements
+from ..flow import Edge, Flow, KeyPath, Node, elements
 from ..flow.observed import around
 from ..graph import Axis
-from ..rules.compared import kind_of
+from ..rules.compared import as_it_came, kind_of
 from ..rules.entry import batched_twice
 from ..rules.mixing import carried
 from ..rules.upstream import takes_one, unrelated
@@ -35,6 +35,7 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *_widened_again(before, after, edits),
         *_positions_met(before, edits),
         *_repeated_again(after, edits),
+        *_with_itself(before, after, edits),
         *_learned(before, after, edits),
         *_frozen(before, after),
         *_made_alike(before, after.flow),
@@ -190,6 +191,33 @@ def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
         whole[axes[0] : axes[0] + 1] = [1] if whole[axes[0] : axes[0] + 1] == [beside[axes[0]]] else [0]
         if tuple(whole) == shape and unrelated(after, given[0], other):
             yield f"Is one value for each sample compared with each of {beside[axes[0]]} others? They may have to be reduced in the same way."
+
+
+def _with_itself(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """A tensor that an edit makes an operation compare with itself, value by value."""
+    if any(isinstance(edit, Expression) for edit in edits) and len(same := _themselves(after)) > len(_themselves(before)):
+        yield f"May {same[-1].op} compare a tensor with itself? With this edit, both sides are the same values."
+
+
+def _themselves(evidence: Evidence) -> list[Node]:
+    found = []
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id) if node.op in ("Equal", "NotEqual", "Sub", "SquaredDifference") else []
+        if len(edges) == 2 and edges[0].spec.shape == edges[1].spec.shape and len({_start(evidence, edge).id for edge in edges}) == 1:
+            found.append(node)
+    return found
+
+
+def _start(evidence: Evidence, edge: Edge) -> Edge:
+    """The edge upstream with the same numbers, in whatever shape."""
+    while (before := evidence.flow.into((edge := as_it_came(evidence, edge)).source)) and evidence.flow.node(edge.source).op in _WHOLE:
+        if len(before) != 1 or elements(before[0].spec.shape) != elements(edge.spec.shape):
+            break
+        edge = before[0]
+    return edge
+
+
+_WHOLE = ("Slice", "StridedSlice", "Squeeze", "ExpandDims")
 
 
 def _maps_lost(before: Evidence, after: Evidence) -> Iterator[Question]:

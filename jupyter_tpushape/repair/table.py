@@ -489,6 +489,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
     "symbolic-tensor": (jax_arrays.without_numpy, conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),
     "value-asked": (
+        each_sample.unstacked_steps,
         conditions.static_argument,
         jax_arrays.without_numpy,
         selected.looked_up,
@@ -838,7 +839,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "rows-unknown": (known_sizes.squeezed_axis, static_sizes.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (
-        reduced.hinge_of_each,
+        reduced.sum_over_samples,
         other_axes.share_of_a_sample,
         paired.summed_inside,
         each_sample.summed_each,
@@ -880,6 +881,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         columns.unpacked_vectors,
         columns.flattened_alike,
         filled.one_per_sample,
+        filled.pairs_of_labels,
+        filled.as_column,
         filled.one_value_given,
         paired.summed_alike,
         expressions.unpaired,

@@ -1,14 +1,14 @@
-"""What is added up where it should meet something else: an axis of one operand of an einsum, values of all samples in a hinge, samples taken for nodes."""
+"""What is added up or looked up by itself where it should meet something else: an axis of one operand of an einsum, and samples taken for nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Finding, Node, Who
 from .examples import sequential
-from .facts.lone import HingeOfAll, LoneAxis, NodesTaken
-from .mixing import PICKED, SUMMED, carried, of_a_loss
+from .facts.lone import LoneAxis, NodesTaken
+from .mixing import PICKED, carried, of_a_loss
 from .registry import check, rule
 
 _GRAPH = """
@@ -83,50 +83,4 @@ def _met(evidence: Evidence, node: Node) -> Node | None:
             if reader.id not in seen:
                 seen.add(reader.id)
                 pending.append(reader.id)
-    return None
-
-
-# What limits a number from below, and what may stand between it and the sums.
-_LIMITS = ("Maximum", "Relu", "Clip")
-_MOVED = ("AddV2", "Add", "Sub", "Mul", "Negative", "Neg")
-
-
-@check(order=43)
-def hinge_of_all(evidence: Evidence) -> Iterator[Finding]:
-    """Hinges in a loss on the difference of two sums over the whole batch."""
-    for node in evidence.flow.nodes if not evidence.where else ():
-        edges = evidence.flow.into(node.id)
-        inside = of_a_loss(evidence, node) or "compute_loss" in (evidence.facts.get("overrides") or ())
-        if node.op in _LIMITS and node.kind == "op" and len(edges) == 1 and edges[0].spec.shape == () and inside:
-            sums = _compared(evidence, edges[0])
-            if len(sums) == 2:
-                whole = evidence.flow.into(sums[0].id)[0]
-                fact = HingeOfAll(Who.of(sums[0]), Who.of(sums[1]), Who.of(node), whole.spec.shape or ())
-                yield Finding.of(SUMMED.id, "silent", fact, (*(one.id for one in sums), node.id), (whole.id,), sums[0].called or node.called)
-
-
-def _compared(evidence: Evidence, edge: Edge) -> list[Node]:
-    """The sums over all samples and values, two of them, that a number is the difference of."""
-    for _ in range(6):
-        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
-        if node.op == "Sub" and len(before) == 2:
-            sums = [_sum(evidence, one) for one in before]
-            return [one for one in sums if one is not None] if sums[0] is not sums[1] else []
-        if node.op not in _MOVED or len(before) != 1:
-            return []
-        edge = before[0]
-    return []
-
-
-def _sum(evidence: Evidence, edge: Edge) -> Node | None:
-    for _ in range(4):
-        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
-        if len(before) != 1 or node.kind != "op":
-            return None
-        if node.op in ("Sum", "Norm"):
-            whole = before[0]
-            return node if len(whole.spec.shape or ()) > 1 and edge.spec.shape == () and set(carried(evidence, whole) or {}) == {0} else None
-        if node.op not in ("Sqrt", *_MOVED):
-            return None
-        edge = before[0]
     return None

@@ -68,6 +68,58 @@ RIGHT = [
     loss("return ops.maximum(ops.mean(ops.sum((p - y) ** 2, axis=-1)), 0.5)"),
 ]
 
+STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = layers.Dense(32)
+    def call(self, x):
+        return self.one(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+{body}
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+def data():
+    return np.zeros((64, 32), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+def step(text):
+    return STEP.format(body=lines(text))
+
+
+CENTERED = "a = (y_pred - ops.mean(y_pred, axis=0)) / (ops.std(y_pred, axis=0) + 1e-3); "
+WRONG += [
+    (step(CENTERED + "return ops.sum(ops.square(a @ ops.transpose(a) / 32 - ops.eye(a.shape[-1])))"), "samples-summed", "ops.transpose(a) @ a / 32"),
+    (step(CENTERED + "c = ops.matmul(a, ops.transpose(a)); return ops.sum(ops.square(c - ops.eye(32)))"), "samples-summed", "ops.matmul(ops.transpose(a), a)"),
+    (step("each = ops.sum(y_pred ** 2, axis=1); return ops.mean(each + 0.1 * ops.sum(x ** 2))"), "samples-summed", "ops.sum(x ** 2, axis=-1)"),
+    (step("one = ops.ones((ops.shape(x)[0],)) * 0.9; return ops.mean(one * y_pred[:, :1])"), "batch-broadcast", "ops.ones((ops.shape(x)[0], 1)) * 0.9"),
+    (
+        step("same = ops.cast(ops.equal(y[:, None], y), 'float32'); return ops.mean(same * ops.matmul(y_pred, ops.transpose(y_pred)))"),
+        "batch-broadcast",
+        "ops.equal(y, ops.transpose(y))",
+    ),
+    (own("return x + ops.stack([self.a(one) for one in ops.unstack(x, 15, axis=0)], axis=1)"), "value-asked", "ops.unstack(x, 15, axis=1)"),
+    (
+        own(
+            "past = ops.zeros_like(x); x = ops.concatenate([past, x], axis=1); s = ops.einsum('bqd,bkd->bqk', self.a(x)[:, 15:], x); T = 15; "
+            "s = ops.where(ops.tril(ops.ones((T, T), dtype='bool')), s, -1e9); return ops.matmul(ops.softmax(s), x)"
+        ),
+        "op-shapes",
+        "k=s.shape[-1] - T",
+    ),
+]
+RIGHT += [
+    step(CENTERED + "return ops.sum(ops.square(ops.transpose(a) @ a / 32 - ops.eye(a.shape[-1])))"),
+    step("each = ops.sum(y_pred ** 2, axis=1); return ops.mean(each + 0.1 * ops.sum(x ** 2, axis=1))"),
+    step("each = ops.sum(y_pred ** 2, axis=1); return ops.mean(each + 0.1 * ops.sum(self.one.kernel ** 2))"),
+    step("one = ops.ones((ops.shape(x)[0], 1)) * 0.9; return ops.mean(one * y_pred[:, :1])"),
+    step("same = ops.cast(ops.equal(y, ops.transpose(y)), 'float32'); return ops.mean(same * ops.matmul(y_pred, ops.transpose(y_pred)))"),
+    step("s = ops.matmul(y_pred, ops.transpose(y_pred)) - 1e9 * ops.eye(ops.shape(x)[0]); return -ops.mean(ops.log_softmax(s)[:, 0])"),
+]
+
 
 @pytest.mark.parametrize(("code", "rule", "fixed"), WRONG, ids=range(len(WRONG)))
 def test_what_is_reduced_alone_meets_its_counterpart(tmp_path, code, rule, fixed):

@@ -163,6 +163,44 @@ def one_per_sample(evidence: Evidence, finding: Finding, fact: EveryPair) -> Mad
 
 
 @of(EveryPair)
+def as_column(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """A constant of one value a sample, made as a column, as what it meets is one."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    for line in lines_at(evidence, finding.location) if (len(few), long[1:]) == (1, (1,)) else ():
+        for name in [name for node in line.operands() for name in nodes(node, ast.Name)]:
+            for call in [call for made in given_to(line.scope, name, line.raised.line)[-1:] for call in nodes(made, ast.Call) if called(call) in _FILLS]:
+                shape = call.args[0] if call.args else None
+                if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) == 1:
+                    rows = line.source.of(shape.elts[0])
+                    yield (
+                        f"Create {name.id} with an axis of size 1 at line {call.lineno}",
+                        [line.edit(shape, f"({rows}, 1)")],
+                        "Each sample then meets its own value.",
+                    )
+                    return
+
+
+@of(EveryPair)
+def pairs_of_labels(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """Labels with an axis of size 1 already, which are compared with each other: once as a column, and once as a row."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    for line in lines_at(evidence, finding.location)[:1] if few[1:] == (1,) and long[1:] == (1, 1) else ():
+        for item in line.around((ast.BinOp, ast.Compare, ast.Call)):
+            sides = [item.left, item.right] if isinstance(item, ast.BinOp) else [item.left, *item.comparators] if isinstance(item, ast.Compare) else item.args
+            for wide, name in itertools.permutations(sides, 2) if len(sides) == 2 else ():
+                inner = (
+                    wide.value if isinstance(wide, ast.Subscript) else wide.args[0] if called(wide) == "expand_dims" and isinstance(wide, ast.Call) else None
+                )
+                if isinstance(name, ast.Name) and inner is not None and ast.unparse(inner) == name.id:
+                    yield (
+                        f"Compare {name.id} with its transpose at {line.at}",
+                        [line.edit(wide, name.id), line.apply(name, "transpose")],
+                        f"{name.id} is a column: with its transpose, there is one value for each pair of samples.",
+                    )
+                    return
+
+
+@of(EveryPair)
 def one_value_given(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """An argument with one value a sample on an axis of its own, such as a class, without that axis: what is looked up with it then has none either."""
     flow, node = evidence.flow, evidence.flow.node(finding.nodes[0])

@@ -1,4 +1,4 @@
-"""Candidates for reductions over other axes than the other operand's, of each sample of a hinge, and for Fourier transforms."""
+"""Candidates for reductions over other axes than the other operand's, and for Fourier transforms."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.lone import HingeOfAll
+from ...rules.facts.lone import ScoresOfSamples
 from ...rules.facts.other_axes import SamplesInOrder
 from ...rules.in_order import ELEMENTWISE, REDUCES, TRANSFORMS
+from ...rules.moved import turned_around
 from ..edits import Edit
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, of
-from .line import lines_at, listed, whole_number
+from .line import lines_at, listed, short, whole_number
 from .other_axes import along_axis
 
 
@@ -96,22 +97,18 @@ def transformed(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> M
             yield made[0][0], [edit for _, edits in made for edit in edits], "It then runs along an axis of each sample."
 
 
-@of(HingeOfAll)
-def hinge_of_each(evidence: Evidence, finding: Finding, fact: HingeOfAll) -> Made:
-    """The axes of a sample for the two sums of a hinge."""
-    inner = tuple(range(1, len(fact.shape)))
-    more = f"axis={inner if len(inner) > 1 else -1}"
-    edits: list[Edit] = []
-    lines = dict.fromkeys(one.called for one in (fact.first, fact.second))
-    for line in (one for place in lines for one in lines_at(evidence, place)[:1]):
-        calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == line.raised.line and called(call) in ("sum", "norm")]
-        whole = [call for call in calls if argument(call, "axis", []) is None and len(call.args) == 1]
-        edits += [line.more(call, more) for call in whole]
-    if len(edits) == 2:
-        yield f"Pass {more} to both sums, at {_lines(fact)}", edits, "Each sample then has its own hinge."
-
-
-def _lines(fact: HingeOfAll) -> str:
-    """The lines of the two sums."""
-    first, second = (one.called.line if one.called is not None else 0 for one in (fact.first, fact.second))
-    return f"line {first}" if first == second else f"lines {first} and {second}"
+@of(ScoresOfSamples)
+def sum_over_samples(evidence: Evidence, finding: Finding, fact: ScoresOfSamples) -> Made:
+    """The first matrix of a product transposed, in place of the second."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        products = [(one, one.args[0], one.args[1]) for one in line.around(ast.Call) if called(one) in ("matmul", "dot") and len(one.args) == 2]
+        products += [(one, one.left, one.right) for one in line.around(ast.BinOp) if isinstance(one.op, ast.MatMult)]
+        for _, left, right in products:
+            inner = turned_around(right)
+            if inner is not None:
+                yield (
+                    f"Transpose {short(left)} in place of {short(inner)} at {line.at}",
+                    [line.apply(left, "transpose"), line.edit(right, line.source.of(inner))],
+                    "The product then sums over the samples.",
+                )
+                return

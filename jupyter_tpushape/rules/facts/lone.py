@@ -46,27 +46,6 @@ class LoneAxis(Fact, frozen=True):
         return f"{','.join(pair)}->{gives}"
 
 
-class HingeOfAll(Fact, frozen=True):
-    """``limit`` limits the difference of two sums, ``first`` and ``second``, over a whole batch of ``shape``."""
-
-    first: Who
-    second: Who
-    limit: Who
-    shape: Shape
-
-    def message(self) -> str:
-        return (
-            f"{named(self.first)}{placed(self.first)} adds up all samples of {show_shape(self.shape)}, "
-            f"and {named(self.limit)}{placed(self.limit)} limits the difference of two such sums."
-        )
-
-    def why(self) -> str:
-        return "Samples that are far apart then cancel those that are not. A hinge compares the two sums of each sample, so give both an axis."
-
-    def sides(self) -> Sides:
-        return Side("one sum for each sample"), Side("one sum for the batch")
-
-
 class NodesTaken(Fact, frozen=True):
     """``lookup`` takes whole samples of ``shape`` by indices of the program's own, and ``reader`` combines them with every sample."""
 
@@ -85,3 +64,23 @@ class NodesTaken(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("axis 1"), Side("axis 0, the batch")
+
+
+class ScoresOfSamples(Fact, frozen=True):
+    """``product`` has a value for each pair of samples, of ``shape``, and ``reader`` combines it with one for each pair of features."""
+
+    product: Who
+    shape: Shape
+    reader: Who
+
+    def message(self) -> str:
+        return (
+            f"{named(self.product)}{placed(self.product)} has one value for each pair of samples, but {named(self.reader)}{placed(self.reader)} combines it with "
+            f"one for each pair of features. It runs only because there are {self.shape[0]} of both."
+        )
+
+    def why(self) -> str:
+        return "A correlation of features sums over the samples: transpose the first matrix, not the second."
+
+    def sides(self) -> Sides:
+        return Side("(features, features)"), Side("(batch, batch)")
