@@ -14,12 +14,12 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..flow import Edge, Flow, KeyPath, Node, elements
 from ..flow.observed import around
-from ..graph import Axis
 from ..rules.compared import as_it_came, kind_of
 from ..rules.entry import batched_twice
 from ..rules.mixing import carried
 from ..rules.upstream import takes_one, unrelated
 from ..rules.words import PAIRING
+from .cropped import CROPPED
 from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 from .roles import ROLES, Check, Question
 
@@ -387,42 +387,6 @@ def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
             yield f"Should {edit.target} read one value per sample? {giver.name} makes one of the {given[-1]} that it receives."
 
 
-def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    if not isinstance(edit, InsertLayer) or edit.layer_class != "Cropping1D" or edit.position != "after":
-        return
-    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
-    first = (edit.config.get("cropping") or (0,))[0]
-    steps = {spec.shape[1] for _, spec in before.x if spec.shape and len(spec.shape) > 1}
-    made = {edge.spec.shape[1] for edge in before.flow.out_of(node.id) if edge.spec.shape and len(edge.spec.shape) == 3} if node else set()
-    if first and made & steps - {None}:
-        yield f"Do the first {first} steps of the input have no label? Otherwise each label is compared with the prediction for another step."
-
-
-def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """One of two inputs of different lengths, cropped or padded until both can be compared position by position."""
-    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Cropping1D", "ZeroPadding1D")) or before.failed is None:
-        return
-    steps = [sizes[1] for edge in before.operands() if len(sizes := before.origins.of(edge)) == 3]
-    ends = dict.fromkeys((size.who, size.size) for size in steps if isinstance(size, Axis) and size.axis == 1)
-    if edit.target == before.failed.name and len(ends) == 2 and len({who for who, _ in ends}) == 2:
-        (one, first), (other, second) = ends
-        yield f"Do the positions of {one} and {other} correspond? The data has {first} of one and {second} of the other, so each is combined with another position."
-
-
-def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    if not isinstance(edit, InsertLayer) or edit.input is None or not edit.layer_class.startswith(("Cropping", "ZeroPadding")):
-        return
-    sizes = [edge.spec.shape or () for edge in before.operands()]
-    if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]) or len(sizes[0]) < 3:
-        return
-    parts = 3 if edit.layer_class.startswith("Cropping") else 4
-    for one, other in zip(sizes[0][1:-1], sizes[1][1:-1], strict=True):
-        small, big = sorted((one or 0, other or 0))
-        if small and big - small > 2 and parts * (big - small) >= big:
-            yield f"Do both branches have the same scale? One has {big} positions and the other {small}, so each is combined with another position."
-            return
-
-
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -432,18 +396,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (
-    *ROLES,
-    _classes,
-    _numbers,
-    _calculated,
-    _rows,
-    _filled,
-    _batched,
-    _taken,
-    _cropped_steps,
-    _unlike_lengths,
-    _other_scale,
-    _left_out,
-    _parts_of_label,
-)
+_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)

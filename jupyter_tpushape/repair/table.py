@@ -760,6 +760,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "ids-rounded": (traps.whole_numbers,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
+        windows.windows_put_back,
         targets.positions_first,
         reshapes.permuted_first,
         turned.whole_blocks,

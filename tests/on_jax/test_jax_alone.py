@@ -252,3 +252,63 @@ def test_rotary_tables_have_an_angle_for_both_of_a_pair(tmp_path, turn, fixed):
     assert fixed in first(tmp_path, ROTARY.format(turn=turn, tables="jnp.cos(angle), jnp.sin(angle)") + around, "op-shapes")
     tables = "*[jnp.concatenate([one(angle)] * 2, axis=-1) for one in (jnp.cos, jnp.sin)]"
     assert not serious(traced(tmp_path, ROTARY.format(turn=turn, tables=tables) + around))
+
+
+WINDOWED = """
+def windows(x, w):
+    _, h, v, c = x.shape
+    return ops.reshape(ops.reshape(x, (-1, h // w, w, v // w, w, c)){turn}, (-1, w * w, c))
+class Own(layers.Layer):
+    def build(self, shape):
+        self.mix = layers.Dense(16)
+    def call(self, x):
+        h = self.mix(windows(x, 4))
+        return x + ops.reshape(h{back}, (-1, 8, 8, 16))
+def build():
+    image = keras.Input((8, 8, 16))
+    model = keras.Model(image, layers.Dense(1)(layers.GlobalAveragePooling2D()(Own()(image))))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 8, 8, 16), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+def test_windows_are_put_back_as_they_were_cut(tmp_path):
+    turn = ".transpose((0, 1, 3, 2, 4, 5))"
+    back = "ops.transpose(ops.reshape(h, (-1, 2, 2, 4, 4, 16)), (0, 1, 3, 2, 4, 5))"
+    assert back in first(tmp_path, WINDOWED.format(turn=turn, back=""), "reshape-interleaves")
+    both = first(tmp_path, WINDOWED.format(turn="", back=""), "reshape-interleaves")  # one alone leaves the other
+    assert back in both
+    assert both.count("(0, 1, 3, 2, 4, 5)") == 2
+    assert not serious(traced(tmp_path, WINDOWED.format(turn=turn, back=".reshape((-1, 2, 2, 4, 4, 16))" + turn)))
+
+
+SHORTER = """
+class Past(layers.Layer):
+    def build(self, shape):
+        self.conv = layers.Conv1D(6, 3)
+    def call(self, x):
+        return self.conv({given})
+def build():
+    x = keras.Input((40, 6))
+    model = keras.Model(x, layers.Dense(1)(layers.Add()([Past()(x), x])))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 40, 6), "float32"), np.zeros((64, 40, 1), "float32")
+"""
+
+
+def test_which_positions_an_own_layer_leaves_out_is_asked(tmp_path):
+    found = serious(traced(tmp_path, SHORTER.format(given="x")))[0]
+    assert found.rule == "merge-shapes"
+    assert not any(fix.verified and ("Cropping" in fix.patch or "ZeroPadding" in fix.patch) for fix in found.fixes)
+    assert not serious(traced(tmp_path, SHORTER.format(given="ops.pad(x, ((0, 0), (2, 0), (0, 0)))")))
+
+
+def test_a_cosine_divides_each_sample_by_its_own_norm(tmp_path):
+    code = "a, b = y / jnp.linalg.norm(y{0}), p / (jnp.linalg.norm(p{0}) + 1e-6); return 1 - jnp.sum(a * b, axis=-1)"
+    patch = first(tmp_path, loss(code.format("")), "samples-summed")
+    assert patch.count("axis=-1, keepdims=True") == 2
+    assert not serious(traced(tmp_path, loss(code.format(", axis=-1, keepdims=True"))))

@@ -12,14 +12,33 @@ from ...flow.syntax import called
 from ...graph import Cause, chain, padded, unpadded, value
 from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
+from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import Uneven, cut_blocks
+from ...rules.regrouped import WINDOWS, put_back
 from ...rules.upstream import ancestors
 from ...rules.words import listed
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, append, configure, created, failing, insert, of
 from .ends import ends_of
-from .line import defaults, lines_at, lines_of, own_layer
+from .line import defaults, lines_at, lines_of, own_layer, reshaped, short
+
+
+@of(Interleaved)
+def windows_put_back(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """The way back from windows to the map that they were cut from: rows of windows first, and columns beside their own rows."""
+    sizes = put_back(evidence, evidence.flow.node(finding.nodes[0]), fact.before, fact.after)
+    for line in lines_at(evidence, finding.location)[:1] if sizes else ():
+        array, _ = reshaped(line)
+        if array is not None:
+            rows, height, columns, width = sizes
+            apart = (-1, rows, columns, height, width, fact.before[-1])
+            yield (
+                f"Transpose the windows back before the reshape of {short(array)} at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {apart}), {tuple(WINDOWS)})", line.module())],
+                "A reshape does not move values, and windows stand side by side.",
+            )
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
