@@ -203,7 +203,10 @@ def _themselves(evidence: Evidence) -> list[Node]:
     found = []
     for node in evidence.flow.nodes:
         edges = evidence.flow.into(node.id) if node.op in ("Equal", "NotEqual", "Sub", "SquaredDifference") else []
-        if len(edges) == 2 and edges[0].spec.shape == edges[1].spec.shape and len({_start(evidence, edge).id for edge in edges}) == 1:
+        starts = [_start(evidence, edge) for edge in edges]
+        several = any(evidence.flow.node(edge.source).op in _PARTS for edge in starts)
+        same = len(edges) == 2 and edges[0].spec.shape == edges[1].spec.shape and len({(edge.source, edge.spec) for edge in starts}) == 1
+        if same and not several:
             found.append(node)
     return found
 
@@ -217,6 +220,8 @@ def _start(evidence: Evidence, edge: Edge) -> Edge:
     return edge
 
 
+# What gives several tensors of one shape.
+_PARTS = ("Split", "Unstack", "Unpack", "ArraySplit")
 _WHOLE = ("Slice", "StridedSlice", "Squeeze", "ExpandDims")
 
 

@@ -404,6 +404,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         turned.rows_in_pairs,
         turned.for_each_pair,
         tables.once_for_each_half,
+        filled.pairs_of_rows,
         jax_calls.other_contracted,
         jax_calls.pair_of_each_axis,
         jax_calls.width_of_branch,
@@ -761,6 +762,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
         windows.windows_put_back,
+        windows.shuffled_pixels,
         targets.positions_first,
         reshapes.permuted_first,
         turned.whole_blocks,

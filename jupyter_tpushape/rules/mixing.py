@@ -12,7 +12,7 @@ from ..sources.pipeline import exchanged
 from .examples import sequential
 from .facts.mixing import BatchLost, BatchMerged, EveryIndex, EveryPair, Interleaved, SamplesPicked, SamplesSummed, Straddling
 from .registry import check, rule
-from .regrouped import channels_ahead, groups_apart, patch_side, put_back
+from .regrouped import channels_ahead, groups_apart, patch_side, pixels_moved, put_back
 from .upstream import ancestors
 from .words import PAIRING
 
@@ -385,7 +385,12 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
             groups = groups_apart(given[1:], after[1:], _just_split(evidence, edge)) or patch_side(given[1:], after[1:])
-            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups) or bool(put_back(evidence, node, given, after))
+            moved = (
+                moved
+                or (frames and (given[1] or 0) > 1)
+                or bool(groups)
+                or bool(put_back(evidence, node, given, after) or pixels_moved(evidence, node, given, after))
+            )
             moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:

@@ -93,3 +93,15 @@ def put_back(evidence: Evidence, node: Node, given: Shape, after: Shape) -> tupl
             fits = (rows * height, columns * width, height * width) == (after[1], after[2], given[1])
             return (rows, height, columns, width) if fits and columns > 1 and min(height, width) > 1 else ()
     return ()
+
+
+def pixels_moved(evidence: Evidence, node: Node, given: Shape, after: Shape) -> int:
+    """The factor by which a reshape makes a map of a convolution larger in both directions, or smaller, for its channels; 0 for any other reshape."""
+    if len(given) != 4 or len(after) != 4 or None in (*given[1:], *after[1:]):
+        return 0
+    (h, w, c), (rows, columns, channels) = ([size or 0 for size in shape[1:]] for shape in sorted((given, after), key=lambda shape: shape[1] or 0))
+    factor = rows // h if h else 0
+    if factor < 2 or (rows, columns, channels * factor * factor) != (h * factor, w * factor, c):
+        return 0
+    maker = next((one for one in ancestors(evidence, node.id) if one.weights), None)
+    return factor if maker is not None and maker.family == "convolution" else 0

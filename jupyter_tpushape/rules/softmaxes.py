@@ -63,14 +63,26 @@ def marked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
         for edge, other in (edges, edges[::-1]) if len(edges) == 2 else ():
             softmax = _softmax(evidence, edge)
             shape = edge.spec.shape or ()
-            if softmax is None or len(shape) < 2 or carried(evidence, softmax[1]) != {0: 1.0} or not _of_labels(evidence, node, other):
+            if softmax is None or len(shape) < 2 or carried(evidence, softmax[1]) != {0: 1.0}:
                 continue
             maker, given = softmax
             totals = [flow.node(one.target) for one in flow.out_of(node.id)]
             held = totals[0].config.get("operand1") if len(totals) == 1 and totals[0].op == "Sum" else None
-            if held in (-1, len(shape) - 1, [-1], [len(shape) - 1]) and (softmax_axis(evidence, maker, given) or 0) % len(shape) == 0:
-                fact = PickedElsewhere(Who.of(maker), shape, 0, len(shape) - 1, Who.of(totals[0]))
+            axis = (softmax_axis(evidence, maker, given) or 0) % len(shape)
+            # A cross-entropy of two distributions, along one axis of each sample for another.
+            crossed = axis not in (0, len(shape) - 1) and _logs(evidence, edge, other)
+            if held in (-1, len(shape) - 1, [-1], [len(shape) - 1]) and (crossed or (axis == 0 and _of_labels(evidence, node, other))):
+                fact = PickedElsewhere(Who.of(maker), shape, axis, len(shape) - 1, Who.of(totals[0]))
                 yield Finding.of(OTHER_AXIS.id, "silent", fact, (maker.id, totals[0].id), (given.id,), maker.called or node.called)
+
+
+def _logs(evidence: Evidence, edge: Edge, other: Edge) -> bool:
+    """Whether both factors are softmaxes, and one of them is of logarithms."""
+    both = [_softmax(evidence, one) for one in (edge, other)]
+    logs = [
+        evidence.flow.node(one.source).op == "Log" or (pair is not None and pair[0].op == "LogSoftmax") for one, pair in zip((edge, other), both, strict=True)
+    ]
+    return None not in both and sum(logs) == 1
 
 
 def _of_labels(evidence: Evidence, node: Node, edge: Edge) -> bool:

@@ -312,3 +312,43 @@ def test_a_cosine_divides_each_sample_by_its_own_norm(tmp_path):
     patch = first(tmp_path, loss(code.format("")), "samples-summed")
     assert patch.count("axis=-1, keepdims=True") == 2
     assert not serious(traced(tmp_path, loss(code.format(", axis=-1, keepdims=True"))))
+
+
+SHUFFLED = """
+def build():
+    image = keras.Input((12, 12, 4))
+    maps = layers.Conv2D({filters}, 3, padding="same")(image)
+    model = keras.Model(image, layers.Conv2D(1, 1)(Own()(maps)))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.zeros((64, 12, 12, 4), "float32"), np.zeros((64, {size}, {size}, 1), "float32")
+class Own(layers.Layer):
+    def call(self, x):
+        h, w, c = x.shape[1:]
+        return ops.reshape({x}, {target})
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "apart", "size"), [("(-1, h * 2, w * 2, c // 4)", "(-1, 12, 12, 2, 2, 3)", 24), ("(-1, h // 2, w // 2, c * 4)", "(-1, 6, 2, 6, 2, 12)", 6)]
+)
+def test_pixels_are_shuffled_with_a_transpose(tmp_path, target, apart, size):
+    right = f"ops.transpose(ops.reshape(x, {apart}), (0, 1, 3, 2, 4, 5))"
+    assert right in first(tmp_path, SHUFFLED.format(filters=12, size=size, x="x", target=target), "reshape-interleaves")
+    assert not serious(traced(tmp_path, SHUFFLED.format(filters=12, size=size, x=right, target=target)))
+
+
+def test_rows_meet_all_others_and_not_themselves(tmp_path):
+    code = "d = ops.sum((x[:, :, None] - {}) ** 2, axis=-1); return x + ops.matmul(ops.exp(-d), self.a(x))"
+    assert "x[:, :, None] - x[:, None]" in first(tmp_path, own(code.format("x")), "op-shapes")
+    assert not serious(traced(tmp_path, own(code.format("x[:, None]"))))
+    # Heads of one tensor may well be subtracted from each other.
+    assert not serious(traced(tmp_path, own("one, two = ops.split(x, 2, axis=-1); return x + self.a(one - two)")))
+
+
+def test_distributions_are_compared_along_one_axis(tmp_path):
+    code = "p, y = [ops.reshape(one, (-1, 2, 3)) for one in (p, y)]; t = ops.softmax(y, axis={0}); return -ops.sum(t * ops.log_softmax(p, axis={0}), axis=-1)"
+    patch = first(tmp_path, loss(code.format(1)), "softmax-other-axis")
+    assert "".join(line for line in patch.splitlines() if line.startswith("+")).count("axis=-1") == 3
+    assert not serious(traced(tmp_path, loss(code.format(-1))))

@@ -8,6 +8,7 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.transforms import PutApart
 from ..edits import Edit
@@ -198,6 +199,25 @@ def pairs_of_labels(evidence: Evidence, finding: Finding, fact: EveryPair) -> Ma
                         f"{name.id} is a column: with its transpose, there is one value for each pair of samples.",
                     )
                     return
+
+
+@of(OperationRaised)
+def pairs_of_rows(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A tensor that meets itself with an axis more: with an axis of its own in front of the rows, so that there is one value for each pair of rows."""
+    for line in lines_of(evidence)[:1]:
+        for (wide, many), (name, few) in itertools.permutations(line.shaped(), 2):
+            parts = listed(wide.slice) if isinstance(wide, ast.Subscript) else []
+            new = [at for at, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
+            inner = wide.value if isinstance(wide, ast.Subscript) else name
+            if not isinstance(name, ast.Name) or wide is name or ast.unparse(inner) != name.id or len(new) != 1 or new[0] < 2 or len(many) != len(few) + 1:
+                continue
+            index = ", ".join([*[":"] * (new[0] - 1), "None"])
+            yield (
+                f"Compare all pairs of rows of {name.id} at {line.at}: {name.id}[{index}]",
+                [line.edit(name, f"{IT}[{index}]")],
+                "Each row then meets every other.",
+            )
+            return
 
 
 @of(EveryPair)

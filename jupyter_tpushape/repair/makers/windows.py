@@ -14,7 +14,7 @@ from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
 from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import Uneven, cut_blocks
-from ...rules.regrouped import WINDOWS, put_back
+from ...rules.regrouped import WINDOWS, pixels_moved, put_back
 from ...rules.upstream import ancestors
 from ...rules.words import listed
 from ..edits.expression import IT, MODULE
@@ -29,7 +29,7 @@ from .line import defaults, lines_at, lines_of, own_layer, reshaped, short
 def windows_put_back(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """The way back from windows to the map that they were cut from: rows of windows first, and columns beside their own rows."""
     sizes = put_back(evidence, evidence.flow.node(finding.nodes[0]), fact.before, fact.after)
-    for line in lines_at(evidence, finding.location)[:1] if sizes else ():
+    for line in lines_at(evidence, finding.location) if sizes else ():
         array, _ = reshaped(line)
         if array is not None:
             rows, height, columns, width = sizes
@@ -39,6 +39,25 @@ def windows_put_back(evidence: Evidence, finding: Finding, fact: Interleaved) ->
                 [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {apart}), {tuple(WINDOWS)})", line.module())],
                 "A reshape does not move values, and windows stand side by side.",
             )
+            return
+
+
+@of(Interleaved)
+def shuffled_pixels(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """The channels of a pixel for the pixels of a block, or the way back."""
+    node = evidence.flow.node(finding.nodes[0])
+    factor = pixels_moved(evidence, node, fact.before, fact.after)
+    for line in lines_at(evidence, finding.location) if factor else ():
+        array, _ = reshaped(line)
+        (rows, columns, channels), larger = fact.before[1:], (fact.after[1] or 0) > (fact.before[1] or 0)
+        apart = (rows, columns, factor, factor, fact.after[-1]) if larger else (fact.after[1], factor, fact.after[2], factor, channels)
+        if array is not None:
+            yield (
+                f"Split into blocks of {factor} × {factor} before the reshape of {short(array)} at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {(-1, *apart)}), {tuple(WINDOWS)})", line.module())],
+                "A reshape does not move values, and the pixels of a block stand in two rows.",
+            )
+            return
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
