@@ -22,8 +22,8 @@ ALONE = rule(
     source="the letters of the einsum and the sizes of its operands",
     fails=sequential("Neighbors(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_GRAPH % "j"),
     passes=sequential("Neighbors(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_GRAPH % "i"),
-    doc="""Reported for two operands that share no summed letter, if the letter that only one of them has is one of two axes of the same size, such as those of
-an adjacency matrix or of attention weights.""",
+    doc="""Reported for two operands that share no summed letter, if a letter of only one of them is summed. It must be one of two axes of the same size, such
+as those of an adjacency matrix or of attention weights.""",
 )  # fmt: skip
 
 

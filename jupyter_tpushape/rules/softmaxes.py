@@ -31,8 +31,8 @@ OTHER_AXIS = rule(
     "softmax-other-axis", "A softmax runs over another axis than the classes", severity="silent", backend="jax", frameworks=("keras",),
     source="the traced program: the axis of a softmax, and the axis along which its result is indexed",
     fails=_PICKED % "1", passes=_PICKED % "-1",
-    doc="""Reported if a loss takes one value of a softmax along an axis, and the softmax ran over another one, or if it adds up the products of labels and a softmax over
-the samples along the classes.""",
+    doc="""Reported if a loss takes one value of a softmax along an axis, and the softmax ran over another one. So is a loss that adds up products along the
+classes: those of labels and a softmax over the samples, or of two softmaxes over another axis.""",
 )  # fmt: skip
 _EACH = frozenset({"Negative", "Neg", "Log", "Cast", "Exp", "AddV2", "Clip", "Maximum"})
 

@@ -176,7 +176,7 @@ def as_column(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
                     yield (
                         f"Create {name.id} with an axis of size 1 at line {call.lineno}",
                         [line.edit(shape, f"({rows}, 1)")],
-                        "Each sample then meets its own value.",
+                        "Each sample is then combined with its own value.",
                     )
                     return
 
@@ -215,7 +215,7 @@ def pairs_of_rows(evidence: Evidence, finding: Finding, fact: OperationRaised) -
             yield (
                 f"Compare all pairs of rows of {name.id} at {line.at}: {name.id}[{index}]",
                 [line.edit(name, f"{IT}[{index}]")],
-                "Each row then meets every other.",
+                "Each row is then combined with every other.",
             )
             return
 

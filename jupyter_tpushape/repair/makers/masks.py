@@ -124,7 +124,7 @@ def triangle_of_cache(line: Line, call: ast.Call, size: ast.expr, new: str) -> M
         yield (
             f"Build the mask of {new} keys, moved by {new} - {old}, at line {call.lineno}",
             [line.edit(call, f"{inside}, k={new} - {old})")],
-            f"Each step then sees all that stands in front at line {joined[0].lineno}, itself, and the steps before it.",
+            f"Each step then sees all that line {joined[0].lineno} puts first, itself, and the steps before it.",
         )
 
 

@@ -37,7 +37,7 @@ def windows_put_back(evidence: Evidence, finding: Finding, fact: Interleaved) ->
             yield (
                 f"Transpose the windows back before the reshape of {short(array)} at {line.at}",
                 [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {apart}), {tuple(WINDOWS)})", line.module())],
-                "A reshape does not move values, and windows stand side by side.",
+                "A reshape does not move values, and windows lie side by side.",
             )
             return
 
@@ -55,7 +55,7 @@ def shuffled_pixels(evidence: Evidence, finding: Finding, fact: Interleaved) -> 
             yield (
                 f"Split into blocks of {factor} × {factor} before the reshape of {short(array)} at {line.at}",
                 [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {(-1, *apart)}), {tuple(WINDOWS)})", line.module())],
-                "A reshape does not move values, and the pixels of a block stand in two rows.",
+                "A reshape does not move values, and the pixels of a block are in different rows.",
             )
             return
 
