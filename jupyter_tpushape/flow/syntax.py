@@ -138,8 +138,13 @@ def operands(node: ast.AST) -> list[ast.expr]:
     return [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
 
 
-def samples_counted(scope: ast.AST) -> list[tuple[ast.Assign, ast.Subscript]]:
-    """The assignments of numbers that are counted up to the first size of a tensor, and where that is read."""
-    found = [(one, call) for one in ast.walk(scope) if isinstance(one, ast.Assign) for call in ast.walk(one.value) if called(call) in ("arange", "range")]
+def samples_counted(scope: ast.AST) -> list[tuple[ast.AST, ast.Subscript]]:
+    """The assignments and calls of numbers that are counted up to the first size of a tensor, and where that is read."""
+    found = [(one, call) for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.Call)) for call in _counts(one)]
     reads = [(one, read) for one, call in found for read in ast.walk(call) if isinstance(read, ast.Subscript) and shape_read(read.value) is not None]
     return [(one, read) for one, read in reads if isinstance(read.slice, ast.Constant) and read.slice.value == 0]
+
+
+def _counts(made: ast.Assign | ast.Call) -> list[ast.AST]:
+    """The calls that count in an assignment; of a call, itself."""
+    return [call for call in (ast.walk(made.value) if isinstance(made, ast.Assign) else [made]) if called(call) in ("arange", "range")]

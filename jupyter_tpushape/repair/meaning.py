@@ -6,20 +6,20 @@ is unknown is offered as an idea, with a question to the user.
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.given_names import Texts
-from ..flow import Flow, KeyPath, elements, syntax
+from ..flow import Edge, Flow, KeyPath, Node, elements
 from ..flow.observed import around
-from ..graph import Axis
-from ..rules.compared import kind_of
+from ..rules.compared import as_it_came, kind_of
 from ..rules.entry import batched_twice
+from ..rules.mixing import carried
 from ..rules.upstream import takes_one, unrelated
+from ..rules.words import PAIRING
+from .cropped import CROPPED
 from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 from .roles import ROLES, Check, Question
 
@@ -31,9 +31,11 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
         *dict.fromkeys(found),
         *_pooled_no_more(edits),
         *_features_as_steps(edits),
-        *_samples_in_order(before, edits),
+        *_samples_in_order(before, after, edits),
         *_widened_again(before, after, edits),
+        *_positions_met(before, edits),
         *_repeated_again(after, edits),
+        *_with_itself(before, after, edits),
         *_learned(before, after, edits),
         *_frozen(before, after),
         *_made_alike(before, after.flow),
@@ -66,9 +68,13 @@ def _frozen(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _made_alike(before: Evidence, after: Flow) -> Iterator[Question]:
-    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads."""
+    """An argument of an own layer that becomes equal to another one, where sizes on an inner axis differ: a number of windows is none of heads.
+
+    Of a reshape as well: a number of codes is none of values of a code.
+    """
     failed, given = before.failed, [one.spec.shape or () for one in before.given]
-    if failed is None or not failed.parent or len(given) != 2 or given[0][-1:] != given[1][-1:]:
+    inner = len(given) == 2 and given[0][-1:] == given[1][-1:]
+    if failed is None or not failed.parent or not (inner or (len(given) == 1 and failed.op == "Reshape")):
         return
     owner = before.flow.node(failed.parent)
     new = next((node.config for node in after.nodes if node.name == owner.name), {})
@@ -93,14 +99,37 @@ def _features_as_steps(edits: tuple[Edit, ...]) -> Iterator[Question]:
         yield "May the positions be lost? Flatten takes them away, and the axis that Reshape then adds holds something else."
 
 
-def _samples_in_order(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
-    """An axis for what is counted along the batch."""
-    raised = before.raised
-    added = [edit.find for edit in edits if isinstance(edit, Expression) and "None" in edit.replace and raised is not None and edit.file == raised.file]
-    tree = Texts.of(raised.file).tree(raised.file) if added and raised is not None else None
-    counted = {ast.unparse(made.targets[0]) for made, _ in syntax.samples_counted(tree)} if tree is not None else set()
-    if any(counted & syntax.names_in(text) for text in added):
+def _samples_in_order(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Numbers that are counted along the batch, and that an edit then combines with each sample."""
+    if any(isinstance(edit, Expression) for edit in edits) and _counted_along(after) > _counted_along(before):
         yield "Does a sample have a position? What gets an axis is counted along the batch."
+
+
+def _counted_along(evidence: Evidence) -> int:
+    """How many operands grow with the batch, on the first axis alone, although no data leads to them."""
+    found = 0
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id) if node.kind == "op" and node.status == "ok" and node.op in PAIRING else []
+        alone = len(edges) == 1 and node.config.get("positions") == 0
+        made = evidence.flow.out_of(node.id)[:1] if alone else edges if len(edges) == 2 else []
+        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or _counts(evidence.flow, edge)))
+        found += next(of_counts, None) is not None
+    return found
+
+
+def _counts(flow: Flow, edge: Edge) -> bool:
+    """Whether a tensor with axes of size 1 depends on sizes and numbers of the program alone; random numbers are no counts."""
+    pending, seen = [edge.source], {edge.source}
+    while pending and 1 in (edge.spec.shape or ())[1:]:
+        node = flow.node(pending.pop())
+        given = [one.source for one in flow.into(node.id) if flow.node(one.source).op != "Shape"]
+        if not given and node.kind != "layer" and node.op != "Range":
+            return False
+        pending += [one for one in given if one not in seen]
+        seen.update(given)
+        if not pending:
+            return True
+    return False
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
@@ -109,6 +138,15 @@ def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -
     flat = next((edit for edit in added if _several(before.flow, edit)), None)
     if flat is not None and _broadcasts(after.flow) > _broadcasts(before.flow):
         yield f"May every position have the same value? {flat.layer_class} takes the positions away, and one value is then broadcast over them."
+
+
+def _positions_met(before: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """Positions that a new layer takes away from one operand, where another one has a value for each of them."""
+    added = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.layer_class.startswith(("Flatten", "Global"))]
+    sides = [(before.flow.node(edge.source).name, edge.spec.shape or ()) for edge in before.operands()] if added else []
+    for (name, whole), (other, few) in itertools.permutations(sides, 2):
+        if len(whole) == len(few) + 1 > 2 and whole[:-1] == few and None not in few[1:] and any(edit.target == name for edit in added):
+            yield f"May {name} lose its positions? {other} has a value for each of them."
 
 
 def _parts_of_label(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
@@ -153,6 +191,38 @@ def _repeated_again(after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Questi
         whole[axes[0] : axes[0] + 1] = [1] if whole[axes[0] : axes[0] + 1] == [beside[axes[0]]] else [0]
         if tuple(whole) == shape and unrelated(after, given[0], other):
             yield f"Is one value for each sample compared with each of {beside[axes[0]]} others? They may have to be reduced in the same way."
+
+
+def _with_itself(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:
+    """A tensor that an edit makes an operation compare with itself, value by value."""
+    if any(isinstance(edit, Expression) for edit in edits) and len(same := _themselves(after)) > len(_themselves(before)):
+        yield f"May {same[-1].op} compare a tensor with itself? With this edit, both sides are the same values."
+
+
+def _themselves(evidence: Evidence) -> list[Node]:
+    found = []
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id) if node.op in ("Equal", "NotEqual", "Sub", "SquaredDifference") else []
+        starts = [_start(evidence, edge) for edge in edges]
+        several = any(evidence.flow.node(edge.source).op in _PARTS for edge in starts)
+        same = len(edges) == 2 and edges[0].spec.shape == edges[1].spec.shape and len({(edge.source, edge.spec) for edge in starts}) == 1
+        if same and not several:
+            found.append(node)
+    return found
+
+
+def _start(evidence: Evidence, edge: Edge) -> Edge:
+    """The edge upstream with the same numbers, in whatever shape."""
+    while (before := evidence.flow.into((edge := as_it_came(evidence, edge)).source)) and evidence.flow.node(edge.source).op in _WHOLE:
+        if len(before) != 1 or elements(before[0].spec.shape) != elements(edge.spec.shape):
+            break
+        edge = before[0]
+    return edge
+
+
+# What gives several tensors of one shape.
+_PARTS = ("Split", "Unstack", "Unpack", "ArraySplit")
+_WHOLE = ("Slice", "StridedSlice", "Squeeze", "ExpandDims")
 
 
 def _maps_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
@@ -322,42 +392,6 @@ def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
             yield f"Should {edit.target} read one value per sample? {giver.name} makes one of the {given[-1]} that it receives."
 
 
-def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    if not isinstance(edit, InsertLayer) or edit.layer_class != "Cropping1D" or edit.position != "after":
-        return
-    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
-    first = (edit.config.get("cropping") or (0,))[0]
-    steps = {spec.shape[1] for _, spec in before.x if spec.shape and len(spec.shape) > 1}
-    made = {edge.spec.shape[1] for edge in before.flow.out_of(node.id) if edge.spec.shape and len(edge.spec.shape) == 3} if node else set()
-    if first and made & steps - {None}:
-        yield f"Do the first {first} steps of the input have no label? Otherwise each label is compared with the prediction for another step."
-
-
-def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """One of two inputs of different lengths, cropped or padded until both can be compared position by position."""
-    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Cropping1D", "ZeroPadding1D")) or before.failed is None:
-        return
-    steps = [sizes[1] for edge in before.operands() if len(sizes := before.origins.of(edge)) == 3]
-    ends = dict.fromkeys((size.who, size.size) for size in steps if isinstance(size, Axis) and size.axis == 1)
-    if edit.target == before.failed.name and len(ends) == 2 and len({who for who, _ in ends}) == 2:
-        (one, first), (other, second) = ends
-        yield f"Do the positions of {one} and {other} correspond? The data has {first} of one and {second} of the other, so each is combined with another position."
-
-
-def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    if not isinstance(edit, InsertLayer) or edit.input is None or not edit.layer_class.startswith(("Cropping", "ZeroPadding")):
-        return
-    sizes = [edge.spec.shape or () for edge in before.operands()]
-    if len(sizes) != 2 or len(sizes[0]) != len(sizes[1]) or len(sizes[0]) < 3:
-        return
-    parts = 3 if edit.layer_class.startswith("Cropping") else 4
-    for one, other in zip(sizes[0][1:-1], sizes[1][1:-1], strict=True):
-        small, big = sorted((one or 0, other or 0))
-        if small and big - small > 2 and parts * (big - small) >= big:
-            yield f"Do both branches have the same scale? One has {big} positions and the other {small}, so each is combined with another position."
-            return
-
-
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -367,18 +401,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (
-    *ROLES,
-    _classes,
-    _numbers,
-    _calculated,
-    _rows,
-    _filled,
-    _batched,
-    _taken,
-    _cropped_steps,
-    _unlike_lengths,
-    _other_scale,
-    _left_out,
-    _parts_of_label,
-)
+_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)

@@ -60,7 +60,7 @@ def solved(seen: Examined, finding: Finding, attempt: Try, most: int) -> list[tu
             if after is None and have and (value * want) % have == 0:
                 # Another fault came instead: one more is no size here, a multiple may be.
                 made = value * want // have
-            if made < 1 or (made == 1 and isinstance(finding.fact, OperationRaised)) or not value / _FARTHEST <= made <= value * _FARTHEST:
+            if made < 1 or (made == 1 and _no_window(finding.fact)) or not value / _FARTHEST <= made <= value * _FARTHEST:
                 continue
             trial = attempt(_with(number, made, finding.fact))
         if trial.holds and not _cuts_data(seen, trial):
@@ -98,6 +98,14 @@ def written(seen: Examined, held: list[tuple[Candidate, Trial]], attempt: Try) -
                 lost = _arguments(seen, key) - _arguments(trial.seen, key)
                 if lost == Counter([(node.op, old)]):
                     yield changed, trial
+
+
+def _no_window(fact: Fact | None) -> bool:
+    """Whether a number of 1 would be no size, or leave nothing of the window that makes one branch a little shorter."""
+    if not isinstance(fact, UnlikeBranches):
+        return isinstance(fact, OperationRaised)
+    sizes = zip(*((shape or ()) for shape in (one.shape for one in fact.two)), strict=False)
+    return any(a != b and 2 * min(a or 0, b or 0) > max(a or 0, b or 0) for a, b in sizes)
 
 
 def _arguments(seen: Examined, key: str) -> Counter[tuple[str, object]]:

@@ -15,6 +15,7 @@ from . import (  # noqa: F401 - each registers its rules
     jitted,
     layers,
     layouts,
+    lone,
     loss,
     loss_code,
     loss_tracker,

@@ -144,6 +144,7 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
         shape = edge.spec.shape or ()
         whole = len(shape) > 1 and others == set(range(len(shape))) and not predicts(evidence, node)
         product = _compares(evidence, node) if whole or others == {0} else None
+        product = product or (_cosine(evidence, node) if whole else None)
         limit = _limited(evidence, node) if whole and product is None else None
         if limit is not None:
             fact: Fact = NormOfAll(Who.of(node), shape, Who.of(limit))
@@ -152,6 +153,25 @@ def normed_over_batch(evidence: Evidence) -> Iterator[Finding]:
             told.add(name)
             fact = NormedOverBatch(Who.of(node), shape, Who.of(product)) if others == {0} else SharedByAll(Who.of(node), shape, Who.of(node))
             yield Finding.of(SUMMED.id, "silent", fact, (node.id, product.id), (edge.id,), node.called or node.location)
+
+
+def _cosine(evidence: Evidence, norm: Node) -> Node | None:
+    """The sum along the last axis of a product of two quotients, each by a norm of its own: a cosine."""
+    flow = evidence.flow
+    quotients = [flow.node(edge.target) for edge in flow.out_of(norm.id)]
+    quotients += [flow.node(edge.target) for one in quotients if one.op in ("AddV2", "Maximum") for edge in flow.out_of(one.id)]
+    for times in (flow.node(edge.target) for one in quotients if one.op in _DIVISIONS for edge in flow.out_of(one.id)):
+        both = [flow.node(edge.source).op for edge in flow.into(times.id)] if times.op == "Mul" else []
+        totals = [flow.node(edge.target) for edge in flow.out_of(times.id)]
+        if (
+            len(both) == 2
+            and set(both) <= set(_DIVISIONS)
+            and len(totals) == 1
+            and totals[0].op == "Sum"
+            and totals[0].config.get("operand1") in (-1, 1, [-1], [1])
+        ):
+            return totals[0]
+    return None
 
 
 def _limited(evidence: Evidence, node: Node) -> Node | None:

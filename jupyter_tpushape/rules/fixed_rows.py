@@ -14,6 +14,7 @@ from .compared import ends, seen_at
 from .examples import sequential
 from .facts.calls import RowsUnknown
 from .facts.entry import RankUnknown, SizeUnknown
+from .facts.lone import ScoresOfSamples
 from .facts.loss_silent import BatchBehind
 from .facts.mixing import EveryPair, FixedBatch, RowsGrouped, RowsJoined, RowsMultiplied, RowsSplit, SamplesReturn
 from .facts.other_axes import StepsByRows
@@ -50,6 +51,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     meeting = (
         _met_by_chance(evidence, node, batch)
         or _reduced_by_chance(evidence, node, batch)
+        or _scores_by_chance(evidence, node, batch)
         or _behind_by_chance(evidence, node)
         or _joined(evidence, node, batch)
     )
@@ -120,6 +122,40 @@ def _reduced_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Fin
                 fact = SamplesReturn(Who.of(total), edge.spec.shape or (), Who.of(node))
                 return Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (edge.id,), total.called or node.called)
     return None
+
+
+def _scores_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
+    """The finding for scores of all pairs of samples where there is a number for each pair of features, as many by chance."""
+    probe, edges = evidence.facts["probe"], evidence.flow.into(node.id)
+    square = (batch, batch)
+    scores = next((edge for edge in edges if edge.spec.shape == square and set(probe.until.get(edge.id, ())) == {0, 1}), None)
+    if node.kind != "op" or node.op not in PAIRING or scores is None or square not in probe.operands:
+        return None
+    for product in (evidence.flow.node(scores.source), *ancestors(evidence, scores.source)):
+        pair = evidence.flow.into(product.id)
+        rows = [edge for edge in pair if probe.until.get(edge.id) == {0: 1} or set(probe.until.get(edge.id, ())) == {1}]
+        if _compared_by_sample(evidence, product):
+            break
+        if product.op in ("MatMul", "Einsum") and len(pair) == len(rows) == 2 and all(edge.spec.shape == square for edge in pair):
+            fact = ScoresOfSamples(Who.of(product), square, Who.of(node))
+            return Finding.of(SUMMED.id, "silent", fact, (product.id, node.id), (scores.id,), product.called or node.called)
+        if product.op not in PAIRING:
+            break
+    return None
+
+
+def _compared_by_sample(evidence: Evidence, product: Node) -> bool:
+    """Whether a softmax reads scores: they are of samples, as contrastive losses have them."""
+    pending, seen = [product.id], {product.id}
+    while pending:
+        for edge in evidence.flow.out_of(pending.pop()):
+            reader = evidence.flow.node(edge.target)
+            if reader.op in ("Softmax", "LogSoftmax", "Logsumexp", "LogSumExp") or reader.kind == "loss":
+                return True
+            if reader.id not in seen and reader.kind == "op":
+                seen.add(reader.id)
+                pending.append(reader.id)
+    return False
 
 
 def _behind_by_chance(evidence: Evidence, node: Node) -> Finding | None:

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who
 from ..flow.observed import keeps
 from .compared import fed_whole, stats_at
-from .facts.ranges import ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, TakenBeyond, WordOutOfRange
+from .facts.ranges import ChosenBeyond, ColumnsExchanged, DecimalIds, IdOutOfRange, MadeOutOfRange, TakenBeyond, WordOutOfRange
 from .registry import check, rule
 
 ID_RANGE = rule(
@@ -26,7 +26,7 @@ def data():
     return np.full((8, 4), 9, "int32"), None
 """,
     doc="""Numbers with decimals are reported, too, also where they are in range: an embedding cuts off the decimals. On JAX, so are indices in the data beyond
-the axis that a take takes from.""",
+the axis that a take takes from, and those of a choice among more values than a table has rows.""",
 )  # fmt: skip
 _LARGEST = {"int8": 127, "int16": 32767}
 # The argument that says how many ids a layer knows.
@@ -93,6 +93,40 @@ def taken_beyond(evidence: Evidence) -> Iterator[Finding]:
             axis, mapped = places[0]
             fact = TakenBeyond(Who.of(node), given.spec.shape or (), axis, int(seen.minimum), int(seen.maximum), mapped)
             yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (indices.id,), node.called or node.location)
+
+
+@check(order=15, backend="jax")
+def chosen_beyond(evidence: Evidence) -> Iterator[Finding]:
+    """Indices of the largest or smallest of some values, by which a table with fewer rows is read: a codebook that stands the other way."""
+    for node in evidence.flow.nodes if evidence.where in ("", "build", "call") else ():
+        edges, after = evidence.flow.into(node.id), evidence.flow.out_of(node.id)
+        if node.op not in ("Take", "Slice") or node.config.get("operand2", 0) != 0 or not 0 < len(edges) < 3 or not after or "mode" in node.config:
+            continue
+        chosen, count = _chosen(evidence, edges[-1])
+        made, indices = after[0].spec.shape or (), edges[-1].spec.shape or ()
+        row = made[len(indices) :]
+        tables = [("", edges[0].spec.shape or ())] if len(edges) == 2 else []
+        around = evidence.flow.node(node.parent) if node.parent and not tables else None
+        tables += [(one.name, one.shape or ()) for one in around.weights] if around is not None else []
+        fits = [(name, shape) for name, shape in tables if row and shape[1:] == row and made[: len(indices)] == indices]
+        if chosen is not None and count and len(fits) == 1 and (fits[0][1][0] or count) < count:
+            fact = ChosenBeyond(Who.of(node), Who.of(chosen), fits[0][1], count, fits[0][0])
+            yield Finding.of(ID_RANGE.id, "error", fact, (node.id, chosen.id), (edges[-1].id,), node.called or node.location)
+
+
+def _chosen(evidence: Evidence, edge: Edge) -> tuple[Node | None, int | None]:
+    """The choice that whole numbers come from, and of how many values."""
+    for _ in range(4):
+        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
+        if "int" not in edge.spec.dtype or len(before) != 1:
+            break
+        shape, axis = before[0].spec.shape or (), node.config.get("operand1")
+        if node.op in ("ArgMax", "ArgMin"):
+            return (node, shape[axis]) if isinstance(axis, int) and -len(shape) <= axis < len(shape) else (None, None)
+        if node.op not in ("Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient"):
+            break
+        edge = before[0]
+    return None, None
 
 
 def _taken_from(op: str, given: Shape, indices: Shape, made: Shape) -> list[tuple[int, bool]]:

@@ -149,10 +149,14 @@ IN_ORDER = rule(
     "samples-in-order", "An operation goes through the samples of a batch in order", severity="silent", source=SOURCE,
     fails=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 0),
     passes=sequential("Running(), L.Dense(1)", "(8, 5, 6)", "np.zeros((8, 5, 1), 'float32')", more=_SUM % 1),
-    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan and associative_scan, if they run along the batch axis. On
+    doc="""Reported inside a model for cumulative sums and similar operations, and on JAX for scan, associative_scan and Fourier transforms, if they run along the batch axis. On
 TensorFlow, also for positions that are counted over the batch, differences between samples and those beside them, and layers that take the steps first. Not
 reported: loops that carry no state from one sample to the next, counts, such as the position of a token in an expert's queue, and losses, unless both sides are added up.""",
 )  # fmt: skip
+
+
+# What jax.numpy has for spectra, each with the axis, or the axes, as its third argument.
+TRANSFORMS = frozenset(f"{way}{kind}{axes}".capitalize() for way in ("", "i") for kind in ("fft", "rfft", "hfft") for axes in ("", "2", "n"))
 
 
 @check(order=43)
@@ -182,6 +186,11 @@ def _ordered(evidence: Evidence) -> Iterator[tuple[Node, Edge, int]]:
         edge = next((one for one in flow.into(name) if one.id == edge_id), None) if ordered else None
         if edge is not None:
             yield flow.node(name), edge, axis
+    for node in flow.nodes if evidence.backend == "jax" else ():
+        given, held = flow.into(node.id), node.config.get("operand2")
+        for axis in (held if isinstance(held, list) else [held]) if node.op in TRANSFORMS and given else ():
+            if isinstance(axis, int):
+                yield node, given[0], axis % max(len(given[0].spec.shape or ()), 1)
     for node in flow.nodes if evidence.backend == "tensorflow" else ():
         given, axis = flow.into(node.id), node.config.get("operand1")
         if node.op.startswith("Cum") and given and isinstance(axis, int):

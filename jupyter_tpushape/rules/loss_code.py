@@ -71,8 +71,10 @@ def margin_of_sums(evidence: Evidence) -> Iterator[Finding]:
     """A margin of sums over everything, or of two distances that are summed over the samples alone."""
     for node in evidence.flow.nodes if not evidence.where else ():
         made, given = next(iter(evidence.flow.out_of(node.id)), None), evidence.flow.into(node.id)
-        shape = made.spec.shape if made is not None else None
-        if node.op not in _MARGINS or made is None or shape is None or evidence.flow.node(made.target).op not in _MEANS:
+        shape = made.spec.shape if made is not None else given[0].spec.shape if given else None
+        # What a loss returns needs no mean of its own.
+        ends_there = made is None and node.kind == "op" and of_a_loss(evidence, node)
+        if node.op not in _MARGINS or shape is None or not (ends_there or (made is not None and evidence.flow.node(made.target).op in _MEANS)):
             continue
         found = {whole.target: whole for edge in given for whole in _sums(evidence, edge, shape)}
         sums = [found[one.id] for one in evidence.flow.nodes if one.id in found]

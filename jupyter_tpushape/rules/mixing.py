@@ -12,7 +12,7 @@ from ..sources.pipeline import exchanged
 from .examples import sequential
 from .facts.mixing import BatchLost, BatchMerged, EveryIndex, EveryPair, Interleaved, SamplesPicked, SamplesSummed, Straddling
 from .registry import check, rule
-from .regrouped import channels_ahead, groups_apart, patch_side
+from .regrouped import channels_ahead, groups_apart, patch_side, pixels_moved, put_back
 from .upstream import ancestors
 from .words import PAIRING
 
@@ -60,11 +60,12 @@ weights are all trained, if it keeps two axes. Other statistics of a batch and d
 )  # fmt: skip
 _ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
 PICKED = rule(
-    "samples-picked", "The loss reads single samples of the batch", severity="silent", source=SOURCE,
+    "samples-picked", "Samples of the batch are read by their index", severity="silent", source=SOURCE,
     fails=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % ("", "")),
     passes=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % (":, ", ":, ")),
     doc="""The first axis of labels and predictions is the batch, so `y_pred[2]` is the third sample and not the third value of each sample. Reported if a
-loss reads the predictions only in this way. Slices that grow with the batch, such as every third sample, are not reported.""",
+loss reads the predictions only in this way. Slices that grow with the batch, such as every third sample, are not reported. On JAX, a layer is reported
+if it looks up samples of several vectors, such as nodes, by indices of the program's own, and combines them with every sample.""",
 )  # fmt: skip
 
 
@@ -118,11 +119,17 @@ def _drawn(evidence: Evidence, node: Node, edges: list[Edge]) -> Shape | None:
     made = next(iter(evidence.flow.out_of(node.id)), None)
     given = edges[0].spec.shape or () if len(edges) == 1 else ()
     after = made.spec.shape or () if made is not None else ()
-    if node.op not in PAIRING or made is None or not given or len(after) <= len(given) or carried(evidence, edges[0]) != {0: 1.0}:
+    if node.op not in PAIRING or made is None or not given or carried(evidence, edges[0]) != {0: 1.0}:
         return None
     gap = len(after) - len(given)
     grown = set(carried(evidence, made) or {})
-    return (*after[:gap], *[1] * len(given)) if grown == {0, gap} and after[gap:] == given else None
+    if gap == 0 and node.op in _ARITHMETIC and "positions" not in node.config and given[1:] == (1,) and grown == {0, 1}:
+        return after[1:]  # one value for each sample, beside a column
+    return (*after[:gap], *[1] * len(given)) if gap > 0 and grown == {0, gap} and after[gap:] == given else None
+
+
+# Comparisons may well be of each sample with each.
+_ARITHMETIC = ("Mul", "AddV2", "Add", "Sub", "SquaredDifference", "RealDiv")
 
 
 def _crossed(evidence: Evidence, node: Node, a: Shape, b: Shape) -> bool:
@@ -195,17 +202,33 @@ def every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None
 def samples_summed(evidence: Evidence) -> Iterator[Finding]:
     """Differences of one value per sample and the sum over all samples."""
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id) if node.op in ("Sub", "SquaredDifference") else []
+        adds = node.op in ("AddV2", "Add") and not _in_layer(evidence, node)
+        edges = evidence.flow.into(node.id) if adds or node.op in ("Sub", "SquaredDifference") else []
         if len(edges) != 2:
             continue
         for one, each in (edges, edges[::-1]):
-            total = evidence.flow.node(one.source)
+            total = _added_up(evidence, one) if adds else evidence.flow.node(one.source)
             whole = next(iter(evidence.flow.into(total.id)), None)
-            if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2:
+            if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2 or (adds and len(each.spec.shape or ()) != 1):
                 continue
             if (carried(evidence, each) or {}).get(0) == 1 and (carried(evidence, whole) or {}).get(0) == 1:
                 fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node))
                 yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (one.id,), total.called or node.called)
+
+
+def _in_layer(evidence: Evidence, node: Node) -> bool:
+    return any(item.kind == "layer" for item in above(evidence, node))
+
+
+def _added_up(evidence: Evidence, edge: Edge) -> Node:
+    """The sum that a single number is, but for constants that it is scaled by, and other numbers that are added to it."""
+    for _ in range(6):
+        node, before = evidence.flow.node(edge.source), evidence.flow.into(edge.source)
+        scaled = node.op in ("Mul", "Neg", "Negative", "RealDiv") and len(before) == 1
+        if not (scaled or node.op in ("AddV2", "Sub")) or not before or any(one.spec.shape != () for one in before):
+            break
+        edge = before[0]
+    return evidence.flow.node(edge.source)
 
 
 @check(order=41)
@@ -362,7 +385,12 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             # Frames that end up as channels, behind rows and columns that stay as they are.
             frames = len(given) == len(after) + 1 > 4 and given[2:-1] == after[1:-1] and after[-1] == (given[1] or 0) * (given[-1] or 0)
             groups = groups_apart(given[1:], after[1:], _just_split(evidence, edge)) or patch_side(given[1:], after[1:])
-            moved = moved or (frames and (given[1] or 0) > 1) or bool(groups)
+            moved = (
+                moved
+                or (frames and (given[1] or 0) > 1)
+                or bool(groups)
+                or bool(put_back(evidence, node, given, after) or pixels_moved(evidence, node, given, after))
+            )
             moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:

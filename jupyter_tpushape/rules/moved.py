@@ -10,7 +10,7 @@ from ..flow import Edge, Finding, Node, Shape, Who, elements
 from .facts.mixing import EveryIndex, EveryPair
 from .mixing import PAIRWISE, every_index, looked_up
 from .upstream import ancestors
-from .words import PAIRING
+from .words import MERGES, PAIRING
 
 # Which axes of a tensor carry the batch.
 Axes = Callable[[Edge], set[int]]
@@ -103,6 +103,16 @@ def _crosswise(evidence: Evidence, item: Node, made: Shape) -> tuple[Shape, Shap
     return (first, other) if fits else None
 
 
+def _spread(evidence: Evidence, item: Node, made: Shape) -> tuple[Shape, Shape] | None:
+    """The two operands of a broadcast, of different rank, that both begin with the samples, of unknown size, which the result has on two axes."""
+    shapes = [edge.spec.shape for edge in evidence.flow.into(item.id) if edge.spec.shape]
+    if item.kind != "op" or item.op not in PAIRING | MERGES or len(shapes) != 2 or made.count(None) != 2:
+        return None
+    gap = abs(len(shapes[0]) - len(shapes[1]))
+    fits = gap and made[gap] is None and all(shape[0] is None and shape.count(None) == 1 for shape in shapes)
+    return (shapes[0], shapes[1]) if fits else None
+
+
 def looked_up_before(evidence: Evidence, node: Node) -> tuple[Node, EveryIndex] | None:
     """The lookup upstream of a failure that gave a tensor the batch on a second axis: one of no known size, or of one that grows with it."""
     grown = [one.grows for one in evidence.given if len(one.grows or ()) == 2]
@@ -128,6 +138,9 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
         crosswise = _crosswise(evidence, item, made) if made and made[0] is None else None
         if crosswise is not None:
             return item, EveryPair(Who.of(item), *crosswise)
+        spread = _spread(evidence, item, made) if made and made[0] is None else None
+        if spread is not None:
+            return item, EveryPair(Who.of(item), *spread)
         if item.kind != "op" or item.op not in PAIRING or not made or made[0] != batch:
             continue
         if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):

@@ -6,6 +6,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from ..examine.evidence import Evidence
+from ..flow import Node, Shape
+from .upstream import ancestors
+
 # More ways than this are not tried.
 _MOST = 20_000
 
@@ -72,3 +76,32 @@ def channels_ahead(before: Sequence[int | None], after: Sequence[int | None], tu
     if list(after) != [channels, positions] or positions < 2 or channels in itertools.accumulate(have, lambda a, b: a * b):
         return False
     return turned or bool(channels % have[0] and have[0] % channels)
+
+
+# Rows and columns of windows side by side, as a transpose brings them there before a reshape makes rows of windows.
+WINDOWS = [0, 1, 3, 2, 4, 5]
+
+
+def put_back(evidence: Evidence, node: Node, given: Shape, after: Shape) -> tuple[int, ...]:
+    """The windows of a map, (rows, height, columns, width), which a reshape of rows of windows takes for whole rows of the map; ``()`` otherwise."""
+    if len(given) != 3 or len(after) != 4 or given[-1] != after[-1]:
+        return ()
+    for cut in ancestors(evidence, node.id):
+        whole = next((edge.spec.shape for edge in evidence.flow.into(cut.id)), None) or ()
+        if cut.op.lower() == "transpose" and cut.config.get("operand1") == WINDOWS and len(whole) == 6:
+            _, rows, height, columns, width, _ = (n or 0 for n in whole)
+            fits = (rows * height, columns * width, height * width) == (after[1], after[2], given[1])
+            return (rows, height, columns, width) if fits and columns > 1 and min(height, width) > 1 else ()
+    return ()
+
+
+def pixels_moved(evidence: Evidence, node: Node, given: Shape, after: Shape) -> int:
+    """The factor by which a reshape makes a map of a convolution larger in both directions, or smaller, for its channels; 0 for any other reshape."""
+    if len(given) != 4 or len(after) != 4 or None in (*given[1:], *after[1:]):
+        return 0
+    (h, w, c), (rows, columns, channels) = ([size or 0 for size in shape[1:]] for shape in sorted((given, after), key=lambda shape: shape[1] or 0))
+    factor = rows // h if h else 0
+    if factor < 2 or (rows, columns, channels * factor * factor) != (h * factor, w * factor, c):
+        return 0
+    maker = next((one for one in ancestors(evidence, node.id) if one.weights), None)
+    return factor if maker is not None and maker.family == "convolution" else 0

@@ -16,6 +16,7 @@ from .facts.other_axes import PositionsAveraged, WeightsAcross
 from .facts.scores import LogitsCut, PickedElsewhere, SeveralMarked
 from .mixing import SOURCE, above, carried, of_a_loss
 from .registry import check, rule
+from .upstream import ancestors
 
 _PICKED = """
 import jax, jax.numpy as jnp
@@ -30,9 +31,10 @@ OTHER_AXIS = rule(
     "softmax-other-axis", "A softmax runs over another axis than the classes", severity="silent", backend="jax", frameworks=("keras",),
     source="the traced program: the axis of a softmax, and the axis along which its result is indexed",
     fails=_PICKED % "1", passes=_PICKED % "-1",
-    doc="""Reported if a loss takes one value of a softmax along an axis, and the softmax ran over another one.""",
+    doc="""Reported if a loss takes one value of a softmax along an axis, and the softmax ran over another one. So is a loss that adds up products along the
+classes: those of labels and a softmax over the samples, or of two softmaxes over another axis.""",
 )  # fmt: skip
-_EACH = frozenset({"Negative", "Neg", "Log", "Cast", "Exp"})
+_EACH = frozenset({"Negative", "Neg", "Log", "Cast", "Exp", "AddV2", "Clip", "Maximum"})
 
 
 @check(order=43, backend="jax")
@@ -50,6 +52,45 @@ def picked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
         if axis != along:
             fact = PickedElsewhere(Who.of(maker), shape, axis, along, Who.of(node))
             yield Finding.of(OTHER_AXIS.id, "silent", fact, (maker.id, node.id), (given.id,), maker.called or node.called)
+
+
+@check(order=43, backend="jax")
+def marked_elsewhere(evidence: Evidence) -> Iterator[Finding]:
+    """Products in a loss of labels and a softmax over the samples, which are then added up along the classes."""
+    flow = evidence.flow
+    for node in flow.nodes if not evidence.where else ():
+        edges = flow.into(node.id) if node.op == "Mul" and of_a_loss(evidence, node) else []
+        for edge, other in (edges, edges[::-1]) if len(edges) == 2 else ():
+            softmax = _softmax(evidence, edge)
+            shape = edge.spec.shape or ()
+            if softmax is None or len(shape) < 2 or carried(evidence, softmax[1]) != {0: 1.0}:
+                continue
+            maker, given = softmax
+            totals = [flow.node(one.target) for one in flow.out_of(node.id)]
+            held = totals[0].config.get("operand1") if len(totals) == 1 and totals[0].op == "Sum" else None
+            axis = (softmax_axis(evidence, maker, given) or 0) % len(shape)
+            # A cross-entropy of two distributions, along one axis of each sample for another.
+            crossed = axis not in (0, len(shape) - 1) and _logs(evidence, edge, other)
+            if held in (-1, len(shape) - 1, [-1], [len(shape) - 1]) and (crossed or (axis == 0 and _of_labels(evidence, node, other))):
+                fact = PickedElsewhere(Who.of(maker), shape, axis, len(shape) - 1, Who.of(totals[0]))
+                yield Finding.of(OTHER_AXIS.id, "silent", fact, (maker.id, totals[0].id), (given.id,), maker.called or node.called)
+
+
+def _logs(evidence: Evidence, edge: Edge, other: Edge) -> bool:
+    """Whether both factors are softmaxes, and one of them is of logarithms."""
+    both = [_softmax(evidence, one) for one in (edge, other)]
+    logs = [
+        evidence.flow.node(one.source).op == "Log" or (pair is not None and pair[0].op == "LogSoftmax") for one, pair in zip((edge, other), both, strict=True)
+    ]
+    return None not in both and sum(logs) == 1
+
+
+def _of_labels(evidence: Evidence, node: Node, edge: Edge) -> bool:
+    """Whether a tensor in a loss is computed from the labels, and not from the predictions."""
+    loss = next((one for one in above(evidence, node) if one.kind in ("loss", "metric")), None)
+    labels, predictions = ends(evidence, loss) if loss is not None else (None, None)
+    made = {edge.source, *(one.id for one in ancestors(evidence, edge.source))}
+    return labels is not None and predictions is not None and labels.source in made and predictions.source not in made
 
 
 def _looked_along(edges: list[Edge], evidence: Evidence, node: Node) -> int | None:
@@ -205,6 +246,8 @@ def _summed(evidence: Evidence, softmax: Node, rank: int) -> tuple[Node | None, 
         reader = evidence.flow.node(readers[0].target) if len(readers) == 1 else None
         if reader is None:
             break
+        if reader.op == "Einsum" and "," not in str(reader.config.get("equation", ",")):
+            break  # a sum of its own: how much attention each key receives
         if reader.op in _PRODUCTS and (axes := _contracted(evidence, reader, readers[0])):
             return (reader, places[axes[0]]) if len(axes) == 1 and axes[0] < rank else (None, -1)
         given = readers[0].spec.shape or ()

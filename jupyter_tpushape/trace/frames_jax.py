@@ -17,7 +17,8 @@ from .recorder import line_of
 # What rules call an operation; every other one bears its function's name in capitals.
 _NAMES = {
     "sub": "Sub", "subtract": "Sub", "mul": "Mul", "multiply": "Mul", "div": "RealDiv", "divide": "RealDiv", "true_divide": "RealDiv", "truediv": "RealDiv",
-    "amax": "Max", "reduce_max": "Max", "rmul": "Mul", "radd": "AddV2", "rsub": "Sub", "rtruediv": "RealDiv",
+    "truedivide": "RealDiv", "divide_no_nan": "DivNoNan", "dividenonan": "DivNoNan", "argmax": "ArgMax", "argmin": "ArgMin", "absolute": "Abs",
+    "amax": "Max", "reduce_max": "Max", "amin": "Min", "reduce_min": "Min", "rmul": "Mul", "radd": "AddV2", "rsub": "Sub", "rtruediv": "RealDiv",
     "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
     "add": "AddV2", "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
     "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
@@ -156,14 +157,21 @@ def arguments_of(frame: FrameType, whole: bool = False) -> list[Any]:
     return found
 
 
+def _whole(item: Any) -> bool:
+    """Whether an index takes a whole axis; an array among the indices is compared with nothing."""
+    return isinstance(item, slice) and item.start is item.stop is item.step is None
+
+
 def operands_of(frame: FrameType | None) -> dict[str, Any]:
     """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction, the index of a slice with ``None`` for a whole axis."""
     values: dict[str, Any] = {}
+    if frame is not None and frame.f_code.co_name == "einsum" and isinstance(written := next(iter(arguments_of(frame)), None), str):
+        values["equation"] = written
     for position, value in enumerate(arguments_of(frame, whole=True) if frame is not None else []):
         items = value if isinstance(value, (list, tuple)) else [value]
         if position and 0 < len(items) <= 16 and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
             values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value
-        elif position == 1 and isinstance(value, tuple) and all(item == slice(None) or type(item) is int for item in items):
+        elif position == 1 and isinstance(value, tuple) and all(_whole(item) or type(item) is int for item in items):
             values["index"] = [None if isinstance(item, slice) else item for item in items]
     if frame is not None and frame.f_locals.get("mode") is not None:
         values["mode"] = str(frame.f_locals["mode"])

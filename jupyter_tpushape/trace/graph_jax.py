@@ -135,6 +135,8 @@ class TraceGraph(Graph):
         ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
         hidden = not ports and not all(id(one) in self.fixed for one in tensors)
         callee, function = callee_of(sys._getframe(2)) if results and (ports or hidden) else (None, "")
+        if name == "custom_jvp_call" and not function:
+            function = str(getattr(operands[0], "__name__", ""))  # what has a derivative of its own, such as relu, goes by its name
         if not ports and callee is not None and function in _GRADIENTS:
             # Layers hide what a gradient is made of: it is made of what it is taken by.
             by = [base(one) for one in callee.f_locals.get("args", ()) if isinstance(one, jax.core.Tracer)]
@@ -171,12 +173,14 @@ class TraceGraph(Graph):
         recorder.along += [(call, places[i], axis, ordered) for i, axis, ordered in along(name, params, len(places)) if i < len(places)]
         if fresh and function == "associative_scan" and (axis := axis_of(callee)) is not None:
             recorder.along += [(call, id(one), axis % one.ndim, True) for one in tensors if one.ndim]
-        if call.op == "Mul" and (at := [a for one in given if (a := positions(self._known(one), results[0].ndim)) is not None]):
+        if call.op in _WITH_POSITIONS and (at := [a for one in given if (a := positions(self._known(one), results[0].ndim)) is not None]):
             call.values["positions"] = at[0]
         if fresh and function == "ctc_loss" and callee is not None:
             held = self._known(callee.f_locals.get("output_length"))
             if np.size(held) and held is not None and np.ptp(held) == 0:
                 call.values["steps"] = int(np.max(held))
+        if name == "gather" and len(ports) == 1 and call.op == "Slice":
+            call.values["looked_up"] = True
         if name == "while":
             self.loop = self.loop or call
         if opens(name):
@@ -252,6 +256,8 @@ _GRAPHS: dict[int, TraceGraph] = {}
 _OUTSIDE = getattr(sys.modules.get("jax._src.core"), "set_current_trace", contextlib.nullcontext)
 _REFLECTED = frozenset({"radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmatmul", "rpow", "rmod"})
 _GRADIENTS = ("grad_f", "value_and_grad_f")
+# What combines two tensors value by value, and may have positions as one of them.
+_WITH_POSITIONS = ("Mul", "AddV2", "Sub")
 _CHECKS = ("call", "assert_input_compatibility", "maybe_build")
 _DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 

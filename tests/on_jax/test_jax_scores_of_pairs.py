@@ -179,6 +179,27 @@ def test_positions_are_counted_along_the_steps(tmp_path):
     assert not serious(traced(tmp_path, POSITIONS.format(axis=1) + around))
 
 
+ON_ONE_LINE = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.table, self.seed = layers.Embedding(48, 6), keras.random.SeedGenerator(0)
+    def call(self, x):
+        return x {made}
+"""
+
+
+def test_no_axis_makes_positions_of_samples(tmp_path):
+    around = AROUND.format(shape="(15, 6)", rows="15, ")
+    patch = first(tmp_path, ON_ONE_LINE.format(made="+ self.table(ops.arange(ops.shape(x)[0]))") + around, "op-shapes")
+    assert "ops.arange(ops.shape(x)[1])" in patch
+    report = traced(tmp_path, ON_ONE_LINE.format(made='* ops.arange(x.shape[0], dtype="float32")') + around)
+    assert not any(fix.verified for fix in serious(report)[0].fixes)
+    # Random numbers, and what is computed from each sample, get one.
+    for made in ("+ keras.random.uniform((ops.shape(x)[0],), seed=self.seed)", "* ops.mean(x, axis=(1, 2))"):
+        report = traced(tmp_path, ON_ONE_LINE.format(made=made) + around)
+        assert any("[:, None, None]" in fix.patch for fix in serious(report)[0].fixes if fix.verified)
+
+
 BY_HAND = """
 class Own(layers.Layer):
     def call(self, x):

@@ -77,7 +77,7 @@ ROUTED = ["probs = jax.nn.softmax(x @ self.a.value, axis=-1)", "chosen = jax.nn.
 def test_a_choice_is_weighted_by_its_probability(tmp_path):
     code = own({"a": "he_uniform"}, *ROUTED[:2], ROUTED[2].format("x * chosen"))
     (finding,) = serious(traced(tmp_path, code))
-    assert (finding.rule, finding.fact.step.op) == ("weights-untrained", "Argmax")
+    assert (finding.rule, finding.fact.step.op) == ("weights-untrained", "ArgMax")
     assert "+        chosen = jax.nn.one_hot(jnp.argmax(probs, axis=-1), x.shape[-1]) * probs" in first(tmp_path, code)
 
 

@@ -12,31 +12,38 @@ from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.layers import OperationRaised, WrongRank
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import MarginOfSums, RowsLost
+from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair, SamplesReturn
 from ...rules.facts.scores import PickedElsewhere
 from ...rules.words import STACKS
-from ..edits import code
+from ..edits import Edit, code
 from ..edits.expression import MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes
 from .edits import Made, of
-from .line import calls_at, lines_at, lines_of, whole_number
+from .line import calls_at, lines_at, lines_of, short, whole_number
 
 
 @of(MarginOfSums)
 def summed_each(evidence: Evidence, finding: Finding, fact: MarginOfSums) -> Made:
     """The same of every sum that a margin compares."""
-    edits, places = [], []
-    for total, whole in zip(fact.totals, fact.wholes, strict=True):
-        calls = list(calls_at(evidence, total.called, "sum", "reduce_sum"))
-        axis = argument(calls[0][1], "axis", ["x", "axis"]) if len(calls) == 1 else None
-        if len(calls) != 1 or (whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(calls[0][1].args) != 1):
+    edits: list[Edit] = []
+    pairs = list(zip(fact.totals, fact.wholes, strict=True))
+    places = list(dict.fromkeys(total.called for total, _ in pairs))
+    for place in places:
+        calls = dict.fromkeys(call for _, call in calls_at(evidence, place, "sum", "reduce_sum"))
+        lines, wholes = lines_at(evidence, place)[:1], [whole for total, whole in pairs if total.called == place]
+        if len(calls) != len(wholes) or len(set(map(len, wholes))) != 1 or not lines:
             return
-        line, call = calls[0]
-        inner = str(-1 if len(whole) == 2 else tuple(range(1, len(whole))))
-        edits.append(line.edit(axis, inner) if axis is not None else line.more(call, f"axis={inner}"))
-        places.append(str(line.raised.line))
-    yield (f"Sum over the axes of each sample at lines {' and '.join(places)}", edits, "Each sample then has a separate sum, and the margin is taken of each.")
+        for call in calls:
+            axis = argument(call, "axis", ["x", "axis"])
+            if whole_number(axis) != 0 if axis is not None and fact.made else axis is not None or len(call.args) != 1:
+                return
+            inner = str(-1 if len(wholes[0]) == 2 else tuple(range(1, len(wholes[0]))))
+            edits.append(lines[0].edit(axis, inner) if axis is not None else lines[0].more(call, f"axis={inner}"))
+    said = " and ".join(str(place.line) for place in places if place is not None)
+    why = "Each sample then has a separate sum, and the margin is taken of each."
+    yield f"Sum over the axes of each sample at line{'s' * (len(places) > 1)} {said}", edits, why
 
 
 @of(SamplesReturn)
@@ -156,6 +163,22 @@ def picked_in_sample(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
                 f"Look up along axis 1 at line {looked[0].lineno}: axis 0 is the batch",
                 [line.edit(one, "1") for one in looked],
                 "Each sample has these entries.",
+            )
+
+
+@of(ValueAsked)
+def unstacked_steps(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """The steps for what takes a tensor apart along the batch."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("unstack", "unbind") if fact.asked == "rows" else None
+        given, axis = (argument(call, name, ["x", "num", "axis"]) for name in ("x", "axis")) if call is not None else (None, None)
+        shape = line.shape(given) if given is not None else None
+        if call is not None and shape and len(shape) > 2 and shape[1] and whole_number(axis) in (None, 0):
+            edit = line.edit(axis, "1") if axis is not None else line.more(call, "axis=1")
+            yield (
+                f"Take {short(call.args[0])} apart along axis 1 at {line.at}: axis 0 is the batch",
+                [edit],
+                f"It has {shape[1]} entries for each sample there.",
             )
 
 

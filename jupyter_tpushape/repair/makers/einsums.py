@@ -13,10 +13,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...flow.syntax import called
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.lone import LoneAxis
 from ...rules.moved import turned_around
 from ..text.source import nodes
 from .edits import Made, of
-from .line import Line, assigned_to, lines_of, short
+from .line import Line, assigned_to, lines_at, lines_of, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -67,6 +68,21 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(text, repr(written).replace("'", '"'))],
                 f"{short(node)} has its axes in that order.",
             )
+
+
+@of(LoneAxis)
+def product_of_matrices(evidence: Evidence, finding: Finding, fact: LoneAxis) -> Made:
+    """The letters of a product of the matrix and the other operand."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        for call in nodes(line.scope, ast.Call):
+            text = call.args[0] if called(call) == "einsum" and call.args else None
+            if isinstance(text, ast.Constant) and text.value == fact.equation:
+                yield (
+                    f'Replace "{fact.equation}" with "{fact.product}" at line {call.lineno}',
+                    [line.edit(text, f'"{fact.product}"')],
+                    "It then sums over the last axis of the matrix, which the other operand has as well.",
+                )
+                return
 
 
 def _exchanged(line: Line, terms: list[str], shapes: list[Shape | None]) -> Made:

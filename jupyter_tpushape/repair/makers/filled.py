@@ -8,6 +8,7 @@ import itertools
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...flow.syntax import called
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import EveryPair
 from ...rules.facts.transforms import PutApart
 from ..edits import Edit
@@ -160,6 +161,86 @@ def one_per_sample(evidence: Evidence, finding: Finding, fact: EveryPair) -> Mad
                 f"It then has one value for each sample, whatever the rank of {other}.",
             )
             return
+
+
+@of(EveryPair)
+def as_column(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """A constant of one value a sample, made as a column, as what it meets is one."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    for line in lines_at(evidence, finding.location) if (len(few), long[1:]) == (1, (1,)) else ():
+        for name in [name for node in line.operands() for name in nodes(node, ast.Name)]:
+            for call in [call for made in given_to(line.scope, name, line.raised.line)[-1:] for call in nodes(made, ast.Call) if called(call) in _FILLS]:
+                shape = call.args[0] if call.args else None
+                if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) == 1:
+                    rows = line.source.of(shape.elts[0])
+                    yield (
+                        f"Create {name.id} with an axis of size 1 at line {call.lineno}",
+                        [line.edit(shape, f"({rows}, 1)")],
+                        "Each sample is then combined with its own value.",
+                    )
+                    return
+
+
+@of(EveryPair)
+def pairs_of_labels(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """Labels with an axis of size 1 already, which are compared with each other: once as a column, and once as a row."""
+    few, long = sorted((fact.left, fact.right), key=len)
+    for line in lines_at(evidence, finding.location)[:1] if few[1:] == (1,) and long[1:] == (1, 1) else ():
+        for item in line.around((ast.BinOp, ast.Compare, ast.Call)):
+            sides = [item.left, item.right] if isinstance(item, ast.BinOp) else [item.left, *item.comparators] if isinstance(item, ast.Compare) else item.args
+            for wide, name in itertools.permutations(sides, 2) if len(sides) == 2 else ():
+                inner = (
+                    wide.value if isinstance(wide, ast.Subscript) else wide.args[0] if called(wide) == "expand_dims" and isinstance(wide, ast.Call) else None
+                )
+                if isinstance(name, ast.Name) and inner is not None and ast.unparse(inner) == name.id:
+                    yield (
+                        f"Compare {name.id} with its transpose at {line.at}",
+                        [line.edit(wide, name.id), line.apply(name, "transpose")],
+                        f"{name.id} is a column: with its transpose, there is one value for each pair of samples.",
+                    )
+                    return
+
+
+@of(OperationRaised)
+def pairs_of_rows(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A tensor that meets itself with an axis more: with an axis of its own in front of the rows, so that there is one value for each pair of rows."""
+    for line in lines_of(evidence)[:1]:
+        for (wide, many), (name, few) in itertools.permutations(line.shaped(), 2):
+            parts = listed(wide.slice) if isinstance(wide, ast.Subscript) else []
+            new = [at for at, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is None]
+            inner = wide.value if isinstance(wide, ast.Subscript) else name
+            if not isinstance(name, ast.Name) or wide is name or ast.unparse(inner) != name.id or len(new) != 1 or new[0] < 2 or len(many) != len(few) + 1:
+                continue
+            index = ", ".join([*[":"] * (new[0] - 1), "None"])
+            yield (
+                f"Compare all pairs of rows of {name.id} at {line.at}: {name.id}[{index}]",
+                [line.edit(name, f"{IT}[{index}]")],
+                "Each row is then combined with every other.",
+            )
+            return
+
+
+@of(EveryPair)
+def one_value_given(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
+    """An argument with one value a sample on an axis of its own, such as a class, without that axis: what is looked up with it then has none either."""
+    flow, node = evidence.flow, evidence.flow.node(finding.nodes[0])
+    for line in lines_at(evidence, finding.location)[:1]:
+        stored = [one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
+        given = [
+            (flow.node(edge.target).called, edge.spec.shape)
+            for edge in flow.edges
+            if flow.node(edge.target).parent == node.parent != "" and flow.node(edge.source).parent != node.parent
+        ]
+        lines = {place.line for place, shape in given if place is not None and shape is not None and shape[1:] == (1,)}
+        calls = [call for call in nodes(line.scope, ast.Call) if call.lineno in lines]
+        names = dict.fromkeys(one.id for call in calls for one in call.args if isinstance(one, ast.Name) and stored.count(one.id) < 2)
+        for name in names:
+            reads = [one for one in nodes(line.scope, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load)]
+            yield (
+                f"Take the only value of {name} for each sample at line {reads[0].lineno}",
+                [line.edit(one, f"{IT}[:, 0]") for one in reads],
+                f"{name} has one value for each sample, and its last axis stays in what is made of it.",
+            )
 
 
 def _shape_of(line: Line, name: ast.Name, rank: int) -> ast.Tuple | ast.List | None:

@@ -108,6 +108,26 @@ def _opposite(line: Line, node: ast.Compare | ast.Call) -> str:
     return f"{line.source.of(node.left)} {sign} {line.source.of(node.comparators[0])}"
 
 
+def triangle_of_cache(line: Line, call: ast.Call, size: ast.expr, new: str) -> Made:
+    """A triangle over more keys than queries, moved by what stands in front of them: keys that are kept from before."""
+    joined = [
+        made
+        for item in nodes(line.scope, ast.Assign)
+        for targets in [{ast.unparse(one) for target in item.targets for one in listed(target) or [target]}]
+        for made in nodes(item.value, ast.Call)
+        if called(made) in ("concatenate", "concat") and made.args and (parts := listed(made.args[0])) and ast.unparse(parts[-1]) in targets
+    ]
+    old, text = ast.unparse(size), line.source.of(call)
+    if joined and text.count(old) and len(call.args) == 1 and not call.keywords and call.lineno == size.lineno == call.end_lineno:
+        start = size.col_offset - call.col_offset
+        inside = f"{text[:start]}{new}{text[start + len(old) : -1]}"
+        yield (
+            f"Build the mask of {new} keys, moved by {new} - {old}, at line {call.lineno}",
+            [line.edit(call, f"{inside}, k={new} - {old})")],
+            f"Each step then sees all that line {joined[0].lineno} puts first, itself, and the steps before it.",
+        )
+
+
 def _other_triangle(evidence: Evidence, finding: Finding, fact: MaskInverted) -> Made:
     for line in lines_at(evidence, finding.location)[:1]:
         why = "Each step then sees itself and the steps before it."

@@ -10,14 +10,14 @@ from ...flow.syntax import called
 from ...rules.compared import fed_whole, stats_at
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss_silent import LabelsInterpolated, LabelsNotInputs
-from ...rules.facts.ranges import DecimalIds, IndexBeyond, ScaledTwice, TakenBeyond
+from ...rules.facts.ranges import ChosenBeyond, DecimalIds, IndexBeyond, ScaledTwice, TakenBeyond
 from ...rules.facts.reasons import NoAxis
 from ..edits import RemoveLayer, ReplaceLayer
 from ..edits.regroup import NAMES, Regroup
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, configure, given, of, setting, way_to, width_of
-from .line import lines_at, lines_of, listed, whole_number
+from .line import lines_at, lines_of, listed, short, whole_number
 
 
 @of(DecimalIds)
@@ -60,6 +60,22 @@ def nearest(evidence: Evidence, finding: Finding, fact: LabelsInterpolated) -> M
             method = next((word.value for word in call.keywords if word.arg == "method"), None)
             edit = line.edit(method, '"nearest"') if method is not None else line.more(call, 'method="nearest"')
             yield (f'Set method="nearest" on {ast.unparse(call.func)} at line {call.lineno}', [edit], "Each pixel then keeps one of the classes.")
+
+
+@of(ChosenBeyond)
+def turned_table(evidence: Evidence, finding: Finding, fact: ChosenBeyond) -> Made:
+    """A table with the rows that indices count on its other axis."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.shape[1:] == (fact.count,) else ():
+        for call in (one for one in line.around(ast.Call) if called(one) == "take"):
+            table = argument(call, "x", ["x"]) or argument(call, "a", ["a"])
+            if table is not None:
+                yield (
+                    f"Transpose {short(table)} in the take at {line.at}",
+                    [line.apply(table, "transpose")],
+                    f"It has a column for each of the {fact.count} indices.",
+                )
+        for read in (one for one in line.around(ast.Subscript) if isinstance(one.slice, ast.Name)):
+            yield f"Transpose {short(read.value)} at {line.at}", [line.apply(read.value, "transpose")], f"It has a column for each of the {fact.count} indices."
 
 
 def taken_along(evidence: Evidence, finding: Finding) -> Made:

@@ -20,6 +20,7 @@ from ..edits.expression import MODULE
 from ..text.source import nodes, words_of
 from .edits import Fix, Made, created, gives, named, of, samples_alone
 from .line import Line, calls_at, calls_of, constants, defaults, lines_at, lines_of, listed, own_layer, reshaped, short, size_of, written_in
+from .masks import triangle_of_cache
 from .turned import between, order_to
 from .weights import shapes_of_weights
 
@@ -54,7 +55,9 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             continue  # all rows are meant, and a batch has a part of them
         if new in samples_alone(evidence):
             continue  # no layer is as wide as there are samples in a batch
-        written = [node for node in _given_sizes(scope) if node.value == old]
+        # A triangle of another size is moved as well.
+        triangles = {part for call in nodes(scope, ast.Call) if called(call) in ("tril", "triu") for part in ast.walk(call)}
+        written = [node for node in _given_sizes(scope) if node.value == old and node not in triangles]
         if written:
             where = f"in {where_of(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
             yield (f"Replace {old} with {new} {where}", [line.edit(node, str(new)) for node in written], "This is the size of its input.")
@@ -182,7 +185,10 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
     ]
     names = [node for node in ends if line.numbers.get(ast.unparse(node)) == old]
     giver = next((name for name, spec in line.specs.items() if spec.shape and spec.shape[-1] == new), "")
-    if names and giver:
+    triangles = [call for call in nodes(line.scope, ast.Call) if called(call) in ("tril", "triu") and any(node in names for node in ast.walk(call))]
+    if giver and triangles:
+        yield from triangle_of_cache(line, triangles[0], names[0], f"{giver}.shape[-1]")
+    elif names and giver:
         yield (
             f"Replace {ast.unparse(names[0])} ({old}) with {giver}.shape[-1] in {where_of(evidence, line)}",
             [line.edit(node, f"{giver}.shape[-1]") for node in names],

@@ -29,6 +29,7 @@ from ...rules.facts.other_axes import (
 )
 from ...rules.facts.reasons import NoAxis
 from ...rules.facts.reasons_read import DimsDropped
+from ...rules.in_order import TRANSFORMS
 from ...rules.moved import turned_around
 from ..edits import Edit
 from ..edits.expression import IT, MODULE
@@ -41,14 +42,14 @@ from .line import Line, assigned_to, calls_at, lines_at, lines_of, listed, resha
 @of(SamplesInOrder)
 def along_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrder) -> Made:
     """The first axis of a sample in place of the batch."""
-    if fact.loop or len(fact.shape) < 2 or fact.operation.kind == "layer":
+    if fact.loop or len(fact.shape) < 2 or fact.operation.kind == "layer" or fact.operation.op in TRANSFORMS:
         return
     for line in lines_at(evidence, finding.location):
         call = line.call()
         if call is None or _plain(called(call)).replace("flip", "reverse") != _plain(fact.operation.op).removesuffix("v2"):
             continue
         if "Reverse" not in fact.operation.op or called(call) == "flip" or _ends(evidence, finding):
-            yield *_along(line, call, 1), "It then runs along the steps of each sample."
+            yield *along_axis(line, call, 1), "It then runs along the steps of each sample."
     for line in lines_at(evidence, finding.location)[:1]:
         turned = [item.slice for item in line.around(ast.Subscript) if ast.unparse(item.slice) == "::-1"]
         if len(turned) > 1 or (turned and _ends(evidence, finding)):
@@ -68,7 +69,7 @@ def over_the_image(evidence: Evidence, finding: Finding, fact: ChannelsReduced) 
     for line in lines_at(evidence, finding.location)[:1]:
         calls = [one for one in line.around(ast.Call) if listed(argument(one, "axis", ["x", "axis"]))]
         if len(calls) == 1:
-            yield *_along(line, calls[0], ", ".join(fact.along)), "One value for each channel is left."
+            yield *along_axis(line, calls[0], ", ".join(fact.along)), "One value for each channel is left."
 
 
 @of(NormalizedOverBatch)
@@ -76,7 +77,7 @@ def along_features(evidence: Evidence, finding: Finding, fact: NormalizedOverBat
     """The last axis in place of the batch, on both sides."""
     for line in lines_at(evidence, finding.location)[:1] if fact.layer.kind == "op" else ():
         calls = [one for one in nodes(line.scope, ast.Call) if _plain(called(one)) == _plain(fact.layer.op)]
-        made = [_along(line, one, -1) for one in calls if size_of(argument(one, "axis", ["x", "axis"])) in (None, 0)]
+        made = [along_axis(line, one, -1) for one in calls if size_of(argument(one, "axis", ["x", "axis"])) in (None, 0)]
         if made:
             yield made[0][0], [edit for _, edits in made for edit in edits], "It then chooses among the values of each sample."
 
@@ -86,7 +87,8 @@ def _ends(evidence: Evidence, finding: Finding) -> bool:
     return all(len(made.spec.shape or ()) < 3 for edge in flow.out_of(finding.nodes[0]) for made in flow.out_of(edge.target))
 
 
-def _along(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
+def along_axis(line: Line, call: ast.Call, new: int | str) -> tuple[str, list[Edit]]:
+    """The title and the edit for a call along another axis."""
     axis = argument(call, "axis", []) or next((one for one in call.args[1:] if whole_number((listed(one) or [one])[0]) is not None), None)
     new = f"[{new}]" if listed(axis) else new
     edit = line.edit(axis, str(new)) if axis is not None else line.more(call, f"axis={new}")
@@ -112,8 +114,10 @@ def loop_through_steps(evidence: Evidence, finding: Finding, fact: SamplesInOrde
         if call is None:
             continue
         given = line.keyword("xs") or next(iter(call.args[2:3]), None)
-        if isinstance(given, (ast.Name, ast.Attribute)):
-            edits = [_swapped(line, call, given), *_first_state(line, call, given)]
+        parts = listed(given) or ([given] if given is not None else [])
+        if parts and all(isinstance(one, (ast.Name, ast.Attribute)) for one in parts):
+            edits = [edit for one in parts for edit in (_swapped(line, call, one), *_first_state(line, call, one))]
+            edits += _first_of_each(line, call, list(map(ast.unparse, parts)))
             yield (f"Swap batch and steps around scan at line {call.lineno}", [*edits, *turned_back(line, call)], "scan steps through the first axis.")
 
 
@@ -122,6 +126,14 @@ def _first_state(line: Line, call: ast.Call, given: ast.expr) -> list[Edit]:
     made = assigned_to(line, start) if start is not None else None
     found = nodes(made, type(given)) if made is not None else []
     return [_swapped(line, call, one) for one in found if ast.unparse(one) == ast.unparse(given)]
+
+
+def _first_of_each(line: Line, call: ast.Call, known: list[str]) -> list[Edit]:
+    """The first step of each sample for a first state that is made from the first sample of something else."""
+    start = line.keyword("init") or next(iter(call.args[1:2]), None)
+    made = assigned_to(line, start) if start is not None else None
+    firsts = [one for one in nodes(made, ast.Subscript) if size_of(one.slice) == 0] if made is not None else []
+    return [line.edit(one.slice, ":, 0") for one in firsts if isinstance(one.value, ast.Name) and one.value.id not in known]
 
 
 def of_arrays(call: ast.Call) -> tuple[str, str]:
@@ -295,7 +307,7 @@ def side_by_side(evidence: Evidence, finding: Finding, fact: RowsTakenApart) -> 
     """What is joined along the batch joined along the features."""
     wide = (*fact.before[1:-1], (fact.before[-1] or 0) * fact.outer)
     for line, call in calls_at(evidence, fact.merged.called, "concatenate", "concat") if fact.after[1:] == wide else ():
-        yield *_along(line, call, -1), "Each row then has the values of one sample."
+        yield *along_axis(line, call, -1), "Each row then has the values of one sample."
 
 
 @of(RowsMetApart)

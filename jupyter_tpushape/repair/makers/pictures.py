@@ -1,8 +1,9 @@
-"""Candidates at the line of the pipeline that resizes pictures or masks."""
+"""Candidates where pictures, masks or maps are resized."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 import msgspec
@@ -10,11 +11,12 @@ import msgspec
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...flow.syntax import called
+from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.entry import CutIntoPatches
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.loss import GridApart
 from ..text.source import nodes
-from .edits import Made, of
+from .edits import Made, configure, of
 from .entry import misfits
 from .labels import are_whole
 from .line import Line, lines_at, lines_of, span_of
@@ -99,3 +101,20 @@ def _resizes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
 
 def _same(node: ast.AST, call: ast.Call) -> bool:
     return isinstance(node, ast.expr) and span_of(node) == span_of(call)
+
+
+@of(UnlikeBranches)
+def exchanged_size(evidence: Evidence, finding: Finding, fact: UnlikeBranches) -> Made:
+    """Height and width of a resize in the order of the other branch."""
+    for one, other in itertools.permutations(fact.branches, 2) if len(fact.branches) == 2 else ():
+        shape, wanted = (one.shape or ())[1:3], (other.shape or ())[1:3]
+        node = next((item for item in evidence.flow.nodes if item.name == one.giver.name), None)
+        if node is None or len(one.shape or ()) != 4 or len(set(shape)) < 2 or shape[::-1] != wanted:
+            continue
+        held = node.config | evidence.arguments(node.id)
+        pairs = {key: wanted for key, value in held.items() if isinstance(value, (list, tuple)) and tuple(value) == shape}
+        single = {key: size for key, size in zip(("height", "width"), wanted, strict=True) if (held.get("height"), held.get("width")) == shape}
+        for change in (pairs, single):
+            if change:
+                said = ", ".join(f"{key}={value}" for key, value in change.items())
+                yield f"Set {said} on {node.name}", [configure(node.name, **change)], f"{other.giver.name} has {wanted[0]} rows and {wanted[1]} columns."

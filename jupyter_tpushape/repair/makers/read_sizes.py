@@ -347,6 +347,8 @@ def counted_along_steps(evidence: Evidence, finding: Finding, fact: OperationRai
     """Positions that are counted along the steps, and not along the batch."""
     for line in lines_of(evidence)[:1]:
         read = loaded(line.node) if line.node is not None else set()
-        edits = [line.edit(one.slice, "1") for made, one in samples_counted(line.scope) if ast.unparse(made.targets[0]) in read]
+        own = set(ast.walk(line.node)) if line.node is not None else set()
+        counted = samples_counted(line.scope)
+        edits = [line.edit(one.slice, "1") for made, one in counted if made in own or (isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) in read)]
         if edits and any(len(shape or ()) > 2 for shape in fact.shapes):
             yield "Count the positions along axis 1, the steps", edits, "Axis 0 is the batch, and samples have no positions."

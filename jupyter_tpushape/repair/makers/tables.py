@@ -46,6 +46,34 @@ def _columns(part: ast.Subscript) -> bool:
     return len(index) == 2 and all(isinstance(one, ast.Slice) for one in index) and not [*nodes(part.slice, ast.Name)]
 
 
+@of(OperationRaised)
+def once_for_each_half(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Cosines and sines of rotary positions, one for each pair of features, for both features of a pair, as the program's rotation pairs them."""
+    for line in lines_of(evidence)[:1]:
+        sides = sorted(line.shaped(), key=lambda side: side[1][-1] or 0)
+        sizes = [shape[-1] or 0 for _, shape in sides]
+        if fact.operation != "Mul" or len(sides) != 2 or sizes[1] != 2 * sizes[0] or not isinstance(sides[0][0], ast.Name):
+            continue
+        held = {name: shape for name, shape in line.shape_of_names().items() if shape == sides[0][1] and name.isidentifier()}
+        joined = [call for call in nodes(line.source.tree, ast.Call) if called(call) in (*JOINS, "stack") and call.args and _turns(call.args[0])]
+        names = [name for name in held if any(one.id == name for item in line.around(ast.stmt, line.scope)[-1:] for one in nodes(item, ast.Name))]
+        if len(joined) != 1 or not names or len(line.around(ast.stmt, line.scope)) < 2:
+            continue
+        how = "{module}.repeat(one, 2, axis=-1)" if called(joined[0]) == "stack" else "{module}.concatenate([one, one], axis=-1)"
+        text = f"{', '.join(names)} = ({how} for one in ({', '.join(names)}))" if len(names) > 1 else f"{names[0]} = {how.replace('one', names[0])}"
+        yield (
+            f"Repeat {' and '.join(names)} for both features of a pair before {line.at}",
+            [line.before(line.around(ast.stmt, line.scope)[-1], text, line.module())],
+            f"The rotation at line {joined[0].lineno} pairs the features, and both of a pair have one angle.",
+        )
+
+
+def _turns(parts: ast.expr) -> bool:
+    """Whether the first of two parts is the negative of one."""
+    both = listed(parts)
+    return len(both) == 2 and isinstance(both[0], ast.UnaryOp) and isinstance(both[0].op, ast.USub)
+
+
 def table_start(evidence: Evidence, finding: Finding) -> Made:
     """The first rows of a table that the program holds for the longest sequence."""
     # A mask goes with the steps of what it is given beside, which are on another axis there.

@@ -50,7 +50,7 @@ def _made(line: Line, names: tuple[str, ...]) -> Iterator[tuple[str, ast.expr]]:
 @of(NeverTrained)
 def by_probability(evidence: Evidence, finding: Finding, fact: NeverTrained) -> Made:
     """A one-hot choice times the probabilities that it is chosen from."""
-    for line in lines_at(evidence, finding.location)[:1] if fact.step.op == "Argmax" else ():
+    for line in lines_at(evidence, finding.location)[:1] if fact.step.op == "ArgMax" else ():
         for call in nodes(line.scope, ast.Call):
             chosen = assigned_to(line, call.args[0]) if call.args and isinstance(call.args[0], ast.Name) else next(iter(call.args), None)
             if called(call) != "one_hot" or not isinstance(chosen, ast.Call) or called(chosen) != "argmax" or not chosen.args:

@@ -12,14 +12,52 @@ from ...flow.syntax import called
 from ...graph import Cause, chain, padded, unpadded, value
 from ...rules.facts.layers import OperationRaised, WindowTooLarge, WrongCount
 from ...rules.facts.loss import GridApart
+from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import Uneven, cut_blocks
+from ...rules.regrouped import WINDOWS, pixels_moved, put_back
 from ...rules.upstream import ancestors
 from ...rules.words import listed
+from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import nodes
 from .edits import Made, append, configure, created, failing, insert, of
 from .ends import ends_of
-from .line import defaults, lines_at, lines_of, own_layer
+from .line import defaults, lines_at, lines_of, own_layer, reshaped, short
+
+
+@of(Interleaved)
+def windows_put_back(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """The way back from windows to the map that they were cut from: rows of windows first, and columns beside their own rows."""
+    sizes = put_back(evidence, evidence.flow.node(finding.nodes[0]), fact.before, fact.after)
+    for line in lines_at(evidence, finding.location) if sizes else ():
+        array, _ = reshaped(line)
+        if array is not None:
+            rows, height, columns, width = sizes
+            apart = (-1, rows, columns, height, width, fact.before[-1])
+            yield (
+                f"Transpose the windows back before the reshape of {short(array)} at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {apart}), {tuple(WINDOWS)})", line.module())],
+                "A reshape does not move values, and windows lie side by side.",
+            )
+            return
+
+
+@of(Interleaved)
+def shuffled_pixels(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
+    """The channels of a pixel for the pixels of a block, or the way back."""
+    node = evidence.flow.node(finding.nodes[0])
+    factor = pixels_moved(evidence, node, fact.before, fact.after)
+    for line in lines_at(evidence, finding.location) if factor else ():
+        array, _ = reshaped(line)
+        (rows, columns, channels), larger = fact.before[1:], (fact.after[1] or 0) > (fact.before[1] or 0)
+        apart = (rows, columns, factor, factor, fact.after[-1]) if larger else (fact.after[1], factor, fact.after[2], factor, channels)
+        if array is not None:
+            yield (
+                f"Split into blocks of {factor} × {factor} before the reshape of {short(array)} at {line.at}",
+                [line.edit(array, f"{MODULE}.transpose({MODULE}.reshape({IT}, {(-1, *apart)}), {tuple(WINDOWS)})", line.module())],
+                "A reshape does not move values, and the pixels of a block are in different rows.",
+            )
+            return
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:

@@ -25,7 +25,7 @@ class EveryPair(Fact, frozen=True):
     def result(self) -> Shape:
         short, long = self._sorted
         gap = len(long) - len(short)
-        return (*long[:gap], *(max(x or 1, y or 1) for x, y in zip(long[gap:], short, strict=True)))
+        return (*long[:gap], *(None if None in pair and {1, None} >= {*pair} else max(n or 1 for n in pair) for pair in zip(long[gap:], short, strict=True)))
 
     def message(self) -> str:
         if self.chance:
@@ -110,9 +110,12 @@ class SamplesSummed(Fact, frozen=True):
 
     def message(self) -> str:
         takes, meets = ("takes the largest of", "combines") if self.largest else ("adds up", "compares")
+        does = f"{meets} that one number with each sample"
+        if self.reader.op in ("AddV2", "Add") and not self.largest:
+            does = "adds that one number to each sample"
         return (
             f"{self.total.op}{placed(self.total)} {takes} {show_shape(self.whole)} over all samples, "
-            f"and {self.reader.op}{placed(self.reader)} {meets} that one number with each sample of {show_shape(self.each)}."
+            f"and {self.reader.op}{placed(self.reader)} {does} of {show_shape(self.each)}."
         )
 
     def why(self) -> str:

@@ -182,6 +182,29 @@ class TakenBeyond(Fact, frozen=True):
         return Side(f"0 to {(self.shape[self.axis + self.mapped] or 0) - 1}"), Side(f"{self.lowest} to {self.highest}")
 
 
+class ChosenBeyond(Fact, frozen=True):
+    """``taken`` takes from axis 0 of a tensor of ``shape`` with the indices that ``chosen`` returns of ``count`` values; ``name``: of the weight."""
+
+    taken: Who
+    chosen: Who
+    shape: Shape
+    count: int
+    name: str = ""
+
+    def message(self) -> str:
+        table = f"{self.name} {show_shape(self.shape)}" if self.name else show_shape(self.shape)
+        return (
+            f"{self.taken.op}{placed(self.taken)} takes from axis 0 of {table}, which has size {self.shape[0]}, "
+            f"but {self.chosen.op}{placed(self.chosen)} returns an index from 0 to {self.count - 1}."
+        )
+
+    def why(self) -> str:
+        return "JAX raises no error: an index beyond the end returns NaN, and the loss becomes NaN. Take from the axis that the indices count."
+
+    def sides(self) -> Sides:
+        return Side(f"0 to {(self.shape[0] or 0) - 1}"), Side(f"0 to {self.count - 1}")
+
+
 def _beyond(size: int, nan: bool) -> str:
     if nan:
         return f"JAX raises no error: an id above {size - 1} returns NaN, and the loss becomes NaN."

@@ -158,7 +158,7 @@ class LogitsCut(Fact, frozen=True):
 
 
 class PickedElsewhere(Fact, frozen=True):
-    """``softmax`` sums over ``axis`` of ``shape``, and ``reader`` takes one value of it along ``along``."""
+    """``softmax`` sums over ``axis`` of ``shape``, and ``reader`` takes one value of it along ``along``, or adds up its products with labels or another softmax."""
 
     softmax: Who
     shape: Shape
@@ -169,7 +169,7 @@ class PickedElsewhere(Fact, frozen=True):
     def message(self) -> str:
         return (
             f"{self.softmax.op}{placed(self.softmax)} runs over axis {self.axis} of {show_shape(self.shape)}, "
-            f"but {self.reader.op}{placed(self.reader)} takes one value along axis {self.along}."
+            f"but {self.reader.op}{placed(self.reader)} {'adds up its products' if self.reader.op == 'Sum' else 'takes one value'} along axis {self.along}."
         )
 
     def why(self) -> str:
