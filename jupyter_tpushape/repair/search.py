@@ -250,15 +250,17 @@ class Search:
         Only if the program gets further, or if what is left was there before: an edit after which the same place
         fails in another way is not an improvement.
         """
-        known = {(other.rule, other.nodes) for other in self.known if other is not finding}
+        known = [other for other in self.known if other is not finding]
 
         def before(trial: Trial) -> bool:
-            return all((other.rule, other.nodes) in known for other in trial.left)
+            # An edit may number the nodes anew.
+            return all(any(one.rule == left.rule and (one.nodes == left.nodes or (one.fact == left.fact is not None)) for one in known) for left in trial.left)
 
         steps = [
             (candidate, trial)
             for candidate, trial in partial
             if trial.seen is not None
+            and any(left.serious for left in trial.left)  # where only a note is left, there is no next step
             and not _same_line(self.seen, trial.seen)
             and (_PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where] or _later_line(self.seen, trial) or before(trial))
             and not self._asks(finding, candidate, trial)

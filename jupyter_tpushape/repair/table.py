@@ -482,7 +482,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "layer-uncalled": (calls.call_layer,),
     "declared-shape": (columns.of_each_sample, paired.reduced_whole, paired.kept_axis, calls.declared_as_returned, calls.undeclared),
     "stateful-batch": (batching.declared_rows,),
-    "sample-weights": (inputs.one_weight, inputs.grouped_weights, inputs.each_value, inputs.without_weights, layers.general),
+    "sample-weights": (inputs.one_weight, inputs.weight_of_class, inputs.grouped_weights, inputs.each_value, inputs.without_weights, layers.general),
     "weights-apart": (tables.adapted_to_inputs, tables.size_of_table, tables.axes_of_weight, foreign.head_left_out),
     "graph-disconnected": (joined.called_on_base, inner.through_base, joined.all_inputs),
     "symbolic-tensor": (jax_arrays.without_numpy, conditions.each_element, foreign.keras_functions, operands.counted_by_reshape, entry.declare_known),

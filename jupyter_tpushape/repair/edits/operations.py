@@ -214,6 +214,7 @@ operation("spread", "np.tile(np.reshape({x}, {shape}), {times})", "tf.tile(tf.re
 operation("repeat_last", "np.repeat({x}, {times}, axis=-1)", "tf.repeat({x}, {times}, axis=-1)")
 operation("column", "{a}[..., :1]", "{a}[..., :1]")
 operation("first_of_last", "{a}[..., 0]", "{a}[..., 0]")
+operation("sum_last", "{a}.sum(axis=-1)", "tf.reduce_sum({x}, axis=-1)")
 operation("without_first", "{a}[..., 1:]", "{a}[..., 1:]")
 operation("shift", _by, _by)
 operation("is_value", '({a} == {value}).astype("float32")', 'tf.cast({a} == {value}, "float32")')

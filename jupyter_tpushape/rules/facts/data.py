@@ -315,16 +315,17 @@ class LabelsAsWeights(Fact, frozen=True):
 
 
 class ClassesAsWeights(Fact, frozen=True):
-    """``count`` sample weights, one per class, for ``rows`` samples; ``hot``: whether the labels are one-hot vectors."""
+    """``count`` sample weights, one per class, for ``rows`` samples. ``hot``: the labels are one-hot vectors; ``keyed``: the weights are a dict by class."""
 
     count: int
     rows: int
     hot: bool
+    keyed: bool = False
 
     @property
     def each(self) -> str:
         """The expression for each sample's class weight."""
-        return "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
+        return "np.sum(y * weights, axis=-1)" if self.hot else "np.vectorize(weights.get)(y)" if self.keyed else "weights[y]"
 
     def message(self) -> str:
         return f"There are {self.count} sample weights, one per class, but fit expects one for each of the {self.rows} samples."
