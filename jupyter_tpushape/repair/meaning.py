@@ -14,12 +14,12 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.given_names import Texts
-from ..flow import Flow, KeyPath, elements, syntax
+from ..flow import Flow, KeyPath, elements, show_shape, syntax
 from ..flow.observed import around
 from ..graph import Axis
 from ..rules.compared import kind_of
 from ..rules.entry import batched_twice
-from ..rules.upstream import takes_one, unrelated
+from ..rules.upstream import ancestors, from_outside, takes_one, unrelated
 from .edits import Edit, Expression, InputShape, InsertLayer, LayerConfig, RemoveLayer, ReplaceLayer, Transform
 from .roles import ROLES, Check, Question
 
@@ -358,6 +358,28 @@ def _other_scale(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Ques
             return
 
 
+def _rescaled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """What a layer with weights makes, or pictures with other proportions, scaled in front of a model."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Resizing" or before.failed is None:
+        return
+    failed = before.failed
+    inside = failed.name != edit.target and bool(failed.parent) and before.flow.node(failed.parent).name == edit.target
+    if failed.name != edit.target and not inside:
+        return
+    edges = from_outside(before, failed.parent) if inside and failed.parent else before.failed_inputs()
+    above = [one for edge in edges for one in (before.flow.node(edge.source), *ancestors(before, edge.source))]
+    makers = [node for node in above if node.weights]
+    new, size = (edit.config["height"], edit.config["width"]), show_shape((edit.config["height"], edit.config["width"]))
+    sides = [one.spec.shape[1:3] for one in edges if one.spec.shape and len(one.spec.shape) == 4]
+    if not edges:
+        # What an inner model of tf_keras receives may have no producer that is known.
+        yield f"Should what {edit.target} receives be scaled to {size}? Otherwise change the layers before it, so that they return this size."
+    if not makers and any((a or 0) * new[1] != (b or 0) * new[0] for a, b in sides):
+        yield f"May the pictures be stretched to {size}? They have other proportions. Otherwise declare {edit.target} for their size, or crop or pad them."
+    if makers:
+        yield f"Should what {makers[0].name} returns be scaled to {size}? Otherwise change the layers before {edit.target}, so that they return this size."
+
+
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -379,6 +401,7 @@ _CHECKS: tuple[Check, ...] = (
     _cropped_steps,
     _unlike_lengths,
     _other_scale,
+    _rescaled,
     _left_out,
     _parts_of_label,
 )

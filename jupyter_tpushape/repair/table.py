@@ -253,7 +253,15 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.other_axis,
         operations.leave_out,
     ),
-    "layer-axis": (calls.other_layer, causes.at_cause, inner.enlarged_once_less, inner.declare_first, own_classes.another_instance, layers.project_before),
+    "layer-axis": (
+        calls.other_layer,
+        causes.at_cause,
+        written.written_grid,
+        inner.enlarged_once_less,
+        inner.declare_first,
+        own_classes.another_instance,
+        layers.project_before,
+    ),
     "merge-shapes": (
         known_sizes.odd_signal,
         joined.dot_axes,
