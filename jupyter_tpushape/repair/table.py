@@ -49,6 +49,7 @@ from .makers import (
     operations,
     other_axes,
     own_classes,
+    padded,
     paired,
     pictures,
     places,
@@ -158,6 +159,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "data-raises": (
         data.recount,
         mapped.as_declared,
+        padded.rank_of_part,
+        padded.parts_in_tuple,
+        padded.longest,
         mapped.coded_already,
         mapped.as_many_parts,
         mapped.other_side_of_batch,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardUnpack
-from ..examine.heard_data import HeardReturned, HeardSlices, HeardUneven, HeardYielded
+from ..examine.heard_data import HeardNested, HeardPadded, HeardPaddedShort, HeardReturned, HeardSlices, HeardUneven, HeardYielded
 from ..examine.heard_lines import HeardArrays, HeardBeyond, HeardInnerDataset, HeardJoined, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
 from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
@@ -42,6 +42,7 @@ from .facts.data import (
     YieldedShape,
 )
 from .facts.layers import ArraysApart
+from .facts.padded import PaddedApart
 from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
@@ -89,6 +90,16 @@ def data():
 )
 
 
+def _padded(evidence: Evidence, said: str) -> PaddedApart | None:
+    told = hear(said, HeardPadded)
+    if told is not None:
+        return PaddedApart("rank", told.given, told.row)
+    if hear(said, HeardPaddedShort) is not None:
+        return PaddedApart("short")
+    running = "padded_batch(" in _code(evidence)
+    return PaddedApart("parts") if running and hear(said, HeardNested) is not None else None
+
+
 @check(order=1)
 def data_raises(evidence: Evidence) -> Iterator[Finding]:
     """The data callable, or iterating the data, raised."""
@@ -126,6 +137,10 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     uneven = hear(said, HeardUneven)
     if uneven is not None:
         yield Finding.of(DATA_RAISES.id, "error", Unbatchable(uneven.first, uneven.second), nodes, location=where)
+        return
+    padded = _padded(evidence, said)
+    if padded is not None:
+        yield Finding.of(DATA_RAISES.id, "error", padded, nodes, location=where)
         return
     slices = hear(said, HeardSlices)
     if slices is not None:
