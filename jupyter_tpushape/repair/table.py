@@ -724,7 +724,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.leave_out,
     ),
     "labels-not-inputs": (meant_values.inputs_as_labels,),
-    "data-axes-mixed": (arrays.windows_as_made, arrays.moved_instead),
+    "data-axes-mixed": (arrays.windows_as_made, arrays.turned_pictures, arrays.moved_instead),
     "zipped-batches": (batching.batched_parts,),
     "label-range": (names.exchanged_labels, names.exchanged_losses, labels.numbered, classes.more_units),
     "label-scale": (names.exchanged_labels, names.exchanged_losses, labels.between_0_and_1, classes.one_unit_per_class),
