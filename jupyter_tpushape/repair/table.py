@@ -534,6 +534,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "label-widths": (data.counted_classes,),
     "output-names": (
         names.matched_weights,
+        names.one_entry,
         names.keyed_losses,
         names.keyed_outputs,
         names.named_outputs,
