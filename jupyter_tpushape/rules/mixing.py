@@ -193,15 +193,19 @@ def every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None
 
 @check(order=41)
 def samples_summed(evidence: Evidence) -> Iterator[Finding]:
-    """Differences of one value per sample and the sum over all samples."""
+    """Differences of one value per sample and the sum over all samples; where two sums of tensors of one shape are added, too, as in a Dice loss."""
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id) if node.op in ("Sub", "SquaredDifference") else []
+        edges = evidence.flow.into(node.id) if node.op in ("Sub", "SquaredDifference", "AddV2") else []
         if len(edges) != 2:
             continue
         for one, each in (edges, edges[::-1]):
             total = evidence.flow.node(one.source)
             whole = next(iter(evidence.flow.into(total.id)), None)
             if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2:
+                continue
+            beside = evidence.flow.node(each.source)
+            alike = beside.op == "Sum" and whole.spec.shape in [given.spec.shape for given in evidence.flow.into(beside.id)]
+            if node.op == "AddV2" and not alike:
                 continue
             if (carried(evidence, each) or {}).get(0) == 1 and (carried(evidence, whole) or {}).get(0) == 1:
                 fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node))
