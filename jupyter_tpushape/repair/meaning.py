@@ -334,8 +334,8 @@ def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Qu
 
 
 def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """One of two inputs of different lengths, cropped or padded until both can be compared position by position."""
-    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Cropping1D", "ZeroPadding1D")) or before.failed is None:
+    """One of two inputs of different lengths, cropped, padded or pooled until both can be compared position by position."""
+    if not isinstance(edit, InsertLayer) or not edit.layer_class.endswith(("Cropping1D", "ZeroPadding1D", "Pooling1D")) or before.failed is None:
         return
     steps = [sizes[1] for edge in before.operands() if len(sizes := before.origins.of(edge)) == 3]
     ends = dict.fromkeys((size.who, size.size) for size in steps if isinstance(size, Axis) and size.axis == 1)

@@ -50,7 +50,9 @@ _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, 
 def _reorders(trial: Trial) -> bool:
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
-    return whole and all(map(_exchanges, changed))
+    # Two expressions in each other's place.
+    swapped = len(changed) == 2 and (changed[0].find, changed[0].replace) == (changed[1].replace, changed[1].find)
+    return whole and (swapped or all(map(_exchanges, changed)))
 
 
 def _exchanges(edit: Expression) -> bool:

@@ -269,6 +269,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "merge-shapes": (
         known_sizes.odd_signal,
         joined.dot_axes,
+        joined.projected_for_dot,
         joined.one_weight_each,
         merging.joined_along_last,
         merging.along_their_axis,

@@ -232,7 +232,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        same = {name: getattr(problem, name) for name in ("code", "text", "counts", "ids", "path", "dtype", "steps", "alike")}
+        same = {name: getattr(problem, name) for name in ("code", "text", "counts", "ids", "path", "dtype", "steps", "alike", "columns")}
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         positions = flat if flat is not None else ((), ())

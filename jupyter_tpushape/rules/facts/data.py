@@ -415,7 +415,7 @@ class Unbatchable(Fact, frozen=True):
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
-    ``made``: the expression after which arrays have different numbers of rows; ``ids``, ``steps``, ``alike``, ``dtype``: those of the ``Problem``.
+    ``made``: the expression after which arrays have different numbers of rows; ``ids``, ``steps``, ``alike``, ``dtype``, ``columns``: those of the ``Problem``.
     ``flat``: the array whose rows are the ``positions`` of the other's samples. ``turned``: the array whose columns are the samples.
     """
 
@@ -429,6 +429,7 @@ class Refused(Fact, frozen=True):
     dtype: str = ""
     steps: bool = False
     alike: bool = False
+    columns: tuple[int, ...] = ()
     made: RowStep | None = None
     flat: KeyPath = ()
     positions: Shape = ()
