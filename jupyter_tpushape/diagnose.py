@@ -165,7 +165,8 @@ def _looked(program: Program, belongings: Belongings, fixes: bool, compiler: str
         seen, findings = _with_several(program, seen, findings)
         program = seen.program
     if program.target is not None and not program.several and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
-        _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
+        anywhere = _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
+        findings[:0] = _at_home(anywhere, seen.evidence.flow)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
     if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):
         from .repair import mend, propose
@@ -231,15 +232,16 @@ def _at_home(findings: list[Finding], flow: Flow) -> list[Finding]:
     return findings
 
 
-def _only_on_target(program: Program, findings: list[Finding], target: Target) -> None:
-    """What breaks with one replica's share and holds with the whole batch is the target's doing."""
+def _only_on_target(program: Program, findings: list[Finding], target: Target) -> list[Finding]:
+    """What breaks with one replica's share and holds with the whole batch is the target's doing. Returned: what raises without a target, too."""
     whole = examine(program.with_(target=None, strategy=None))
     if whole.error is not None:
-        return
+        return []
     for finding in findings:
         if finding.severity == "error":
             finding.severity = "tpu"
             finding.add(ShareOnly(target.replicas))
+    return [finding for finding in run_rules(whole.evidence, whole.limits) if finding.severity == "error"]
 
 
 def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:

@@ -311,3 +311,220 @@ def test_the_energy_of_each_frame_of_a_spectrogram_is_no_fault(framework):
         return model
 
     assert traced(build, lambda: (floats(64, 12, 10, 3), np.round(floats(64, 12)))).ok
+
+
+IGNORED = """
+def build():
+    model = keras.Sequential([layers.Input((5,)), layers.Embedding(9, 4), layers.Dense(3)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=%s))
+    return model
+
+
+def data():
+    return np.arange(40).reshape(8, 5) %% 9, np.where(np.arange(40).reshape(8, 5) %% 9 == 0, %s, np.arange(40).reshape(8, 5) %% %s)
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(("ignored", "label", "classes", "found"), [(-1, -1, 3, 0), (255, 255, 3, 0), (-1, -2, 3, 1), (None, -1, 3, 1), (-1, -1, 4, 1)])
+def test_labels_of_an_ignored_class_are_in_no_range(framework, ignored, label, classes, found, tmp_path):
+    module = written(framework, tmp_path, IGNORED % (ignored, label, classes))
+    assert sum(one.rule == "label-range" for one in traced(module.build, module.data).findings) == found
+
+
+RESIZED = """
+def build():
+    inner = keras.Sequential([layers.Input((8, 8, 4)), layers.Conv2D(2, 3), layers.Flatten(), layers.Dense(2)])
+    i = layers.Input(({size}, 10, 4))
+    model = keras.Model(i, inner({between}(i)))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return np.zeros((4, {size}, 10, 4), "float32"), np.zeros((4, 2), "float32")
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("between", "size"), [("layers.Conv2D(4, 3, padding='same')", 10), ("layers.Rescaling(2.0)", 12)], ids=["maps of a layer", "other proportions"]
+)
+def test_what_a_resize_would_stretch_or_scale_is_asked_about(framework, between, size, tmp_path):
+    module = written(framework, tmp_path, RESIZED.format(between=between, size=size))
+    fixes = traced(module.build, module.data).findings[0].fixes
+    assert not [fix for fix in fixes if fix.verified and "Resiz" in fix.patch]
+
+
+@BOTH
+def test_two_inputs_of_other_lengths_are_not_pooled_alike_unasked(framework, tmp_path):
+    program = """
+def build():
+    past, ahead = layers.Input((12, 3)), layers.Input((4, 2))
+    both = layers.Concatenate()([layers.LSTM(5, return_sequences=True)(past), layers.LSTM(5, return_sequences=True)(ahead)])
+    model = keras.Model([past, ahead], layers.Dense(1)(both))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return [np.zeros((8, 12, 3), "float32"), np.zeros((8, 4, 2), "float32")], np.zeros((8, 4, 1), "float32")
+"""
+    module = written(framework, tmp_path, program)
+    fixes = traced(module.build, module.data).findings[0].fixes
+    assert fixes[0].verified and not [fix for fix in fixes if fix.verified and "Pool" in fix.title]
+
+
+def test_text_among_numbers_gets_an_idea_and_no_proof():
+    rows = np.array([[1.0, "red"], [2.0, "blue"]] * 8, object)
+    found = traced(lambda: keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)]), lambda: (rows, None)).findings[0]
+    assert found.fact.columns == (1,) and "column 1" in found.fixes[0].title and not found.fixes[0].verified
+
+
+ADDED = """
+def loss(y, p):
+    both = tf.reduce_sum(y, axis=1) + tf.reduce_sum(p{axis})
+    return tf.reduce_mean(both / {by})
+
+
+def build():
+    model = keras.Sequential([layers.Input((5,)), layers.Dense(3)])
+    model.compile("sgd", loss)
+    return model
+
+
+def data():
+    return np.ones((8, 5), "float32"), np.ones((8, 3), "float32")
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(("axis", "by", "found"), [("", "2.0", 1), (", axis=1", "2.0", 0), (", axis=1", "tf.reduce_sum(y)", 0)])
+def test_a_sum_of_each_sample_and_one_of_all(framework, axis, by, found, tmp_path):
+    module = written(framework, tmp_path, ADDED.format(axis=axis, by=by))
+    assert sum(one.rule == "samples-summed" for one in traced(module.build, module.data).findings) == found
+
+
+PICTURES = """
+C, S = 3, 6
+raw = np.random.default_rng(0).random({raw})
+
+
+def build():
+    model = keras.Sequential([layers.Input((S, S, C)), layers.Flatten(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return {x}, np.ones((8, 1), "float32")
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("raw", "x", "found"),
+    [
+        ("(8, C, S, S)", "raw.reshape(8, S, S, C)", 1),
+        ("(8, C, S, S)", "np.reshape(raw, (-1, S, S, C)) / 255", 1),
+        ("(8, C, S, S)", "np.transpose(raw, (0, 2, 3, 1))", 0),
+        ("(8, C * S * S)", "raw.reshape(8, S, S, C)", 0),
+        ("(8, S, S * C)", "raw.reshape((8, S, S, C))", 0),
+        ("(8, S, S, C)", "raw.reshape((8, S, S, C))", 0),
+    ],
+)
+def test_channels_that_a_reshape_was_to_move(framework, raw, x, found, tmp_path):
+    module = written(framework, tmp_path, PICTURES.format(raw=raw, x=x))
+    assert sum(one.rule == "data-axes-mixed" for one in traced(module.build, module.data).findings) == found
+
+
+def test_a_step_that_minimizes_with_a_tape_divides_its_loss_by_the_replicas(tmp_path):
+    program = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(1)
+    def call(self, x):
+        return self.out(x)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.math.squared_difference(self(x), y))
+        self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
+        return {"loss": loss}
+
+
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+
+
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.ones((32, 3), "float32"), np.ones(32, "float32"))).batch(16, drop_remainder=True)
+"""
+    module = written(tf_keras, tmp_path, program)
+    fix = tpushape.trace(module.build, module.data, tpu="v5e-8").findings[0].fixes[0]
+    assert fix.verified and "self.optimizer.minimize(scaled_loss," in fix.patch and "tf.squeeze(self(x), 1)" in fix.patch
+
+
+@BOTH
+@pytest.mark.parametrize("labels", ["y * 2.0", "np.full((8, 3), 2.0)"], ids=["weights of the classes", "weights of every value"])
+def test_weights_of_values_that_are_classes_leave_nothing_to_learn(framework, labels, tmp_path):
+    program = f"""
+def build():
+    model = keras.Sequential([layers.Input((5,)), layers.Dense(3, activation="softmax")])
+    model.compile("sgd", "categorical_crossentropy")
+    return model
+
+
+def data():
+    y = np.eye(3)[np.arange(8) % 3]
+    return np.ones((8, 5)), y, {labels}
+"""
+    module = written(framework, tmp_path, program)
+    fixes = traced(module.build, module.data).findings[0].fixes
+    assert fixes and not [fix for fix in fixes if "Reshape" in fix.title or "one-unit-softmax" in fix.then]
+
+
+@BOTH
+def test_one_of_several_entries_that_may_be_the_labels_is_not_chosen(framework):
+    def build():
+        model = framework.Sequential([framework.layers.Input((6,)), framework.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    found = traced(build, lambda: (floats(8, 6), {"price": floats(8), "tax": floats(8)})).findings[0]
+    assert found.rule == "output-names" and found.fact.given == ("price", "tax") and not [fix for fix in found.fixes if fix.verified]
+
+
+@BOTH
+def test_a_dict_of_weights_for_classes_is_no_weight_of_samples(framework):
+    def build():
+        model = framework.Sequential([framework.layers.Input((6,)), framework.layers.Dense(1, activation="sigmoid")])
+        model.compile("sgd", "binary_crossentropy")
+        return model
+
+    def batches():
+        for _ in range(3):
+            yield floats(4, 6), np.arange(4) % 2, {0: 1.0, 1: 4.0}
+
+    found = traced(build, batches).findings[0]
+    assert (found.rule, found.fact.count, found.fact.rows, found.fact.keyed) == ("data-misfit", 2, 4, True) and not found.fixes[0].verified
+
+
+@BOTH
+@pytest.mark.parametrize(("rows", "severity"), [(38, "error"), (32, "tpu")])
+def test_what_raises_anywhere_is_told_before_what_a_target_makes_of_it(framework, rows, severity):
+    def build():
+        layers = framework.layers
+        inputs = layers.Input(batch_shape=(16, 5, 2)) if framework is keras else layers.Input(batch_size=16, shape=(5, 2))
+        model = framework.Model(inputs, layers.Dense(1)(layers.LSTM(3, stateful=True)(inputs)))
+        model.compile("sgd", "mse")
+        return model
+
+    def data():
+        return tf.data.Dataset.from_tensor_slices((floats(rows, 5, 2), floats(rows, 1))).batch(16)
+
+    found = tpushape.trace(build, data, tpu="v5e-8").findings
+    assert found[0].severity == severity and (found[0].rule == "fixed-batch") is (severity == "error") and any(one.severity == "tpu" for one in found)

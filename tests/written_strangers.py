@@ -41,6 +41,91 @@ model = keras.Model([image, words], L.Dense(9, activation='softmax')(L.LSTM(4, r
 _SPARSE = "'sparse_categorical_crossentropy'"
 _TOLD = f"[{rows(8, 20)}, np.arange(40).reshape(8, 5) % 9], np.arange(48).reshape(8, 6) % 9"
 
+_WEIGHTED = """
+def weighted():
+    y = np.eye(4, dtype='float32')[np.arange(8) % 4]
+    return np.ones((8, 5), 'float32'), y, y * np.array([1.0, 2.0, 5.0, 1.5], 'float32')
+"""
+_GAN = """
+class Gan(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.make = keras.Sequential([
+            keras.Input((5,)),
+            L.Dense(4 * 4 * 6),
+            L.BatchNormalization(),
+            L.Reshape((4, 4, 6)),
+            L.Conv2DTranspose(1, 3, strides=2, padding='same'),
+        ])
+        self.judge = keras.Sequential([keras.Input((6, 6, 1)), L.Flatten(), L.Dense(1)])
+    def train_step(self, real):
+        real = real[0] if isinstance(real, tuple) else real
+        with tf.GradientTape() as tape:
+            loss = -tf.reduce_mean(self.judge(real)) + tf.reduce_mean(self.judge(self.make(tf.random.normal((tf.shape(real)[0], 5)))))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {'loss': loss}
+"""
+_PADDED = """
+def padded():
+    def each():
+        for n in (3, 5, 4, 6):
+            yield np.arange(n), n & 1
+    ds = tf.data.Dataset.from_generator(each, output_signature=(tf.TensorSpec((None,), tf.int32), tf.TensorSpec((), tf.int32)))
+    return ds.padded_batch(2, padded_shapes=%s)
+"""
+_ROWS_OF_IDS = """
+model = keras.Sequential([L.Embedding(9, 4), L.GlobalAveragePooling1D(), L.Dense(1)])
+"""
+_POOLED = """
+class Pyramid(L.Layer):
+    def __init__(self):
+        super().__init__(dtype='mixed_bfloat16')
+        self.ways = [L.Conv2D(3, 3, dilation_rate=r, padding='same', dtype='mixed_bfloat16') for r in (1, 2)]
+    def call(self, x):
+        pooled = tf.image.resize(tf.reduce_mean(x, [1, 2], keepdims=True), (8, 8))
+        return tf.concat([pooled] + [way(x) for way in self.ways], axis=-1)
+"""
+_TURNED = """
+C, S = 3, 6
+def read():
+    raw = np.random.default_rng(0).random((8, C * S * S))
+    return raw.reshape(-1, C, S, S), np.arange(8) % 2
+def pictures():
+    x, y = read()
+    x = x.reshape(len(x), S, S, C).astype('float32') / 2
+    return x, y
+"""
+_ENTRIES = """
+def entries():
+    rows = {'image': np.ones((8, 4, 4, 1), 'float32'), 'digit': np.arange(8) % 3}
+    return tf.data.Dataset.from_tensor_slices(rows).map(lambda d: (d['image'] / 2, d)).batch(4)
+"""
+_DICE = """
+def dice(t, p):
+    both = tf.reduce_sum(t * p, axis=[1, 2, 3])
+    return 1 - tf.reduce_mean((2 * both + 1) / (tf.reduce_sum(t) + tf.reduce_sum(p, axis=[1, 2, 3]) + 1))
+"""
+_BASE = """
+def network():
+    i = keras.Input((8, 8, 3))
+    x = L.Conv2D(4, 3, name='last')(i)
+    return keras.Model(i, L.GlobalAveragePooling2D()(x))
+"""
+_NEIGHBORS = """
+class Neighbors(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.k = L.Dense(4)
+    def call(self, both):
+        x, a = both
+        return tf.matmul(self.k(x), a)
+"""
+_ENCODER = """
+def network():
+    i = keras.Input((8, 8, 3))
+    return keras.Model(i, L.Flatten()(L.Conv2D(4, 3, strides=2, padding='same')(i)))
+"""
+
 STRANGERS: dict[str, tuple[str, Own]] = {
     "measurements in an embedding before an LSTM": ("embedding-range", Own(model_of("""
 model = keras.Sequential([
@@ -139,5 +224,78 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
 """, f"np.ones((8, 6)), {rows(8, 1)}"), (
         ("    ffn = keras.Sequential([L.Dense(8, activation='relu'), L.Dense(8)])",
          "    ffn = keras.Sequential([L.Dense(8, activation='relu'), L.Dense(4)])"),
+    ))),
+    "one-hot labels times the weights of their classes": ("sample-weights", Own(model_of("""
+model = keras.Sequential([keras.Input((5,)), L.Dense(4, activation='softmax')])
+""", "weighted()", "'categorical_crossentropy'", head=_WEIGHTED), (
+        ("    return weighted()", "    return x, y, w.sum(axis=-1)"),
+    ))),
+    "the first grid of a generator, behind a normalization": ("input-axis", Own(_GAN + """
+def build():
+    model = Gan()
+    model.compile('sgd')
+    return model
+
+
+def data():
+    return tf.data.Dataset.from_tensor_slices(np.ones((8, 6, 6, 1), 'float32')).batch(4)
+""", (("            L.Dense(4 * 4 * 6),", "            L.Dense(54),"), ("            L.Reshape((4, 4, 6)),", "            L.Reshape((3, 3, 6)),")))),
+    "labels padded like sentences": ("data-raises", Own(model_of(_ROWS_OF_IDS, "padded()", head=_PADDED % "([None], [None])"), (
+        ("    return ds.padded_batch(2, padded_shapes=([None], [None]))", "    return ds.padded_batch(2, padded_shapes=([None], []))"),
+    ))),
+    "sentences padded as if they had no length": ("data-raises", Own(model_of(_ROWS_OF_IDS, "padded()", head=_PADDED % "([], [])"), (
+        ("    return ds.padded_batch(2, padded_shapes=([], []))", "    return ds.padded_batch(2, padded_shapes=([None], []))"),
+    ))),
+    "padded shapes in a list": ("data-raises", Own(model_of(_ROWS_OF_IDS, "padded()", head=_PADDED % "[[None], []]"), (
+        ("    return ds.padded_batch(2, padded_shapes=[[None], []])", "    return ds.padded_batch(2, padded_shapes=([None], []))"),
+    ))),
+    "sentences longer than what they are padded to": ("data-raises", Own(model_of(_ROWS_OF_IDS, "padded()", head=_PADDED % "([4], [])"), (
+        ("    return ds.padded_batch(2, padded_shapes=([4], []))", "    return ds.padded_batch(2, padded_shapes=([None], []))"),
+    ))),
+    "what a resize returns beside a list of half precision": ("dtype-mix", Own(model_of("""
+i = keras.Input((8, 8, 3))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Pyramid()(i))))
+""", f"{rows(4, 8, 8, 3)}, {rows(4, 1)}", head=_POOLED), (
+        ("        return tf.concat([pooled] + [way(x) for way in self.ways], axis=-1)",
+         "        return tf.concat([tf.cast(pooled, x.dtype)] + [way(x) for way in self.ways], axis=-1)"),
+    ))),
+    "channels of pictures moved by a reshape": ("data-axes-mixed", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 3)), L.Flatten(), L.Dense(2, activation='softmax')])
+""", "pictures()", _SPARSE, head=_TURNED), (
+        ("    x = x.reshape(len(x), S, S, C).astype('float32') / 2", "    x = np.transpose(x, (0, 2, 3, 1)).astype('float32') / 2"),
+    ))),
+    "a whole row of a table as its label": ("output-names", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Flatten(), L.Dense(3, activation='softmax')])
+""", "entries()", _SPARSE, head=_ENTRIES), ())),
+    "a Dice loss with one sum over the batch": ("samples-summed", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Conv2D(1, 1, activation='sigmoid')])
+""", f"{rows(6, 4, 4, 1)}, {rows(6, 4, 4, 1)}", "dice", head=_DICE), (
+        ("    return 1 - tf.reduce_mean((2 * both + 1) / (tf.reduce_sum(t) + tf.reduce_sum(p, axis=[1, 2, 3]) + 1))",
+         "    return 1 - tf.reduce_mean((2 * both + 1) / (tf.reduce_sum(t, axis=(1, 2, 3)) + tf.reduce_sum(p, axis=[1, 2, 3]) + 1))"),
+    ))),
+    "the inner map of a network that is called": ("graph-disconnected", Own(model_of("""
+base = network()
+inputs = keras.Input((8, 8, 3))
+whole = keras.Model(inputs, L.Dense(1)(base(inputs)))
+model = keras.Model([whole.inputs], [base.get_layer('last').output, whole.output])
+""", f"{rows(4, 8, 8, 3)}, [{rows(4, 6, 6, 4)}, {rows(4, 1)}]", "['mse', 'mse']", head=_BASE), (
+        ("    whole = keras.Model(inputs, L.Dense(1)(base(inputs)))", "    whole = keras.Model(base.input, L.Dense(1)(base.output))"),
+    ))),
+    "a network that declares pictures of other proportions": ("input-axis", Own(model_of("""
+i = keras.Input((6, 10, 3))
+model = keras.Model(i, L.Dense(1)(network()(i)))
+""", f"{rows(4, 6, 10, 3)}, {rows(4, 1)}", head=_ENCODER), (("    i = keras.Input((8, 8, 3))", "    i = keras.Input((6, 10, 3))"),))),
+    "features times neighbors in the wrong order": ("op-shapes", Own(model_of("""
+x, a = keras.Input((5, 6)), keras.Input((5, 5))
+model = keras.Model([x, a], L.Dense(1)(L.GlobalAveragePooling1D()(Neighbors()([x, a]))))
+""", f"[{rows(8, 5, 6)}, {rows(8, 5, 5)}], {rows(8, 1)}", head=_NEIGHBORS), (
+        ("        return tf.matmul(self.k(x), a)", "        return tf.matmul(a, self.k(x))"),
+    ))),
+    "queries and values of other widths": ("merge-shapes", Own(model_of("""
+q, v = keras.Input((5, 8)), keras.Input((7, 6))
+w = L.Softmax()(L.Dot(axes=(2, 2))([q, v]))
+model = keras.Model([q, v], L.Dense(1)(L.Flatten()(L.Dot(axes=(2, 1))([w, v]))))
+""", f"[{rows(4, 5, 8)}, {rows(4, 7, 6)}], {rows(4, 1)}"), (
+        ("    w = L.Softmax()(L.Dot(axes=(2, 2))([q, v]))", "    w = L.Softmax()(L.Dot(axes=(2, 2))([q, L.Dense(8)(v)]))"),
     ))),
 }  # fmt: skip

@@ -203,6 +203,7 @@ _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was ex
 _LAX = re.compile(r"\b(\w+) requires arguments to have the same dtypes, got (\w+), (\w+)")
 # A Python number beside a tensor.
 _NUMBER = re.compile(r"Expected (\w+) passed to parameter '\w+' of op '(\w+)', got \S+ of type '(float)'")
+_LISTED = re.compile(r"Tensors in list passed to '\w+' of '(\w+)' Op have types \[([\w, ]+)\] that don't all match")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
 
 
@@ -217,6 +218,8 @@ def _dtypes(text: str) -> Iterator[Heard]:
         yield HeardDtypes(number[2], number[1], number[3])
     elif mismatch := _MISMATCH.search(text):
         yield HeardDtypes(mismatch[1], mismatch[2].replace("half", "float16"), mismatch[3].replace("half", "float16"))
+    elif (several := _LISTED.search(text)) and len(kinds := list(dict.fromkeys(several[2].split(", ")))) == 2:
+        yield HeardDtypes(several[1], *kinds)
     if refused:
         yield HeardRefusedDtype(refused[1], refused[2], tuple(part.strip() for part in refused[3].split(",") if part.strip()))
 

@@ -63,6 +63,26 @@ class HeardYielded(Heard, frozen=True):
     wanted: Shape
 
 
+@said_as(r"The padded shape \(([^)]*)\) is not compatible with the shape \(([^)]*)\) of the corresponding input component")
+class HeardPadded(Heard, frozen=True):
+    """``padded_batch`` was told to pad a part of an element to a shape of another rank."""
+
+    given: Shape
+    row: Shape
+
+
+@said_as(
+    r"If shallow structure is a sequence, input must also be a sequence|The two structures don't have the same (?:nested structure|sequence type|number of elements)"
+)
+class HeardNested(Heard, frozen=True):
+    """What describes an element of a dataset is nested otherwise than the element."""
+
+
+@said_as(r"Attempted to pad to a smaller size than (?:the|an) input element")
+class HeardPaddedShort(Heard, frozen=True):
+    """An element is longer than ``padded_batch`` was told to pad to."""
+
+
 class HeardUneven(Heard, frozen=True):
     """Two samples of one batch with different shapes."""
 

@@ -71,7 +71,7 @@ from .row_steps import arrays_of
 from .sampling import from_declared, is_builder, runs_own_step, stage_error, take_sample
 from .step_parts import step_parts
 from .taken_apart import along_batch, exchanged
-from .window_axes import exchanged_axes
+from .window_axes import exchanged_axes, reshaped_pictures
 
 
 def examine(program: Program) -> Examined:
@@ -201,6 +201,7 @@ def _look(program: Program) -> Examined:
     else:
         evidence.facts["orders"] = orders_apart(seen)
         evidence.facts["swapped_axes"] = exchanged_axes(seen)
+        evidence.facts["turned_pictures"] = reshaped_pictures(seen)
     if (raised_in_stage := stage_error(seen)) is not None:
         data_failed(seen, raised_in_stage)
         return seen

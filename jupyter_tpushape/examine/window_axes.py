@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from ..flow import KeyPath
 from ..flow.syntax import called
 from .given_names import At, Texts
 from .program import Examined
@@ -48,6 +49,83 @@ def exchanged_axes(seen: Examined) -> Exchanged | None:
             if len(sizes) == 3 and (beside or _turned(sizes, inner) or _is_window(texts, array, at, sizes)):
                 return Exchanged(array, at, call, inner, shape[2], shape[1], beside)
     return None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """A reshape of pictures of shape ``before`` to ``after``, which has the channels at the other end."""
+
+    path: KeyPath
+    at: At
+    call: ast.Call
+    inner: ast.expr
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def reshaped_pictures(seen: Examined) -> list[Pictures]:
+    """Reshapes of pictures that move their channels, where the text says the shape that they had before."""
+    sample, found = seen.sample, []
+    shapes = {path: leaf.concrete or leaf.shape for role in ("x", "y") for path, leaf in sample.leaves(role)} if sample is not None else {}
+    if not any(shape and len(shape) == 4 for shape in shapes.values()):
+        return []
+    for array in arrays_of(seen, only="reshape"):
+        after, texts = (shapes.get(array.path) or ())[1:], Texts.of(array.at.file)
+        turned = (after[2:] + after[:2], after[1:] + after[:1]) if len(after) == 3 and None not in after else ()
+        place = next(((at, call, inner) for at, way in array.places for call, inner in [_reshape_of(texts, way)] if call is not None), None)
+        if place is None or not turned:
+            continue
+        at, call, inner = place
+        later = [at for at, _ in array.places].index(at) + 1
+        for there, way in [(at, inner), *array.places[later:]] if inner is not None else ():
+            made = _whole(way)
+            before = _row(texts, there, made)
+            channels = [one for one in turned if one == before and one != after]
+            if channels and min(channels[0][0], channels[0][-1]) in range(2, 5) and inner is not None:
+                found.append(Pictures(array.path, at, call, inner, before, tuple(int(n or 0) for n in after)))
+            if before or not isinstance(made, (ast.Name, ast.Call)):
+                break
+    return found
+
+
+def _whole(value: ast.expr) -> ast.expr:
+    """What an expression that changes each value by itself works on."""
+    while True:
+        if isinstance(value, ast.Call) and called(value) in ("astype", "copy") and isinstance(value.func, ast.Attribute):
+            value = value.func.value
+        elif isinstance(value, ast.BinOp) and isinstance(value.right, ast.Constant):
+            value = value.left
+        else:
+            return value
+
+
+def _reshape_of(texts: Texts, value: ast.expr) -> tuple[ast.Call | None, ast.expr | None]:
+    value = _whole(value)
+    if isinstance(value, ast.Call) and called(value) == "reshape" and isinstance(value.func, ast.Attribute):
+        return value, _inner(texts, value)
+    return None, None
+
+
+def _row(texts: Texts, at: At, value: ast.expr) -> tuple[int, ...]:
+    """The last three of the four sizes that a reshape, or a function that makes an array, is given."""
+    if not isinstance(value, ast.Call):
+        return ()
+    listed = [one.elts for one in (*value.args, *(word.value for word in value.keywords)) if isinstance(one, (ast.Tuple, ast.List))]
+    if called(value) == "reshape" and isinstance(value.func, ast.Attribute):
+        listed = [_target(texts, value)]
+    elif called(value) in ("rand", "randn"):
+        listed = [value.args]
+    for sizes in [one for one in listed if len(one) == 4]:
+        row = [_number(texts, at, size) for size in sizes[1:]]
+        if None not in row:
+            return tuple(size for size in row if size is not None)
+    return ()
+
+
+def _number(texts: Texts, at: At, size: ast.expr) -> int | None:
+    given = texts.given(size.id, at) if isinstance(size, ast.Name) else None
+    held = given[2] if given is not None else size
+    return held.value if isinstance(held, ast.Constant) and type(held.value) is int else None
 
 
 def _outermost(place: ast.expr) -> ast.Call | None:

@@ -206,11 +206,17 @@ class Origins:
             self._known[edge.id] = self._worked_out(edge)
         return self._known[edge.id]
 
+    def _part(self, edge: Edge, node: Node) -> str:
+        """What a tensor of the data is known by: of what comes from a split, the part of the data that has its sizes."""
+        beside = self.flow.into(node.id) if node.kind == "split" else []
+        parts = [one.label for one in beside if (one.spec.shape or ())[1:] == (edge.spec.shape or ())[1:]]
+        return f"the {parts[0]}" if len(parts) == 1 and parts[0] in ("labels", "weights") else node.name
+
     def _worked_out(self, edge: Edge) -> tuple[Size, ...]:
         node = self.flow.node(edge.source)
         assert edge.spec.shape is not None
         if node.kind in ("input", "stage", "split"):
-            return tuple(Axis(node.name, axis, n) for axis, n in enumerate(edge.spec.shape))
+            return tuple(Axis(self._part(edge, node), axis, n) for axis, n in enumerate(edge.spec.shape))
         node = self._inside(node)
         given = [self.of(item) for item in self.flow.into(node.id) if item.label not in _ASIDE and item.spec.shape is not None]
         arguments = self.arguments(node.id) if node.kind == "layer" else {}

@@ -1,12 +1,14 @@
-"""Whether positions still meet their own where an edit crops or pads one side."""
+"""Whether positions still meet their own where an edit crops, pads, pools or scales one side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
+from ..flow import show_shape
 from ..flow.observed import keeps
 from ..graph import Axis
+from ..rules.upstream import ancestors, from_outside
 from .edits import Edit, InsertLayer
 from .roles import Check, Question
 
@@ -23,8 +25,8 @@ def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Qu
 
 
 def _unlike_lengths(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """One of two inputs of different lengths, cropped or padded until both can be compared position by position."""
-    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Cropping1D", "ZeroPadding1D")) or before.failed is None:
+    """One of two inputs of different lengths, cropped, padded or pooled until both can be compared position by position."""
+    if not isinstance(edit, InsertLayer) or not edit.layer_class.endswith(("Cropping1D", "ZeroPadding1D", "Pooling1D")) or before.failed is None:
         return
     steps = [sizes[1] for edge in before.operands() if len(sizes := before.origins.of(edge)) == 3]
     ends = dict.fromkeys((size.who, size.size) for size in steps if isinstance(size, Axis) and size.axis == 1)
@@ -59,4 +61,26 @@ def _own_positions(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Qu
             yield f"Which positions does {node.name} leave out? If it looks back alone, it may be the first ones, or it should pad them."
 
 
-CROPPED: tuple[Check, ...] = (_cropped_steps, _unlike_lengths, _other_scale, _own_positions)
+def _rescaled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """What a layer with weights makes, or pictures with other proportions, scaled in front of a model."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Resizing" or before.failed is None:
+        return
+    failed = before.failed
+    inside = failed.name != edit.target and bool(failed.parent) and before.flow.node(failed.parent).name == edit.target
+    if failed.name != edit.target and not inside:
+        return
+    edges = from_outside(before, failed.parent) if inside and failed.parent else before.failed_inputs()
+    above = [one for edge in edges for one in (before.flow.node(edge.source), *ancestors(before, edge.source))]
+    makers = [node for node in above if node.weights]
+    new, size = (edit.config["height"], edit.config["width"]), show_shape((edit.config["height"], edit.config["width"]))
+    sides = [one.spec.shape[1:3] for one in edges if one.spec.shape and len(one.spec.shape) == 4]
+    if not edges:
+        # What an inner model of tf_keras receives may have no producer that is known.
+        yield f"Should what {edit.target} receives be scaled to {size}? Otherwise change the layers before it, so that they return this size."
+    if not makers and any((a or 0) * new[1] != (b or 0) * new[0] for a, b in sides):
+        yield f"May the pictures be stretched to {size}? They have other proportions. Otherwise declare {edit.target} for their size, or crop or pad them."
+    if makers:
+        yield f"Should what {makers[0].name} returns be scaled to {size}? Otherwise change the layers before {edit.target}, so that they return this size."
+
+
+CROPPED: tuple[Check, ...] = (_cropped_steps, _unlike_lengths, _other_scale, _own_positions, _rescaled)

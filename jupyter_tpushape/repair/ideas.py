@@ -9,11 +9,12 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
 from ..rules.facts.contracts import ShapeLost
-from ..rules.facts.data import ClassesAsWeights
+from ..rules.facts.data import ClassesAsWeights, Refused
 from ..rules.facts.entry import FeaturesWanted
 from ..rules.facts.loss_silent import NoLabels
 from ..rules.facts.tpu_ops import NoKernel
 from ..rules.facts.tpu_steps import GradientScale
+from ..rules.words import listed
 from .makers.filled import parts_joined
 from .makers.line import lines_of, short
 from .text.keras_ops import spelled
@@ -140,6 +141,7 @@ _TEXT = (
     "Convert the text to numbers in the pipeline: call an adapted TextVectorization or StringLookup in ds.map",
     "Not tried: tpushape does not know the vocabulary.",
 )
+_CATEGORIES = "Not tried: tpushape cannot tell whether the categories have an order. With one column for each category, the model's input becomes wider."
 _STEP = "Not tried: tpushape does not edit custom training steps. Trace the step again after the change."
 
 
@@ -201,6 +203,9 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
         return list(_own_labels(evidence, finding.fact))
     if getattr(finding.fact, "fault", "") == "numbers":
         return [("Pass the text, or leave out the layer that converts it", "Not tried: tpushape cannot tell whether the ids are those of the layer.")]
+    if isinstance(finding.fact, Refused) and finding.fact.columns and not finding.fact.dtype:
+        columns = f"column{'s' * (len(finding.fact.columns) > 1)} {listed(tuple(map(str, finding.fact.columns)))}"
+        return [(f"Convert the text in {columns} to numbers before the array is made, such as with pandas.get_dummies", _CATEGORIES)]
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):
         return []  # what rows belong together is no question where the numbers of rows agree
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]

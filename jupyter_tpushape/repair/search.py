@@ -50,7 +50,9 @@ _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, 
 def _reorders(trial: Trial) -> bool:
     changed = [edit for edit in trial.edits if isinstance(edit, Expression)]
     whole = bool(changed) and len(changed) == len(trial.edits)
-    return whole and all(map(_exchanges, changed))
+    # Two expressions in each other's place.
+    swapped = len(changed) == 2 and (changed[0].find, changed[0].replace) == (changed[1].replace, changed[1].find)
+    return whole and (swapped or all(map(_exchanges, changed)))
 
 
 def _exchanges(edit: Expression) -> bool:
@@ -250,15 +252,17 @@ class Search:
         Only if the program gets further, or if what is left was there before: an edit after which the same place
         fails in another way is not an improvement.
         """
-        known = {(other.rule, other.nodes) for other in self.known if other is not finding}
+        known = [other for other in self.known if other is not finding]
 
         def before(trial: Trial) -> bool:
-            return all((other.rule, other.nodes) in known for other in trial.left)
+            # An edit may number the nodes anew.
+            return all(any(one.rule == left.rule and (one.nodes == left.nodes or (one.fact == left.fact is not None)) for one in known) for left in trial.left)
 
         steps = [
             (candidate, trial)
             for candidate, trial in partial
             if trial.seen is not None
+            and any(left.serious for left in trial.left)  # where only a note is left, there is no next step
             and not _same_line(self.seen, trial.seen)
             and (_PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where] or _later_line(self.seen, trial) or before(trial))
             and not self._asks(finding, candidate, trial)

@@ -115,7 +115,7 @@ def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
         return None
     alike = [(i, j) for i in range(1, len(one)) for j in range(1, len(other)) if one[i] == other[j] is not None]
     # Over an axis of size 1 nothing is summed.
-    alike = [(i, j) for i, j in alike if one[i] != 1] or alike
+    alike = [(i, j) for i, j in alike if one[i] != 1]
     if len(alike) > 1:  # the pair that keeps one of the axes as written
         alike = [(i, j) for i, j in alike if i == first or j == second]
     givers = [evidence.flow.node(edge.source).name for edge in edges]

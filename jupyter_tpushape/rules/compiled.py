@@ -10,7 +10,18 @@ from ..examine.heard import hear
 from ..examine.heard_contracts import HeardKeysMissing
 from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
 from .compared import class_labels, ends
-from .facts.compiled import Apart, LossesSorted, LossWeightsApart, MetricReads, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, What, WrongNumber
+from .facts.compiled import (
+    Apart,
+    LabelsInDict,
+    LossesSorted,
+    LossWeightsApart,
+    MetricReads,
+    NamelessOutputs,
+    OutputsWithoutLoss,
+    UnknownOutputs,
+    What,
+    WrongNumber,
+)
 from .registry import check, rule
 
 _TWO = """
@@ -168,6 +179,8 @@ def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int, keyed:
             return NamelessOutputs(what, given.names, count)
         unknown = tuple(name for name in given.names if name not in outputs)
         return UnknownOutputs(what, unknown, outputs) if unknown else None
+    if given.names is not None and what == "labels" and count == 1 and given.names != outputs:
+        return LabelsInDict(given.names, outputs[0] if outputs else "")
     if given.count is None or given.count == count or (count == 1 and what == "metrics"):
         return None
     names = outputs or tuple(f"output {i + 1}" for i in range(count))

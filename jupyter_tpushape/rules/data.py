@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
 from ..examine.heard_contracts import HeardNoRank, HeardUnpack
-from ..examine.heard_data import HeardReturned, HeardSlices, HeardUneven, HeardYielded
+from ..examine.heard_data import HeardNested, HeardPadded, HeardPaddedShort, HeardReturned, HeardSlices, HeardUneven, HeardYielded
 from ..examine.heard_lines import HeardArrays, HeardBeyond, HeardInnerDataset, HeardJoined, HeardNoValue, HeardTakes
 from ..examine.row_steps import odd_steps
 from ..flow import Fact, Finding, KeyPath, Location, Severity, Spec
@@ -42,6 +42,7 @@ from .facts.data import (
     YieldedShape,
 )
 from .facts.layers import ArraysApart
+from .facts.padded import PaddedApart
 from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
@@ -89,6 +90,16 @@ def data():
 )
 
 
+def _padded(evidence: Evidence, said: str) -> PaddedApart | None:
+    told = hear(said, HeardPadded)
+    if told is not None:
+        return PaddedApart("rank", told.given, told.row)
+    if hear(said, HeardPaddedShort) is not None:
+        return PaddedApart("short")
+    running = "padded_batch(" in _code(evidence)
+    return PaddedApart("parts") if running and hear(said, HeardNested) is not None else None
+
+
 @check(order=1)
 def data_raises(evidence: Evidence) -> Iterator[Finding]:
     """The data callable, or iterating the data, raised."""
@@ -126,6 +137,10 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     uneven = hear(said, HeardUneven)
     if uneven is not None:
         yield Finding.of(DATA_RAISES.id, "error", Unbatchable(uneven.first, uneven.second), nodes, location=where)
+        return
+    padded = _padded(evidence, said)
+    if padded is not None:
+        yield Finding.of(DATA_RAISES.id, "error", padded, nodes, location=where)
         return
     slices = hear(said, HeardSlices)
     if slices is not None:
@@ -217,7 +232,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", TextArray(problem.path, str(problem.found)))
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        same = {name: getattr(problem, name) for name in ("code", "text", "counts", "ids", "path", "dtype", "steps", "alike")}
+        same = {name: getattr(problem, name) for name in ("code", "text", "counts", "ids", "path", "dtype", "steps", "alike", "columns")}
         made, where = _row_step(evidence) if problem.code == "cardinality" else (None, None)
         flat = flattened_rows(evidence, problem.counts) if problem.code == "cardinality" else None
         positions = flat if flat is not None else ((), ())

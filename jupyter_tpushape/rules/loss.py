@@ -41,7 +41,7 @@ from .data import varying_widths
 from .entry import matched
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.contracts import Enclosed
-from .facts.data import LabelsAsWeights, ThirdPart
+from .facts.data import ClassesAsWeights, LabelsAsWeights, ThirdPart
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import LayerRaised, OperationRaised, WrongWidth
@@ -163,6 +163,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if len(evidence.outputs) > 1 and len(evidence.y) == len(evidence.weight) == 1:
         names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
         return "data-misfit", LabelsAsWeights(evidence.y[0][1].shape, evidence.weight[0][1].shape, names), ()
+    if len(evidence.weight) > 1 and evidence.y and all(spec.shape == () and isinstance(path[-1], int) for path, spec in evidence.weight):
+        samples = (evidence.split.batch if evidence.split is not None else None) or (evidence.y[0][1].shape or (0,))[0] or 0
+        return "data-misfit", ClassesAsWeights(len(evidence.weight), samples, hot=False, keyed=True), ()
     if predictions is not None and p == () != y:
         maker = _reducer(evidence, predictions)
         return "batch-axis-lost", BatchLost(Who.of(maker), (), None), (maker.id,)

@@ -200,7 +200,7 @@ def every_index(node: Node, edges: list[Edge], made: Shape) -> EveryIndex | None
 
 @check(order=41)
 def samples_summed(evidence: Evidence) -> Iterator[Finding]:
-    """Differences of one value per sample and the sum over all samples."""
+    """Differences of one value per sample and the sum over all samples; where two sums of tensors of one shape are added, too, as in a Dice loss."""
     for node in evidence.flow.nodes:
         adds = node.op in ("AddV2", "Add") and not _in_layer(evidence, node)
         edges = evidence.flow.into(node.id) if adds or node.op in ("Sub", "SquaredDifference") else []
@@ -209,7 +209,11 @@ def samples_summed(evidence: Evidence) -> Iterator[Finding]:
         for one, each in (edges, edges[::-1]):
             total = _added_up(evidence, one) if adds else evidence.flow.node(one.source)
             whole = next(iter(evidence.flow.into(total.id)), None)
-            if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2 or (adds and len(each.spec.shape or ()) != 1):
+            if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2:
+                continue
+            beside = evidence.flow.node(each.source)
+            alike = beside.op == "Sum" and whole.spec.shape in [given.spec.shape for given in evidence.flow.into(beside.id)]
+            if adds and len(each.spec.shape or ()) != 1 and not alike:
                 continue
             if (carried(evidence, each) or {}).get(0) == 1 and (carried(evidence, whole) or {}).get(0) == 1:
                 fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node))

@@ -7,8 +7,9 @@ from typing import Literal
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
+from ..sources.stats import stats_of
 from ..trace.axes import RECURRENT
-from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of
+from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of, seen_at
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
 from .contracted import softmax_axis, summed_with
 from .examples import sequential
@@ -360,8 +361,11 @@ def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Findi
 
 
 def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:
-    own = evidence.carried(labels)
-    for path, stats in evidence.label_stats.items():
+    own, ignored = evidence.carried(labels), node.config.get("ignore_class")
+    for path, every in evidence.label_stats.items():
+        # The loss leaves the labels of an ignored class out.
+        kept = [value[value != ignored] for value in seen_at(evidence, path)] if ignored is not None and path == own else []
+        stats = every if ignored is None else stats_of(kept)
         if path != own or stats is None or stats.maximum is None or stats.minimum is None:
             continue
         # The loss reads the whole number below.

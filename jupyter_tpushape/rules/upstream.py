@@ -28,6 +28,12 @@ def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
                 yield evidence.flow.node(edge.source)
 
 
+def from_outside(evidence: Evidence, model: str) -> list[Edge]:
+    """The tensors that the layers of a model get from outside of it."""
+    inside = {one.id for one in evidence.flow.nodes if one.parent == model}
+    return [edge for edge in evidence.flow.edges if edge.target in inside and edge.source not in inside]
+
+
 def unrelated(evidence: Evidence, one: Edge, other: Edge) -> bool:
     """Whether neither of two tensors is computed from the other, apart from operations on that one alone."""
     ends = []

@@ -220,6 +220,8 @@ def data_axes_mixed(evidence: Evidence) -> Iterator[Finding]:
     if found is not None:
         sizes = (found.steps, found.features)
         seen.append((show(found.array.path), location((found.at.file, found.call.lineno)), sizes, sizes[::-1]))
+    for one in evidence.facts.get("turned_pictures") or ():
+        seen.append((show(one.path), location((one.at.file, one.call.lineno)), one.before, one.after))
     for name, where, before, after in seen:
         fact = Interleaved(Who(name, "Reshape", "op", where), before, after, False)
         yield Finding.of(MIXED.id, "silent", fact, location=where)

@@ -133,6 +133,7 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
                 dtype=numeric(leaf),
                 steps=_rows_of_steps(leaf),
                 alike=alike(leaf),
+                columns=tuple(_text_columns(leaf)),
             )
         )
     return problems

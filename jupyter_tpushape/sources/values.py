@@ -129,7 +129,7 @@ class Stats:
 class Problem:
     """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree;
     ``ids``: whether the rows are lists of whole numbers; ``steps``: whether they are arrays of vectors of one size; ``alike``: of one shape;
-    ``dtype``: the numbers that the array at ``path`` can be converted to."""
+    ``dtype``: the numbers that the array at ``path`` can be converted to; ``columns``: those of its columns that contain text."""
 
     code: str
     text: str
@@ -141,6 +141,7 @@ class Problem:
     dtype: str = ""
     steps: bool = False
     alike: bool = False
+    columns: tuple[int, ...] = ()
 
 
 @dataclass

@@ -249,6 +249,15 @@ def windows_as_made(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def turned_pictures(evidence: Evidence, finding: Finding) -> Made:
+    """A transpose of pictures in place of the reshape that was to move their channels."""
+    for one in evidence.facts.get("turned_pictures") or ():
+        order = (0, 2, 3, 1) if one.after == (*one.before[1:], one.before[0]) else (0, 3, 1, 2)
+        for line in line_in(evidence, one.at.file, one.call):
+            edit = line.edit(one.call, f"{MODULE}.transpose({line.source.of(one.inner)}, {order})", "numpy")
+            yield f"Transpose in place of the reshape at {line.at}: {order}", [edit], "Moves the values along with the axes."
+
+
 @of(Interleaved)
 def moved_instead(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose in place of the reshape."""

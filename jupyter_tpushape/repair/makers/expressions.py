@@ -18,6 +18,7 @@ from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.reasons import Columns, StackedAhead
 from ...rules.words import STACKS
+from ...rules.words import listed as in_words
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
@@ -240,8 +241,24 @@ def cast(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(node, f'{MODULE}.cast({IT}, "{wanted}")', line.module())],
                         "Both operands then have the same dtype.",
                     )
+    if told is not None and not pairs:
+        yield from _as_beside(lines, told)
     for line in lines:
         yield from _beside_number(line, line.operands())
+
+
+def _as_beside(lines: list[Line], told: HeardDtypes) -> Made:
+    """The operands of one dtype in the dtype of a tensor of the function, where those beside them have no name of their own, as in a list."""
+    both = sorted((Spec((), told.first), Spec((), told.second)), key=_weight)
+    for line in lines if all(map(_floats, both)) else ():
+        like = next((name for name, spec in line.specs.items() if spec.dtype == both[1].dtype), "")
+        given = [node for node in line.operands() if (spec := line.spec(node)) is not None and spec.dtype == both[0].dtype]
+        if like and given:
+            yield (
+                f"Cast {in_words(tuple(map(short, given)))} to the dtype of {like} at {line.at}",
+                [line.edit(node, f"{MODULE}.cast({IT}, {like}.dtype)", line.module()) for node in given],
+                "All operands then have the same dtype.",
+            )
 
 
 @of(LogicalOperand)

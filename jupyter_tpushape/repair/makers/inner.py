@@ -199,16 +199,26 @@ def through_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> Ma
         call = line.node
         if not isinstance(call, ast.Call):
             continue
-        door = line.keyword("inputs") or next(iter(call.args), None)
         inside = [one.value for one in nodes(call, ast.Attribute) if one.attr == "output"]
         held = {part.id for one in inside for part in nodes(one, ast.Name)}
         for base in nodes(line.scope, ast.Call):
             name = base.func.id if isinstance(base.func, ast.Name) else ""
-            if name not in held or base.keywords or len(base.args) != 1 or not isinstance(door, ast.Name) or ast.unparse(base.args[0]) != door.id:
+            given = base.args[0] if name in held and not base.keywords and len(base.args) == 1 else None
+            if not isinstance(given, ast.Name):
                 continue
-            if sum(one.id == door.id and isinstance(one.ctx, ast.Load) for one in nodes(line.scope, ast.Name)) == 2:
+            # Besides, the Input is only what a model begins with: this one, or the one that this one is made of.
+            reads = [one for one in nodes(line.scope, ast.Name) if one.id == given.id and isinstance(one.ctx, ast.Load)]
+            doors = [_door(one) for one in nodes(line.scope, ast.Call) if called(one) in ("Model", "Functional")]
+            begins = [one for one in reads if any(one is door for door in doors)]
+            if len(begins) == 1 and len(reads) == 2:
                 yield (
-                    f"Build on the graph of {name}: use {name}.output and {name}.input instead of calling it on {door.id}",
-                    [line.edit(base, f"{name}.output"), line.edit(door, f"{name}.input")],
+                    f"Build on the graph of {name}: use {name}.output and {name}.input instead of calling it on {given.id}",
+                    [line.edit(base, f"{name}.output"), line.edit(begins[0], f"{name}.input")],
                     f"A tensor from inside {name} depends on the Input of {name} alone.",
                 )
+
+
+def _door(model: ast.Call) -> ast.expr | None:
+    given = argument(model, "inputs", ["inputs"])
+    alone = given.elts if isinstance(given, ast.List) else []
+    return alone[0] if len(alone) == 1 else given

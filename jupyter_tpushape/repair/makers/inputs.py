@@ -10,7 +10,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec, elements, show_shape
 from ...flow.paths import flatten, show, to_wire
-from ...rules.compared import seen_at
+from ...rules.compared import kind_of, seen_at
 from ...rules.entry import crossed, matched, pair_swapped
 from ...rules.facts.data import InputsBySample, InputsStacked, LabelsAsWeights, ThirdPart
 from ...rules.facts.layers import NotDense
@@ -276,6 +276,21 @@ def one_weight(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made
 
 
 @of(WrongWeights)
+def weight_of_class(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
+    """The weight of its class for each label, where one-hot labels were multiplied with a weight for each class."""
+    seen, labels = seen_at(evidence, fact.path), seen_at(evidence, ("y", *fact.path[1:]))
+    one_hot = bool(labels) and all(len(one) and ((one == 0) | (one == 1)).all() and (one.sum(axis=-1) == 1).all() for one in labels)
+    # What is no class of a label has weight 0: the sum is the weight of the one that is.
+    apart = bool(seen) and [one.shape for one in seen] == [one.shape for one in labels] and not any(w[y == 0].any() for w, y in zip(seen, labels, strict=True))
+    if one_hot and apart and fact.weights[:-1] == fact.values:
+        yield (
+            f"Sum the {fact.weights[-1]} weights on the last axis: the weight of the class of each label",
+            [transform(fact.path, "sum_last")],
+            "All others on that axis are 0.",
+        )
+
+
+@of(WrongWeights)
 def grouped_weights(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
     """The weights of the positions of a sample with the axes that the positions have."""
     row = fact.values[1:]
@@ -289,8 +304,8 @@ def grouped_weights(evidence: Evidence, finding: Finding, fact: WrongWeights) ->
 
 @of(WrongWeights)
 def each_value(evidence: Evidence, finding: Finding, fact: WrongWeights) -> Made:
-    """A weight for each value of a label."""
-    if len(evidence.y) != 1 or len(evidence.outputs) != 1 or len(evidence.weight) != 1:
+    """A weight for each value of a label, where these are not classes."""
+    if len(evidence.y) != 1 or len(evidence.outputs) != 1 or len(evidence.weight) != 1 or any(kind_of(one) == "categorical" for one in evidence.losses()):
         return
     (path, labels), (_, out) = evidence.y[0], evidence.outputs[0]
     last = next((evidence.flow.node(edge.source) for node in evidence.flow.nodes if node.kind == "output" for edge in evidence.flow.into(node.id)), None)

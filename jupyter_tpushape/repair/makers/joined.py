@@ -13,6 +13,7 @@ from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import SurplusAxes
 from ...rules.facts.loss_silent import Crosswise
+from ...rules.upstream import ancestors
 from ...rules.words import MERGES, listed
 from ..text.source import nodes
 from .edits import Made, append, at, configure, failing, of, received, setting, width_of
@@ -223,6 +224,24 @@ def dot_axes(evidence: Evidence, finding: Finding, fact: DotAxes) -> Made:
     """The axes of a Dot that have the same size."""
     if fact.fitting is not None:
         yield setting(fact.layer, "axes", fact.fitting, "", f"Both axes then have {fact.shapes[0][fact.fitting[0]]} values.")
+
+
+@of(DotAxes)
+def projected_for_dot(evidence: Evidence, finding: Finding, fact: DotAxes) -> Made:
+    """One operand of a Dot with as many features as the other, where it sums over those: the keys first."""
+    node, edges = evidence.failed, received(evidence)
+    axes = [place == len(shape) - 1 and len(shape) > 1 for place, shape in zip(fact.axes, fact.shapes, strict=False)]
+    if node is None or fact.fitting is not None or len(edges) != 2 or axes != [True, True] or None in fact.sizes:
+        return
+    if any(one.weights for one in ancestors(evidence, node.id)):
+        return  # a layer has its size from a number that can be changed
+    for index in (1, 0):
+        units, name = fact.sizes[1 - index], evidence.flow.node(edges[index].source).name
+        yield (
+            f"Project {name} to {units} values for {node.name}: add Dense({units})",
+            [at(node, index, "Dense", units=units)],
+            "Both axes then have the same size.",
+        )
 
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:

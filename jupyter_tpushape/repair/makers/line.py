@@ -59,7 +59,10 @@ class Line:
         found: list[ast.expr] = []
         if isinstance(node, ast.Call):
             for item in words_of(node):
-                found += item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item]
+                # [a] + others is one list, of which others is no tensor.
+                sides = [item.left, item.right] if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Add) else []
+                parts = [one for side in sides for one in listed(side)]
+                found += parts or (item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item])
         # A number with a minus is no tensor either.
         return [item for item in found if not (isinstance(item, ast.UnaryOp) and isinstance(item.operand, ast.Constant))]
 

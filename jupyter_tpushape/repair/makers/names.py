@@ -11,12 +11,12 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, Spec
 from ...flow.syntax import called
-from ...rules.compared import ends, kind_of
-from ...rules.facts.compiled import LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
+from ...rules.compared import ends, kind_of, seen_at
+from ...rules.facts.compiled import LabelsInDict, LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale
 from ..edits import ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from ..text.source import nodes
-from .edits import Made, configure, of
+from .edits import Made, configure, of, transform
 from .line import Line, assigned_to, lines_at, listed, short
 
 
@@ -203,6 +203,19 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
                 "Keras matches losses, labels and outputs by name.",
             )
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
+
+
+@of(LabelsInDict)
+def one_entry(evidence: Evidence, finding: Finding, fact: LabelsInDict) -> Made:
+    """The only entry of a dict that the loss can read as labels."""
+    loss, out = evidence.failed, evidence.outputs[0][1].shape or ()
+    kind = kind_of(loss) if loss is not None and loss.kind == "loss" else ""
+    told = evidence.facts.get("compile")
+    rows = ((), (1,)) if kind == "sparse" and len(out) == 2 else (out[1:],) if kind == "categorical" else (out[1:], out[1:-1])
+    inputs = {id(value) for path, _ in evidence.x for value in seen_at(evidence, path)}
+    fits = [path for path, spec in evidence.y if spec.shape and spec.shape[1:] in rows and not any(id(one) in inputs for one in seen_at(evidence, path))]
+    if len(fits) == 1 and len(fits[0]) == 2 and told is not None:
+        yield f"Use the entry {fits[0][1]!r} as the labels", [transform(("y",), "entry", name=fits[0][1])], "The others do not have the shape of labels."
 
 
 @of(LossWeightsApart)

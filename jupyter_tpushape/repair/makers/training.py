@@ -236,8 +236,9 @@ def averaged(evidence: Evidence, finding: Finding, fact: GradientScale) -> Made:
         return
     edits: list[Edit] = []
     ends: dict[tuple[int, ...], tuple[Line, ast.stmt, list[str]]] = {}
-    for line, call in (one for place in dict.fromkeys(asked) for one in calls_at(evidence, place, "gradient")):
-        block = _block(line, ast.unparse(call.func.value)) if isinstance(call.func, ast.Attribute) else None
+    for line, call in (one for place in dict.fromkeys(asked) for one in calls_at(evidence, place, "gradient", "minimize")):
+        tape = line.keyword("tape") if called(call) == "minimize" else call.func.value if isinstance(call.func, ast.Attribute) else None
+        block = _block(line, ast.unparse(tape)) if tape is not None else None
         loss = call.args[0] if call.args else None
         if block is None or not isinstance(loss, ast.Name) or not (block.end_lineno or 0) < call.lineno:
             return

@@ -13,9 +13,10 @@ from ...flow.observed import keeps
 from ...graph import Size, instead, value
 from ...rules.facts.branches import UnlikeBranches
 from ...rules.facts.contracts import InnerDoor
-from ...rules.facts.layers import OperationRaised, WrongCount
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongWidth
 from ...rules.facts.loss import GridApart, LossRaised
 from ...rules.facts.reasons import Lengths, OneElsewhere
+from ...rules.upstream import from_outside
 from ..edits import LayerConfig
 from ..text.source import nodes
 from .edits import Made, configure, created, given, named, of, owner_of, received, setting, upstream, width_of
@@ -162,8 +163,13 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
     labels, predictions = ends_of(evidence, finding)
     y, meant = labels.spec.shape if labels is not None else None, "the labels"
     if isinstance(finding.fact, InnerDoor):
-        given = received(evidence)
+        failed = evidence.failed
+        behind = failed is not None and failed.name != finding.fact.layer.name  # a layer inside of it raised
+        given = from_outside(evidence, failed.parent) if failed is not None and failed.parent and behind else received(evidence)
         predictions, y, meant = given[0] if len(given) == 1 else None, finding.fact.wanted, f"the input of {finding.fact.layer.name}"
+    elif isinstance(finding.fact, WrongWidth):
+        predictions, y = _called_before(evidence)
+        meant = "what the model was called on before"
     if predictions is None or not y:
         return
     new: dict[int, int] = {}
@@ -177,6 +183,9 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
             new[axis - 1] = found[4]
     reshape = _node(evidence, next(iter(names), "")) if len(names) == 1 else None
     above = [evidence.flow.node(edge.source) for edge in evidence.flow.into(reshape.id)] if reshape is not None else []
+    while len(above) == 1 and "units" not in above[0].config and keeps(evidence.flow, above[0]):
+        # A normalization or an activation in between.
+        above = [evidence.flow.node(edge.source) for edge in evidence.flow.into(above[0].id)]
     target = list(reshape.config.get("target_shape") or ()) if reshape is not None else []
     if reshape is None or -1 in target or max(new) >= len(target) or len(above) != 1 or above[0].config.get("units") != math.prod(target):
         return
@@ -186,6 +195,15 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
         [configure(above[0].name, units=math.prod(grid)), configure(reshape.name, target_shape=grid)],
         f"The following layers then scale it to the size of {meant}.",
     )
+
+
+def _called_before(evidence: Evidence) -> tuple[Edge | None, Shape | None]:
+    """What the model around the layer receives, and the shape that it was called on first."""
+    failed, flow = evidence.failed, evidence.flow
+    now = flow.node(failed.parent) if failed is not None and failed.parent else None
+    first = next((one for one in flow.nodes if now is not None and one.name == now.name and one.id != now.id and one.status == "ok"), None)
+    edges = [from_outside(evidence, call.id) for call in (now, first) if call is not None]
+    return (edges[0][0], edges[1][0].spec.shape) if [len(one) for one in edges] == [1, 1] else (None, None)
 
 
 def _classes(evidence: Evidence) -> set[float]:

@@ -31,6 +31,22 @@ class UnknownOutputs(Fact, frozen=True):
         return Side(", ".join(self.outputs)), Side(", ".join(self.unknown))
 
 
+class LabelsInDict(Fact, frozen=True):
+    """Labels in a dict with the keys ``given`` for a model with one ``output``, which is not the only one of them."""
+
+    given: tuple[str, ...]
+    output: str
+
+    def message(self) -> str:
+        return f"The labels are a dict with the {'keys' if len(self.given) > 1 else 'key'} {listed(self.given)}, but the model has one output{f', {self.output}' * bool(self.output)}."
+
+    def why(self) -> str:
+        return "Keras matches a dict of labels with the outputs by name. A model with one output takes the array of its labels."
+
+    def sides(self) -> Sides:
+        return Side("one array"), Side(", ".join(self.given))
+
+
 class OutputsWithoutLoss(Fact, frozen=True):
     """The loss dict has an entry for some of the ``outputs`` only, and the model returns them in a list."""
 

@@ -319,7 +319,7 @@ class DtypesApart(Fact, frozen=True):
         if both & {"float16", "bfloat16"}:
             low = next(iter(both & {"float16", "bfloat16"}))
             return (
-                f"Under a mixed precision policy (or dtype={low!r}) layers receive {low} tensors, but constants in the code are "
+                f"Under a mixed precision policy (or dtype={low!r}) layers receive {low} tensors, but constants in the code, and what tf.image.resize returns, are "
                 f"float32. Cast them to the tensor's dtype: cast(value, x.dtype)."
             )
         if "float64" in both:

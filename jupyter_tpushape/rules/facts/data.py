@@ -315,16 +315,17 @@ class LabelsAsWeights(Fact, frozen=True):
 
 
 class ClassesAsWeights(Fact, frozen=True):
-    """``count`` sample weights, one per class, for ``rows`` samples; ``hot``: whether the labels are one-hot vectors."""
+    """``count`` sample weights, one per class, for ``rows`` samples. ``hot``: the labels are one-hot vectors; ``keyed``: the weights are a dict by class."""
 
     count: int
     rows: int
     hot: bool
+    keyed: bool = False
 
     @property
     def each(self) -> str:
         """The expression for each sample's class weight."""
-        return "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
+        return "np.sum(y * weights, axis=-1)" if self.hot else "np.vectorize(weights.get)(y)" if self.keyed else "weights[y]"
 
     def message(self) -> str:
         return f"There are {self.count} sample weights, one per class, but fit expects one for each of the {self.rows} samples."
@@ -414,7 +415,7 @@ class Unbatchable(Fact, frozen=True):
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
-    ``made``: the expression after which arrays have different numbers of rows; ``ids``, ``steps``, ``alike``, ``dtype``: those of the ``Problem``.
+    ``made``: the expression after which arrays have different numbers of rows; ``ids``, ``steps``, ``alike``, ``dtype``, ``columns``: those of the ``Problem``.
     ``flat``: the array whose rows are the ``positions`` of the other's samples. ``turned``: the array whose columns are the samples.
     """
 
@@ -428,6 +429,7 @@ class Refused(Fact, frozen=True):
     dtype: str = ""
     steps: bool = False
     alike: bool = False
+    columns: tuple[int, ...] = ()
     made: RowStep | None = None
     flat: KeyPath = ()
     positions: Shape = ()
