@@ -213,3 +213,21 @@ def test_a_mistake_of_the_call_itself_has_none(run):
     run(START.format(lib="keras"))
     result, _, said = run("L.Dense(4, unitz=3)")
     assert not result.success and "tpushape" not in said
+
+
+@BOTH
+def test_a_program_that_run_executes_has_a_hint_and_a_fix_in_its_file(run, lib, tmp_path):
+    file = tmp_path / f"trained_by_{lib}.py"
+    file.write_text(
+        f"import {lib} as keras, numpy as np\nx, y = np.zeros((8, 4)), np.arange(8) % 3\n"
+        "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation='softmax')])\n"
+        "model.compile('sgd', 'categorical_crossentropy')\nmodel.fit(x, y, verbose=0)\n"
+    )
+    run(START.format(lib=lib))
+    _, _, said = run(f"%run {file}")
+    assert sum(line.startswith("tpushape ▸") for line in said.splitlines()) == 1
+    run("%tpushape")
+    fix = run.report.findings[0].fixes[0]
+    assert fix.verified and fix.proof == "source" and fix.file == str(file)
+    # What another cell then does well is no failure.
+    assert "tpushape" not in run("1 + 1")[2]

@@ -31,6 +31,8 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.error: BaseException | None = None
+        #: The last one that the running cell showed; ``%run`` shows what its program raises, and ends well.
+        self.displayed: BaseException | None = None
         self.source = ""
         self.said = ""
         self.hints = True
@@ -58,7 +60,7 @@ class Extension:
     def before(self, info: Any = None) -> None:
         """Before a cell: installs the hooks of new imports, and stores which cell this is."""
         self.running = _running(self.shell)
-        self.busy = info is not None
+        self.busy, self.displayed = info is not None, None
         cell = getattr(info, "cell_id", None)
         if cell:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
@@ -85,7 +87,8 @@ class Extension:
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""
         self.busy = False
-        error: Any = getattr(result, "error_in_exec", None)
+        error: Any = getattr(result, "error_in_exec", None) or self.displayed
+        self.displayed = None
         # A mistake in the line of a magic is no failure of the program: the one before it stays the last.
         failed = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
         if failed and not isinstance(error, UsageError):
@@ -154,7 +157,7 @@ def load(shell: Any) -> None:
         # Ours of an earlier time, which another extension has put back as it left.
         _give_back(shell, getattr(shown, _SHOWN))
     extension.show = vars(shell).get("showtraceback")
-    extension.shown = shell.showtraceback = _plain(shell.showtraceback)
+    extension.shown = shell.showtraceback = _plain(shell.showtraceback, extension)
     setattr(extension.shown, _SHOWN, extension.show)
     extension.before()
 
@@ -167,10 +170,11 @@ def _give_back(shell: Any, show: Any) -> None:
         shell.showtraceback = show
 
 
-def _plain(show: Any) -> Any:
+def _plain(show: Any, extension: Extension) -> Any:
 
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
         _, value, trace = exc_tuple if exc_tuple is not None else sys.exc_info()
+        extension.displayed = value
         with contextlib.suppress(Exception):
             chained = value
             for _ in range(20):
