@@ -69,7 +69,7 @@ for d in reversed(range(2)):
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
 """, f"{rows(8, 16, 16, 3)}, {rows(8, 1)}"), (
         ("        x = L.concatenate([x, skips[d - 1]])", "        x = L.concatenate([x, skips[d]])"),))),
-    "a generator whose images are too large for the discriminator": ("layer-axis", Own(model_of("""
+    "a generator whose images are too large for the discriminator": ("input-axis", Own(model_of("""
 model = Gan()
 """, f"{rows(8, 12, 12, 1)}, {rows(8, 1)}", head="""
 class Gan(keras.Model):

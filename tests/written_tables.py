@@ -117,7 +117,7 @@ model = keras.Model(i, Upscaled()(x))
 """, f"{rows(8, 6, 6, 1)}, {rows(8, 12, 12, 1)}", head=_UPSCALED), ((
         '    x = L.Conv2D(2, 3, padding="same")(i)', '    x = L.Conv2D(4, 3, padding="same")(i)',
     ),))),
-    "a model's own input, behind names that are given together": ("layer-axis", Own(model_of("""
+    "a model's own input, behind names that are given together": ("input-axis", Own(model_of("""
 model = Fed()
 """, f"{rows(8, 6)}, {rows(8, 4)}", head=_FED), (("            keras.Input((WIDE,)),", "            keras.Input((WIDE + 3,)),"),))),
     "a map that stays as high as wide": ("reshape-size", Own(model_of("""

@@ -118,12 +118,12 @@ def _counted_along(evidence: Evidence) -> int:
 
 
 def _counts(flow: Flow, edge: Edge) -> bool:
-    """Whether a tensor with axes of size 1 depends on sizes and numbers of the program alone; random numbers are no counts."""
+    """Whether a tensor with axes of size 1 is made of counted numbers alone; random numbers, and a state that begins with zeros, are no counts."""
     pending, seen = [edge.source], {edge.source}
     while pending and 1 in (edge.spec.shape or ())[1:]:
         node = flow.node(pending.pop())
         given = [one.source for one in flow.into(node.id) if flow.node(one.source).op != "Shape"]
-        if not given and node.kind != "layer" and node.op != "Range":
+        if not given and node.op not in ("Embedding", "Range"):
             return False
         pending += [one for one in given if one not in seen]
         seen.update(given)

@@ -9,7 +9,8 @@ from ..examine.heard import hear
 from ..examine.heard_contracts import HeardInput
 from ..examine.inner_doors import OpenDoor
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
-from ..graph import instead
+from ..graph import cause as cause_of
+from ..graph import instead, value
 from ..trace.doors import fits
 from .facts.contracts import InnerBatch, InnerDoor
 from .words import givers
@@ -47,8 +48,9 @@ def let_in(evidence: Evidence, node: Node) -> Finding | None:
 
 
 def _told(evidence: Evidence, node: Node, wanted: Shape, shape: Shape, edges: list[Edge], built: bool) -> InnerDoor:
-    """With the argument of a layer before the model that would give it what it declares, where there is one."""
+    """With the argument of a layer before the model that would give it what it declares, or the layer that is the cause, where there is one."""
     sizes = evidence.origins.of(edges[0]) if edges and not built and len(wanted) == len(shape) else ()
-    found = (instead(size, want) for size, want in zip(sizes[1:], wanted[1:], strict=False) if want is not None)
-    source = next((one for one in found if one is not None), None)
-    return InnerDoor(Who.of(node), wanted, shape, givers(evidence.flow, edges), source, built=built)
+    apart = [(size, want) for size, want in zip(sizes[1:], wanted[1:], strict=False) if want is not None and value(size) not in (None, want)]
+    source = next((found for size, want in apart if (found := instead(size, want)) is not None), None)
+    cause = next((one for size, want in apart if (one := cause_of(size, want)) is not None), None) if source is None else None
+    return InnerDoor(Who.of(node), wanted, shape, givers(evidence.flow, edges), source, built=built, cause=cause)

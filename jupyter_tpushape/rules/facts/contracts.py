@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
-from ..words import count, listed, named, pair, shapes_listed
+from ...graph import Cause
+from ..words import because, count, listed, named, pair, shapes_listed
 
 
 class WeightApart(Fact, frozen=True):
@@ -361,7 +362,8 @@ class DtypeRefused(Fact, frozen=True):
 
 
 class InnerDoor(Fact, frozen=True):
-    """A model used as a layer declares ``wanted`` but receives ``shape``. ``source``: the argument of a layer that would change it.
+    """A model used as a layer declares ``wanted`` but receives ``shape``. ``source``: the argument of a layer that would change it; ``cause``: the layer
+    whose size explains the rest.
 
     ``built``: it declares no input, and took the shape of its first call for one.
     """
@@ -372,6 +374,7 @@ class InnerDoor(Fact, frozen=True):
     givers: tuple[str, ...]
     source: tuple[str, str, int, int, int] | None = None
     built: bool = False
+    cause: Cause | None = None
 
     @property
     def reshaped(self) -> bool:
@@ -390,7 +393,7 @@ class InnerDoor(Fact, frozen=True):
         if self.built:
             return "A Sequential model without an Input takes the shape of its first call for its declaration. Start it with an Input whose sizes are None where they vary."
         if self.source is None:
-            return "Each tensor must have the shape that the model declares for it."
+            return f"{because(self.cause)} Each tensor must have the shape that the model declares for it.".strip()
         who, argument, now, becomes, instead = self.source
         turned = "" if now == becomes else f", which the layers after it turn into {becomes}"
         return f"{who} has {argument} {now}{turned}. Use {instead} instead of {now}."
