@@ -11,11 +11,12 @@ from .heard import Heard, reads, said_as
 
 
 class HeardDtypes(Heard, frozen=True):
-    """An operation was given tensors of two dtypes: ``second`` does not match ``first``."""
+    """An operation was given tensors of two dtypes: ``second`` does not match ``first``. ``listed``: as parts of a list."""
 
     operation: str
     first: str
     second: str
+    listed: bool = False
 
 
 class HeardRefusedDtype(Heard, frozen=True):
@@ -213,13 +214,13 @@ def _dtypes(text: str) -> Iterator[Heard]:
     if apart:
         yield HeardDtypes(apart[1], apart[3], apart[2])
     elif lax := _LAX.search(text):
-        yield HeardDtypes(*lax.groups())
+        yield HeardDtypes(lax[1], lax[2], lax[3])
     elif number := _NUMBER.search(text):
         yield HeardDtypes(number[2], number[1], number[3])
     elif mismatch := _MISMATCH.search(text):
         yield HeardDtypes(mismatch[1], mismatch[2].replace("half", "float16"), mismatch[3].replace("half", "float16"))
     elif (several := _LISTED.search(text)) and len(kinds := list(dict.fromkeys(several[2].split(", ")))) == 2:
-        yield HeardDtypes(several[1], *kinds)
+        yield HeardDtypes(several[1], kinds[0], kinds[1], listed=True)
     if refused:
         yield HeardRefusedDtype(refused[1], refused[2], tuple(part.strip() for part in refused[3].split(",") if part.strip()))
 

@@ -233,6 +233,8 @@ def _cell(at: Break) -> Explained:
 
 def _dtypes(at: Break) -> Explained:
     said, refused = hear(at.node.failure, HeardDtypes), hear(at.node.failure, HeardRefusedDtype)
+    if said is not None and said.listed and at.node.kind == "layer" and at.node.family != "own":
+        return None  # a built-in layer that got ids in place of vectors
     if said is not None:
         return DTYPES.id, DtypesApart(said.operation, said.first, said.second, Who.of(at.node) if at.node.kind == "layer" else None)
     if refused is not None:
