@@ -119,25 +119,28 @@ def _report(options: Any) -> Any:
 
         return report_of(options)
     from ..saved import is_saved
-    from .load import load, saved_model, trained
+    from .load import load, saved_model, script, trained
 
     if is_script(options.model):
-        from .script import report_of_script
+        from .script import report_of_failure
 
-        return report_of_script(options)
+        if not _chooses_backend(options.model):
+            import_backend()
+        call, error = script(Path(options.model))
+        return _traced(options, call.model, call) if call is not None else report_of_failure(options, error)  # type: ignore[arg-type]
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
         if os.path.isdir(options.model):  # noqa: PTH112
             raise UsageError(f"{options.model} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
-        if not chooses_backend(options.model):
+        if not _chooses_backend(options.model):
             import_backend()
         model = load(options.model)
     attempt = trained(model) if not (options.data or options.input_spec) else None
-    return traced(options, model, attempt)
+    return _traced(options, model, attempt)
 
 
-def traced(options: Any, model: Any, attempt: Attempt | None) -> Any:
+def _traced(options: Any, model: Any, attempt: Attempt | None) -> Any:
     """The report of a model on the data that the options name, or that its training call was given."""
     from ..diagnose import trace
     from ..examine import HANDED
@@ -178,7 +181,7 @@ def _distribution(options: Any) -> Any:
         raise UsageError(str(error)) from None
 
 
-def chooses_backend(place: str) -> bool:
+def _chooses_backend(place: str) -> bool:
     """Whether a program selects the Keras backend itself, which works only before Keras is imported."""
     file = Path(place if is_script(place) else place.rpartition(":")[0])
     try:
