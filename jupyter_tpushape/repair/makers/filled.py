@@ -222,14 +222,14 @@ def pairs_of_rows(evidence: Evidence, finding: Finding, fact: OperationRaised) -
 
 @of(EveryPair)
 def one_value_given(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
-    """An argument with one value a sample on an axis of its own, such as a class, without that axis: what is looked up with it then has none either."""
+    """What a layer gets with one value a sample on an axis of its own, such as a class, without that axis: what it looks up then has none either."""
     flow, node = evidence.flow, evidence.flow.node(finding.nodes[0])
     for line in lines_at(evidence, finding.location)[:1]:
         stored = [one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)]
         given = [
             (flow.node(edge.target).called, edge.spec.shape)
             for edge in flow.edges
-            if flow.node(edge.target).parent == node.parent != "" and flow.node(edge.source).parent != node.parent
+            if flow.node(edge.target).kind == "layer" and flow.node(edge.target).parent == node.parent != "" and flow.node(edge.source).parent != node.parent
         ]
         lines = {place.line for place, shape in given if place is not None and shape is not None and shape[1:] == (1,)}
         calls = [call for call in nodes(line.scope, ast.Call) if call.lineno in lines]
