@@ -111,7 +111,7 @@ test-ts: build tests/ts/node_modules/.installed
 # Built afresh in isolation, as a user's pip would; the packaging tests look into what comes out.
 dist: build
 	rm -rf dist
-	python -m build --outdir dist .
+	python scripts/package.py dist
 
 # A test that hangs is named, with every thread's stack, and ends.
 HANGS := --timeout 1500 --timeout-method thread

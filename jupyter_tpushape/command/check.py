@@ -122,12 +122,10 @@ def _report(options: Any) -> Any:
     from .load import load, saved_model, script, trained
 
     if is_script(options.model):
-        from .script import report_of_failure
-
         if not _chooses_backend(options.model):
             import_backend()
-        call, error = script(Path(options.model))
-        return _traced(options, call.model, call) if call is not None else report_of_failure(options, error)  # type: ignore[arg-type]
+        found = script(Path(options.model))
+        return _of_failure(options, found) if isinstance(found, BaseException) else _traced(options, found.model, found)
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
@@ -166,6 +164,18 @@ def _traced(options: Any, model: Any, attempt: Attempt | None) -> Any:
     finally:
         HANDED.reset(token)
     report.about = replace(report.about, model=options.model, data=options.data or (report.about.data if attempt is not None else ""))
+    return report
+
+
+def _of_failure(options: Any, error: BaseException) -> Any:
+    """The report of what a script raised before its first training call."""
+    from ..notebook.hint import has_part, is_ours, report_for, report_of_code
+    from .load import said_at
+
+    if not isinstance(error, Exception) or not (is_ours(error) or has_part(error)):
+        raise UsageError(f"{Path(options.model).name} raises an error before it trains{said_at(error)}: fix that first.") from error
+    report = report_for(error, fixes=not options.no_fixes) or report_of_code(error)
+    report.about = replace(report.about, model=options.model)
     return report
 
 

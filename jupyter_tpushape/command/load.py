@@ -67,14 +67,9 @@ def _module(file: Path) -> Any:
     name = f"tpushape_checked_{file.stem}"
     if name in sys.modules and getattr(sys.modules[name], "__file__", "") == os.path.abspath(file):  # noqa: PTH100
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{file} is not a Python file.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(file.parent))
+    module, run = _begun(file, name)
     try:
-        _execute(module, lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
+        run()
     except BaseException as error:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
@@ -83,30 +78,24 @@ def _module(file: Path) -> Any:
     return module
 
 
-def script(file: Path) -> tuple[Attempt | None, BaseException | None]:
+def script(file: Path) -> Attempt | BaseException:
     """Executes a file as ``python file.py`` does, up to its first training call: the call, or what the program raised before it.
 
     Raises:
         UsageError: the file ends without either.
     """
     name = f"tpushape_script_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.origin is None:
-        raise UsageError(f"{file} is not a Python file.")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    module.__name__ = "__main__"
-    sys.path.insert(0, str(file.parent))
-    sys.argv = [str(file)]
-    origin = spec.origin
+    module, run = _begun(file, name)
+    module.__name__, sys.argv = "__main__", [str(file)]
     try:
-        _execute(module, lambda: exec(compile(file.read_bytes(), origin, "exec"), vars(module)), name)
+        run()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return None, error
+        return error
     if name not in _ATTEMPTS:
         raise UsageError(f"{file.name} ends without a training call: name its model, such as {file.name}:make_model.")
-    return _ATTEMPTS[name], None
+    return _ATTEMPTS[name]
 
 
 def trained(model: Any) -> Attempt | None:
@@ -118,14 +107,25 @@ def trained(model: Any) -> Attempt | None:
 _ATTEMPTS: dict[str, Attempt] = {}
 
 
-def _execute(module: Any, run: Callable[[], None], name: str = "") -> None:
-    caught: list[Attempt] = []
-    with hooked(caught), contextlib.suppress(Caught):
-        run()
-    if caught:
-        _ATTEMPTS[name or module.__name__] = caught[0]
-    # TensorFlow ends a process that has no descriptor left.
-    os.close(os.open(os.devnull, os.O_RDONLY))
+def _begun(file: Path, name: str) -> tuple[Any, Callable[[], None]]:
+    """The module of a file under a name, and what executes it up to its first training call."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.origin is None:
+        raise UsageError(f"{file} is not a Python file.")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    origin = spec.origin
+
+    def run() -> None:
+        caught: list[Attempt] = []
+        with hooked(caught), contextlib.suppress(Caught):
+            exec(compile(file.read_bytes(), origin, "exec"), vars(module))
+        if caught:
+            _ATTEMPTS[name] = caught[0]
+        # TensorFlow ends a process that has no descriptor left.
+        os.close(os.open(os.devnull, os.O_RDONLY))
+
+    return module, run
 
 
 def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> Any:

@@ -67,16 +67,14 @@ def _is_own(kind: type) -> bool:
 def trains_inside(statement: ast.stmt, names: Mapping[str, Any]) -> bool:
     """Whether a statement calls a function, class or method of the program's own whose code trains a model or writes files."""
     for node in own(statement):
-        if not isinstance(node, ast.Call):
-            continue
-        if isinstance(node.func, ast.Name):
-            found = names.get(node.func.id)
-        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-            holder = names.get(node.func.value.id)
-            found = getattr(holder, node.func.attr, None) if inspect.ismodule(holder) else inspect.getattr_static(type(holder), node.func.attr, None)
-        else:
-            continue
-        kind = type(names.get(node.func.value.id)) if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) else None
+        func = node.func if isinstance(node, ast.Call) else None
+        found, kind = None, None
+        if isinstance(func, ast.Name):
+            found = names.get(func.id)
+        elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+            holder = names.get(func.value.id)
+            kind = type(holder)
+            found = getattr(holder, func.attr, None) if inspect.ismodule(holder) else inspect.getattr_static(kind, func.attr, None)
         if _trains(found, kind, set()):
             return True
     return False
