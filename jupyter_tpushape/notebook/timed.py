@@ -7,6 +7,8 @@ import functools
 import re
 from typing import Any
 
+from ..flow import syntax
+
 _HEAD = re.compile(r"\s*%%(time\b[^\n]*)(?:\n|\Z)")
 _OURS = "_tpushape_before"
 
@@ -24,7 +26,7 @@ def opened(source: str) -> str:
     if not source.startswith("get_ipython().run_cell_magic('time',"):
         return source
     try:
-        call = ast.parse(source.strip(), mode="eval").body
+        call = syntax.parse(source.strip(), mode="eval").body
         given = [ast.literal_eval(part) for part in call.args] if isinstance(call, ast.Call) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
