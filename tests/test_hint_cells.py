@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from shells import cells as shell_cells
 
+from jupyter_tpushape.repair.patch import patched
 from jupyter_tpushape.rules.facts.training import HeldBack
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
@@ -254,3 +255,50 @@ def test_a_model_that_has_been_trained_is_not_changed_for_other_data(run, call, 
     run(cells[4], 4)
     run("%tpushape", "ask")
     assert run.report.findings[0].fixes[0].verified
+
+
+TWO_DOORS = (
+    'left = keras.Input((28, 28), name="left")\na = GlobalAveragePooling1D()(Conv1D(8, 3)(left))',
+    'right = keras.Input((20, 20), name="right")\nb = GlobalAveragePooling1D()(Conv1D(8, 3)(right))',
+    "model = keras.Model([left, right], Dense(1)(concatenate([a, b])))\nmodel.compile('adam', 'mse')",
+    "model.fit([np.zeros((16, 28, 30), 'float32'), np.zeros((16, 20, 24), 'float32')], np.zeros((16, 1), 'float32'))",
+)
+UNET = (
+    "def down(x, filters):\n    skip = Conv2D(filters, 3)(x)\n    return skip, MaxPooling2D()(skip)",
+    "def up(x, skip):\n    return Conv2D(skip.shape[-1], 3)(concatenate([UpSampling2D()(x), skip]))",
+    "i = keras.Input((64, 64, 3))\na, x = down(i, 4)\nb, x = down(x, 8)\nx = Conv2D(16, 3)(x)\nmodel = keras.Model(i, Conv2D(1, 1)(up(up(x, b), a)))",
+)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("program", "changed"),
+    [
+        (TWO_DOORS, {1: 'left = keras.Input((28, 30), name="left")', 2: 'right = keras.Input((20, 24), name="right")'}),
+        (
+            UNET,
+            {
+                1: '    skip = Conv2D(filters, 3, padding="same")(x)',
+                2: '    return Conv2D(skip.shape[-1], 3, padding="same")(concatenate([UpSampling2D()(x), skip]))',
+                3: 'x = Conv2D(16, 3, padding="same")(x)',
+            },
+        ),
+    ],
+)
+def test_a_fault_of_several_cells_is_fixed_in_each_of_them(run, lib, program, changed):
+    run(START.format(lib=lib), 0)
+    results = [run(cell, place)[0] for place, cell in enumerate(program, 1)]
+    assert results[-1].error_in_exec is not None and all(one.error_in_exec is None for one in results[:-1])
+    run("%tpushape", 9)
+    fix = run.report.findings[0].fixes[0]
+    assert fix.verified and fix.proof == "source"
+    written = {part.cell: [line[1:] for line in part.patch.splitlines() if line[:1] == "+" and line[:3] != "+++"] for part in (fix, *fix.also)}
+    assert written == {f"cell-{place}": [line] for place, line in changed.items()}
+
+    for part in (fix, *fix.also):
+        place = int(part.cell.removeprefix("cell-"))
+        result, _, _ = run(patched(program[place - 1], part.patch), place)
+        assert place == len(program) or result.error_in_exec is None
+    for place in range(max(changed) + 1, len(program) + 1):
+        result, _, _ = run(program[place - 1], place)
+    assert result.error_in_exec is None

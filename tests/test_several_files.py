@@ -6,6 +6,7 @@ import importlib
 import json
 import linecache
 import sys
+from pathlib import Path
 
 import pytest
 from broken import fit, load
@@ -13,6 +14,7 @@ from shells import cells as shell_cells
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.repair.patch import StaleSource
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 PARTS = """
@@ -37,6 +39,30 @@ class Head(keras.Model):
         self.last = layers.Dense(units)
     def call(self, x):
         return self.last(self.second(self.first(x)))
+"""
+# A file of blocks, and one that makes a model of them: both have the fault.
+BLOCKS = """
+from {lib} import layers
+
+def down(x, filters):
+    skip = layers.Conv2D(filters, 3, activation="relu")(x)
+    return skip, layers.MaxPooling2D()(skip)
+
+def up(x, skip):
+    x = layers.concatenate([layers.UpSampling2D()(x), skip])
+    return layers.Conv2D(skip.shape[-1], 3, activation="relu")(x)
+"""
+UNET = """
+import {lib} as keras
+from {lib} import layers
+from {blocks} import down, up
+
+def build():
+    i = keras.Input((64, 64, 3))
+    a, x = down(i, 4)
+    b, x = down(x, 8)
+    x = layers.Conv2D(16, 3, activation="relu")(x)
+    return keras.Model(i, layers.Conv2D(1, 1)(up(up(x, b), a)))
 """
 PICTURES = "np.ones((32, 16, 16, 3), 'float32'), np.arange(32) % 4"
 SERIES = "np.ones((32, 12, 5), 'float32'), np.ones((32, 3), 'float32')"
@@ -149,3 +175,41 @@ def data():
     fix = finding.fixes[0]
     assert (finding.rule, fix.verified, fix.proof) == ("input-axis", True, "source")
     assert "+    own = L.Input((8,))" in fix.patch.splitlines()
+
+
+@BOTH
+def test_a_fix_of_two_files_changes_both_or_none(lib, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"blocks_{lib}"
+    blocks, unet = tmp_path / f"{name}.py", tmp_path / "unet.py"
+    blocks.write_text(BLOCKS.format(lib=lib))
+    unet.write_text(UNET.format(lib=lib, blocks=name))
+    report = tpushape.trace(load(unet).build, tpu=None)
+    fix = report.findings[0].fixes[0]
+    assert (report.findings[0].rule, fix.verified, fix.proof) == ("merge-shapes", True, "source")
+    assert {Path(one).name for one in (fix.file, *(change.file for change in fix.also))} == {blocks.name, unet.name}
+    shown = repr(report)
+    assert f"in {blocks.name}:" in shown and "in unet.py:" in shown
+
+    before = blocks.read_text(), unet.read_text()
+    (other,) = {blocks, unet} - {Path(fix.file)}
+    other.write_text("# Changed meanwhile.\n" + other.read_text().replace("relu", "gelu"))
+    kept = Path(fix.file).read_text(), other.read_text()
+    with pytest.raises(StaleSource):
+        tpushape.apply(fix, fix.file)
+    assert (Path(fix.file).read_text(), other.read_text()) == kept
+
+    # A copy of both, in another folder, is found from the file that is given.
+    copied = tmp_path / "copy"
+    copied.mkdir()
+    for path, text in zip((blocks, unet), before, strict=True):
+        path.write_text(text)
+        (copied / path.name).write_text(text)
+    tpushape.apply(fix, copied / Path(fix.file).name)
+    assert (blocks.read_text(), unet.read_text()) == before
+    assert (copied / blocks.name).read_text().count('padding="same"') == 2 and (copied / "unet.py").read_text().count('padding="same"') == 1
+
+    tpushape.apply(fix, fix.file)
+    sys.modules.pop(name)
+    linecache.checkcache()
+    assert tpushape.trace(load(unet).build, tpu=None).ok

@@ -1,7 +1,7 @@
 """What a flow, a finding, a fix and a report are: pure values and their wire form."""
 
 from .facts import Fact, Side, Sides, Who
-from .findings import DATA_EDITS, SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
+from .findings import DATA_EDITS, SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Patch, Severity
 from .graph import Edge, Failure, Family, Flow, Location, MeshAxis, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .spec import Replica, Shape, Spec, elements, show_shape
@@ -34,6 +34,7 @@ __all__ = [
     "MeshAxis",
     "Node",
     "NodeKind",
+    "Patch",
     "Replica",
     "Severity",
     "Shape",

@@ -70,13 +70,23 @@ class After(msgspec.Struct, frozen=True, omit_defaults=True):
     gone: tuple[str, ...] = ()
 
 
+class Patch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a fix changes in a file or cell: a unified diff, and where it belongs. ``execution`` is the cell's ``In[n]`` number."""
+
+    patch: str
+    cell: str = ""
+    file: str = ""
+    execution: int = 0
+
+
 class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     """One or more edits, in order.
 
     ``verified``: the program with the edits was traced up to the loss, and no serious problem is left. ``mends``: the edits remove
     their finding. ``then``: the rules of the problems that come next, if the fix removes only its own finding.
     ``proof``: ``"source"`` if the text of ``patch`` was run, ``"live"`` if the program was rebuilt with the
-    edits because there is no source to patch, ``""`` if nothing was tried.
+    edits because there is no source to patch, ``""`` if nothing was tried. ``also``: what a fix changes in further files or cells;
+    ``patch`` with these is the whole change.
     """
 
     title: str
@@ -91,6 +101,12 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     proof: Literal["source", "live", ""] = ""
     mends: bool = False
     then: tuple[str, ...] = ()
+    also: tuple[Patch, ...] = ()
+
+    @property
+    def diff(self) -> str:
+        """The whole change: the diffs of all files and cells, or the lines to add by hand."""
+        return "\n".join([self.patch, *(change.patch for change in self.also)])
 
     @property
     def standing(self) -> Literal["run", "live", "step", "idea"]:

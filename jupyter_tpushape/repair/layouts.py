@@ -11,12 +11,12 @@ from itertools import combinations, islice
 
 from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
-from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
+from ..flow import Edit, Effect, Finding, Fix, Patch, Shape, show_shape
 from ..flow.syntax import called
 from ..rules.facts.layouts import IdleAxis, KeyBroken, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import divided, ends, judged
 from .composed_keys import composed
-from .patch import patch_of
+from .patch import changes_of
 from .registered import entries_kept
 from .rerun import Rerun
 from .text.arguments import appended, argument
@@ -178,7 +178,7 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     changed = [(path, shape, axes) for path, shape, _, _ in held.variables if (axes := after.axes(path)) and held.axes(path) != axes]
     changed += [(slot.path, slot.shape, slot.beside) for slot in slots]
     text = "; ".join(f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3])
-    (patch, file, cell), written = _written(seen, pairs)
+    change, written = _written(seen, pairs)
     whole = not others and not any(one.serious for one in left)
     edits = tuple(
         Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]}) for old, new in pairs.items()
@@ -191,12 +191,12 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
             tried = ({name: text} for name in _files(seen) for text in composed(name, pairs))
             texts[key] = next((one for one in tried if (again := _again(seen, one)) is not None and _alike(again, after)), {})
         if texts[key]:
-            (patch, file, cell), ran = patch_of(texts[key]), True
+            (change,), ran = changes_of(texts[key]), True
     titles = [title if i == 0 else f"{title[:1].lower()}{title[1:]}" for i, (title, _, _) in enumerate(changes)]
     if len(titles) > 3:
         titles = [titles[0], f"change {len(titles) - 1} more keys in the same way"]
     return Fix(
-        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell,
+        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=change.patch, file=change.file, cell=change.cell,
         proof="source" if ran else "live", reason="Every variable was laid out again with this change.",
     )  # fmt: skip
 
@@ -236,10 +236,11 @@ def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
         held = _again(seen, {file: source.text})
         if held is None or held.mesh.batch != fact.axis or not held.sound:
             return None
-        patch, path, cell = patch_of({file: source.text})
+        (change,) = changes_of({file: source.text})
         edit = Edit("strategy", "layout", {"op": "layout", "batch": fact.axis})
         return Fix(
-            f"Pass batch_dim_name={fact.axis!r} at line {calls[0].lineno}", (edit,), verified=not others, mends=True, patch=patch, file=path, cell=cell,
+            f"Pass batch_dim_name={fact.axis!r} at line {calls[0].lineno}", (edit,), verified=not others, mends=True,
+            patch=change.patch, file=change.file, cell=change.cell,
             proof="source", effect=Effect(text=f"the batch is sharded over {fact.axis!r} in {held.mesh.size(fact.axis)} parts"),
             reason="Weights keep their axis, and no device repeats the work of another.",
         )  # fmt: skip
@@ -267,20 +268,20 @@ def _again(seen: Examined, texts: dict[str, str]) -> Laid | None:
     return again.evidence.facts.get("layout") if again.error is None else None
 
 
-def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str, str], dict[str, str]]:
-    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous."""
+def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[Patch, dict[str, str]]:
+    """The change with its text if the source of the map is known and unambiguous."""
     for file in _files(seen):
         try:
             source = Source.read(file)
             for old, new in pairs.items():
                 _add(source, seen, new) if not old.key else _change(source, old, new)
-            return patch_of({file: source.text}), {file: source.text}
+            return changes_of({file: source.text})[0], {file: source.text}
         except NoPlace:
             continue
     lines = [
         ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()
     ]
-    return ("\n".join(lines), "", ""), {}
+    return Patch("\n".join(lines)), {}
 
 
 def _files(seen: Examined) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_text, write_text
+from ..flow import Fix, Location, Patch
 from ..flow.text import clean
 from ..trace.locations import MAGIC, location, typed
 from .rerun import origin
@@ -26,25 +28,33 @@ class StaleSource(Exception):
     """The source has changed since the fix was created, so the patch no longer applies."""
 
 
-def patch_of(texts: dict[str, str]) -> tuple[str, str, str]:
-    """``(patch, file, cell)`` for the texts that ran, by the file or cell that each is a version of.
+def changes_of(texts: dict[str, str]) -> list[Patch]:
+    """The changes that make the texts that ran, by the file or cell that each is a version of: cells in the order in which they ran.
 
     Raises:
-        NoPlace: where more than one file is changed, or none.
+        NoPlace: where no file is changed.
     """
-    changed = {file: text for file, text in texts.items() if text != origin(file)[1]}
-    if len(changed) != 1:
+    changed = [(*origin(file), text) for file, text in texts.items() if text != origin(file)[1]]
+    if not changed:
         raise NoPlace
-    file, after = changed.popitem()
-    name, before = origin(file)
-    where = location((name, 1))
+    found = [_change(location((name, 1)), before, after) for name, before, after in changed]
+    return sorted(found, key=lambda change: change.execution)
+
+
+def put(fix: Fix, changes: list[Patch]) -> None:
+    """Gives a fix the changes of its texts."""
+    (first, *others) = changes
+    fix.patch, fix.file, fix.cell, fix.also = first.patch, first.file, first.cell, tuple(others)
+
+
+def _change(where: Location | None, before: str, after: str) -> Patch:
     assert where is not None
     label = where.file.rsplit("/", 1)[-1] if where.file else f"In[{where.execution}]"
     lines = difference(before, after, label)
     if not where.file:
         said = typed(where.execution)
         lines = _without_magic([line[:1] + said.get(line[1:], line[1:]) for line in lines])
-    return "\n".join(lines), where.file, where.cell
+    return Patch("\n".join(lines), where.cell, where.file, where.execution)
 
 
 def difference(before: str, after: str, label: str) -> list[str]:
@@ -67,17 +77,19 @@ def _without_magic(lines: list[str]) -> list[str]:
 def apply(fix: Any, path: str | Path) -> Path:
     """Applies a fix's patch to its source file. Lines outside the patch keep every byte.
 
+    If the fix changes several files, all of them are written, or none.
+
     Args:
         fix: a fix of a finding; its ``patch`` is a unified diff.
-        path: the file that the patch is for.
+        path: the file that the patch is for. Further files of the fix are found from there, where they are beside ``fix.file``.
 
     Returns:
         The path.
 
     Raises:
         StaleSource: if the file has changed since the fix was created.
-        ValueError: if the fix has no diff, but only a snippet, or a damaged one.
-        OSError: if the file cannot be written; it is then unchanged.
+        ValueError: if the fix has no diff, but only a snippet, or a damaged one, or if it also changes a notebook cell.
+        OSError: if a file cannot be written; all files are then unchanged.
 
     Example::
 
@@ -88,8 +100,22 @@ def apply(fix: Any, path: str | Path) -> Path:
     target = Path(path)
     if not fix.patch.startswith("--- "):
         raise ValueError("tpushape does not know the source file of this fix: add its lines by hand.")
-    written = read_text(target)
-    write_text(target, replace(written, text=patched(written.text, fix.patch)), instead_of=written)
+    changes = {target: fix.patch}
+    for change in fix.also:
+        if not (fix.file and change.file):
+            raise ValueError("This fix also changes a notebook cell: apply it in JupyterLab, or change its lines by hand.")
+        changes[target.parent / os.path.relpath(change.file, Path(fix.file).parent)] = change.patch
+    before = {file: read_text(file) for file in changes}
+    after = {file: replace(before[file], text=patched(before[file].text, patch)) for file, patch in changes.items()}
+    done: list[Path] = []
+    try:
+        for file, written in after.items():
+            write_text(file, written, instead_of=before[file])
+            done.append(file)
+    except BaseException:
+        for file in done:
+            write_text(file, before[file], instead_of=after[file])
+        raise
     return target
 
 

@@ -22,6 +22,7 @@ from ..rules.facts.loss import StepsReduced
 from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
 from ..rules.facts.transforms import AxisUnbound
+from ..rules.words import listed
 from .after import after_of, effect_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
@@ -29,7 +30,7 @@ from .edits import Edit, Expression, InputShape, RemoveLayer, edit_of
 from .ideas import ideas
 from .makers.line import lines_of
 from .meaning import questions
-from .patch import patch_of
+from .patch import changes_of, put
 from .rerun import forget
 from .solved import solved, written
 from .text.source import NoPlace, Source
@@ -109,7 +110,7 @@ class Search:
         partial: list[tuple[Candidate, Trial]] = []
         rejected: list[str] = []
         tried = candidates(self.seen.evidence, finding)[:MOST_TRIED]
-        for i, candidate in enumerate(tried):
+        for i, offered in enumerate(tried):
             if i and self.left <= 0:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried because the program is large")
                 break
@@ -118,7 +119,7 @@ class Search:
                 break
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
-            trial = self._try(first(self.seen), candidate)
+            candidate, trial = self._everywhere(finding, offered, self._try(first(self.seen), offered))
             known = any(candidate.title == one.title or (trial.texts and trial.texts == other.texts) for one, other in held)
             if trial.holds and not known and not self._asks(finding, candidate, trial):
                 held.append((candidate, trial))
@@ -145,6 +146,21 @@ class Search:
         steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
+
+    def _everywhere(self, finding: Finding, candidate: Candidate, trial: Trial) -> tuple[Candidate, Trial]:
+        """The same setting also for layers that the program creates only after it, such as those of the next block: together one edit."""
+        done, after, setting = candidate, trial, _setting(candidate)
+        for _ in range(DEPTH - 1):
+            if setting is None or after.seen is None or self.left <= 0 or not any(left.rule == finding.rule for left in after.left[:1]):
+                break
+            made = candidates(after.seen.evidence, after.left[0])
+            more = next((one for one in made if _setting(one) == setting and not _again(after, one)), None)
+            if more is None:
+                break
+            after = self._try(after, more)
+            names = listed(tuple(dict.fromkeys(edit.target for edit in after.edits)))
+            done = Candidate(f"Set {', '.join(f'{key}={value!r}' for key, value in setting.items())} on {names}", (), candidate.reason)
+        return (done, after) if after.holds else (candidate, trial)
 
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
         assert trial.seen is not None
@@ -308,7 +324,7 @@ class Search:
         fix.then = tuple(finding.rule for finding in trial.left)
         fix.after = after_of(self.seen.evidence.flow, trial.seen.evidence.flow)
         try:
-            fix.patch, fix.file, fix.cell = patch_of(trial.texts)
+            put(fix, changes_of(trial.texts))
         except NoPlace:
             fix.patch = self._snippet(trial.edits)
         seen, edits, texts = self.seen, trial.edits, trial.texts
@@ -329,7 +345,7 @@ def put_into_source(seen: Examined, fix: Fix) -> Fix:
         # The data is given as specs only: there is no source to patch.
         fix.patch = snippet(seen, edits)
         if texts:
-            fix.patch, fix.file, fix.cell = patch_of(texts)
+            put(fix, changes_of(texts))
             fix.proof = "source"
     fix.__dict__["_rebuild"] = lambda: rebuild(seen, edits, texts)
     return fix
@@ -347,6 +363,12 @@ def _unpatched(candidate: Candidate, seen: Examined) -> Candidate:
     places = [(one, files.get(str(one.detail.get("file")))) for one in candidate.edits]
     edits = (msgspec.structs.replace(one, detail={**one.detail, "file": file}) if file else one for one, file in places)
     return Candidate(candidate.title, tuple(edits), candidate.reason)
+
+
+def _setting(candidate: Candidate) -> dict[str, object] | None:
+    """What a candidate sets, if it only sets arguments of layers, and the same ones to the same values everywhere."""
+    given = [edit.detail.get("config") for edit in candidate.edits if edit.kind == "layer-config"]
+    return given[0] if given and len(given) == len(candidate.edits) and all(one == given[0] for one in given) else None
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:

@@ -96,7 +96,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
             # An unexpected way of writing the source: there is no place for the edit, but the program is fine.
             raise NoPlace from error
     texts = {**start.texts, **{origin(file)[0]: source.text for file, source in text.sources.items() if source.changed}}
-    if len(texts) != 1:
+    if not texts:
         raise NoPlace
     # All edits together are one change of the original program.
     root = start.root or start.seen

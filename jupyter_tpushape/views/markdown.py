@@ -103,7 +103,7 @@ def _finding(i: int, finding: Finding) -> list[str]:
         more = [words for words in (fix.effect.text if fix.effect is not None else "", fix.reason) if words]
         lines += [plain("; ".join(more)), ""] if more else []
         if fix.patch:
-            lines += [*block(fix.patch, "diff" if "@@" in fix.patch else "python"), ""]
+            lines += [*block(fix.diff, "diff" if "@@" in fix.patch else "python"), ""]
     if finding.rejected:
         lines += ["Tried and rejected:", "", *(f"- {plain(words)}" for words in finding.rejected), ""]
     return lines

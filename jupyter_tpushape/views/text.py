@@ -187,6 +187,8 @@ def _fix(console: Console, fix: Fix) -> None:
         _paragraph(console, Text(fix.reason, style="dim"), 6)
     if fix.then:
         _paragraph(console, Text(f"next: {', '.join(fix.then)}", style="dim"), 6)
-    for line in fix.patch.split("\n")[:28]:
-        if not line.startswith(("---", "+++", "@@")):
+    for line in fix.diff.split("\n")[:28]:
+        if fix.also and line.startswith("+++ "):
+            console.print(Text(f"      in {line[4:]}:", style="dim"), soft_wrap=True)
+        elif not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)

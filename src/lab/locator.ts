@@ -13,10 +13,11 @@ import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
+import { changesOf } from "../changes";
 import { differing } from "../differing";
-import type { Fix, Location, WireReport } from "../view";
+import type { Fix, Location, Patch, WireReport } from "../view";
 import type { Ages } from "./ages";
-import { applyDiff, isDiff } from "./diff";
+import { applyDiff, isDiff, type Patched } from "./diff";
 import { lineIn } from "./lines";
 import type { ILocator, ITracer } from "./tokens";
 
@@ -29,6 +30,15 @@ interface Place {
   name: string;
   panel?: NotebookPanel;
   cell?: Cell;
+}
+
+/** A fix in one place: its text before and with the fix. */
+interface Change {
+  place: Place;
+  before: string;
+  patched: Patched & { ok: true };
+  file: string;
+  label: string;
 }
 
 /** Finds cells and files that a report speaks of. */
@@ -63,84 +73,112 @@ export class Locator implements ILocator {
     if (!problem || !fix) {
       return;
     }
-    const wanted = isDiff(fix.patch ?? "") ? placeOf(fix, problem.location) : null;
-    const place = await this._find(wanted);
-    if (!place && wanted) {
-      await this._refuse(this._trans.__("%1 no longer exists, so the fix cannot be applied.", wanted.file || this._trans.__("The cell")));
-      return;
-    }
-    if (!place) {
+    if (!isDiff(fix.patch ?? "") || !placeOf(fix, problem.location)) {
       await this._byHand(fix);
       return;
     }
-    const before = place.source.getSource();
-    const patched = applyDiff(before, fix.patch ?? "", place.cell ? lineIn(before, 1) - 1 : 0);
-    if (!patched.ok) {
-      await this._refuse(this._trans.__("%1 has changed since it was traced, so this fix no longer applies. Trace it again.", place.name));
-      return;
-    }
-    if (place.cell?.model.getMetadata("editable") === false) {
-      await this._refuse(this._trans.__("%1 is read-only.", place.name));
-      return;
+    const changes: Change[] = [];
+    for (const part of changesOf(fix)) {
+      const wanted = placeOf(part, problem.location);
+      const place = await this._find(wanted);
+      if (!place) {
+        await this._refuse(
+          this._trans.__("%1 no longer exists, so the fix cannot be applied.", (wanted?.file ?? "") || this._trans.__("The cell")),
+        );
+        return;
+      }
+      const before = place.source.getSource();
+      const patched = applyDiff(before, part.patch, place.cell ? lineIn(before, 1) - 1 : 0);
+      if (!patched.ok) {
+        await this._refuse(
+          this._trans.__("%1 has changed since it was traced, so this fix no longer applies. Trace it again.", place.name),
+        );
+        return;
+      }
+      if (place.cell?.model.getMetadata("editable") === false) {
+        await this._refuse(this._trans.__("%1 is read-only.", place.name));
+        return;
+      }
+      changes.push({ place, before, patched, file: wanted?.file ?? "", label: /^\+\+\+ (.*)/m.exec(part.patch)?.[1] ?? place.name });
     }
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: this._trans.__("Apply") })];
-    if (place.cell) {
+    if (changes.every(({ place }) => place.cell)) {
       buttons.push(Dialog.okButton({ label: this._trans.__("Apply, run and trace"), actions: ["rerun"] }));
     }
     const { button } = await showDialog({
       title: fix.title,
-      body: diffWidget(this._trans, patched.shown),
+      body: diffWidget(
+        this._trans,
+        changes.map(({ patched, label }) => [changes.length > 1 ? label : "", patched.shown]),
+      ),
       buttons,
       defaultButton: 1,
     });
     if (!button.accept) {
       return;
     }
-    if (place.source.getSource() !== before) {
-      Notification.warning(this._trans.__("%1 changed while the dialog was open: nothing was applied.", place.name), TOAST);
+    const touched = changes.find(({ place, before }) => place.source.getSource() !== before);
+    if (touched) {
+      Notification.warning(this._trans.__("%1 changed while the dialog was open: nothing was applied.", touched.place.name), TOAST);
       return;
     }
-    place.source.setSource(patched.text);
-    this._ages.changed(wanted?.file ?? "");
-    this._reveal(place, patched.line + 1);
-    const { panel, cell } = place;
-    if (!panel || !cell) {
-      Notification.info(
-        this._trans.__("The fix is in %1. Save the file, then restart the kernel or reload the module.", place.name),
-        TOAST,
-      );
+    // The first one last: it is what the user then sees.
+    for (const { place, patched, file } of changes.reverse()) {
+      place.source.setSource(patched.text);
+      this._ages.changed(file);
+      this._reveal(place, patched.line + 1);
+    }
+    changes.reverse();
+    const files = changes.filter(({ place }) => !place.cell);
+    if (files.length) {
+      const names = files.map(({ place }) => place.name).join(", ");
+      Notification.info(this._trans.__("The fix is in %1. Save the file, then restart the kernel or reload the module.", names), TOAST);
     } else if (button.actions.includes("rerun")) {
-      await this._openPanel();
-      let last: Cell = cell;
-      const run = (one: Cell): Promise<boolean> => {
-        last = one;
-        panel.content.activeCellIndex = panel.content.widgets.indexOf(one);
-        panel.content.deselectAll();
-        return NotebookActions.run(panel.content, panel.sessionContext);
-      };
-      await this._tracer.again(report, {
-        failed: cell.model.id === report.about?.cell,
-        later: laterCells(report, panel, cell),
-        run: () => run(cell),
-        runCells: async (ids) => {
-          for (const one of ids.map((id) => panel.content.widgets.find((other) => other.model.id === id))) {
-            if (!one || !(await run(one))) {
-              return false;
-            }
-          }
-          return true;
-        },
-        raised: () => this._raised(panel, last, last === cell),
-        undo: () => {
+      await this._rerun(report, changes);
+    }
+  }
+
+  /** Runs the cells that a fix went into, and traces. */
+  private async _rerun(report: WireReport, changes: Change[]): Promise<void> {
+    const cells = changes.flatMap(({ place }) => place.cell ?? []);
+    const panel = changes[0]?.place.panel;
+    let last = cells[0];
+    if (!panel || !last) {
+      return;
+    }
+    await this._openPanel();
+    const run = (one: Cell): Promise<boolean> => {
+      last = one;
+      panel.content.activeCellIndex = panel.content.widgets.indexOf(one);
+      panel.content.deselectAll();
+      return NotebookActions.run(panel.content, panel.sessionContext);
+    };
+    const runAll = async (all: (Cell | undefined)[]): Promise<boolean> => {
+      for (const one of all) {
+        if (!one || !(await run(one))) {
+          return false;
+        }
+      }
+      return true;
+    };
+    const later = laterCells(report, panel, last).filter((id) => !cells.some((cell) => cell.model.id === id));
+    await this._tracer.again(report, {
+      failed: cells.some((cell) => cell.model.id === report.about?.cell),
+      later,
+      run: () => runAll(cells),
+      runCells: (ids) => runAll(ids.map((id) => panel.content.widgets.find((other) => other.model.id === id))),
+      raised: () => (last ? this._raised(panel, last, cells.includes(last)) : ""),
+      undo: () => {
+        for (const { place, before, patched } of changes) {
           if (place.source.getSource() === patched.text) {
             place.source.setSource(before);
             this._reveal(place, patched.line + 1);
           } else {
             Notification.warning(this._trans.__("%1 has changed since: remove the fix with Undo.", place.name), TOAST);
           }
-        },
-      });
-    }
+        }
+      },
+    });
   }
 
   /** What a cell that did not run to its end says, or why it could not run. */
@@ -253,7 +291,7 @@ export class Locator implements ILocator {
       title: fix.title,
       body: diffWidget(
         this._trans,
-        fix.patch ?? "",
+        [["", fix.patch ?? ""]],
         this._trans.__("tpushape found no place in your code for this fix: add these lines by hand, with your own names."),
       ),
       buttons: [Dialog.cancelButton({ label: this._trans.__("Close") }), Dialog.okButton({ label: this._trans.__("Copy") })],
@@ -265,9 +303,12 @@ export class Locator implements ILocator {
 }
 
 /** Where a fix goes: the cell or file it names, or else where its finding stands. */
-function placeOf(fix: Fix, location: Location | null | undefined): Location | null {
+function placeOf(fix: Fix | Patch, location: Location | null | undefined): Location | null {
   if (fix.cell) {
     return location?.cell === fix.cell ? location : { file: "", line: 1, cell: fix.cell };
+  }
+  if ("execution" in fix) {
+    return { file: "", line: 1, execution: fix.execution ?? 0 };
   }
   return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
 }
@@ -283,25 +324,27 @@ function laterCells(report: WireReport, panel: NotebookPanel, cell: Cell): strin
     .filter((id) => named.has(id));
 }
 
-function diffWidget(trans: TranslationBundle, patch: string, words = ""): Widget {
+function diffWidget(trans: TranslationBundle, patches: [label: string, patch: string][], words = ""): Widget {
   const node = document.createElement("div");
   node.append(words);
   const code = node.appendChild(document.createElement("pre"));
   code.className = "tpushape-Diff";
-  const lines = patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text));
-  for (const [i, line] of lines.entries()) {
-    const row = code.appendChild(document.createElement("div"));
-    const hunk = /^@@ .*\+(\d+)/.exec(line);
-    if (hunk) {
-      row.textContent = trans.__("line %1", hunk[1]);
-      row.className = "tpushape-mod-line";
-      continue;
+  for (const [label, patch] of patches) {
+    const lines = patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text));
+    for (const [i, line] of lines.entries()) {
+      const row = code.appendChild(document.createElement("div"));
+      const hunk = /^@@ .*\+(\d+)/.exec(line);
+      if (hunk) {
+        row.textContent = label ? trans.__("%1, line %2", label, hunk[1]) : trans.__("line %1", hunk[1]);
+        row.className = "tpushape-mod-line";
+        continue;
+      }
+      const [from, to] = differing(lines, i);
+      const part = document.createElement("b");
+      part.textContent = line.slice(from, to);
+      row.append(line.slice(0, from), part, line.slice(to));
+      row.className = line.startsWith("+") ? "tpushape-mod-added" : line.startsWith("-") ? "tpushape-mod-removed" : "";
     }
-    const [from, to] = differing(lines, i);
-    const part = document.createElement("b");
-    part.textContent = line.slice(from, to);
-    row.append(line.slice(0, from), part, line.slice(to));
-    row.className = line.startsWith("+") ? "tpushape-mod-added" : line.startsWith("-") ? "tpushape-mod-removed" : "";
   }
   return new Widget({ node });
 }

@@ -2,7 +2,7 @@ import type { TranslationBundle } from "@jupyterlab/translation";
 
 import type { WireReport } from "../view";
 import { listed, madeBy } from "./inventory";
-import type { Alarm, ITracer, Mended } from "./tokens";
+import type { Alarm, DataEntry, ITracer, Mended, ModelEntry } from "./tokens";
 
 /** What the tracer lets a mended cell do to it. */
 export interface Means {
@@ -33,13 +33,7 @@ export class Mending {
       .then((ended) => ended && mended.runCells(later))
       .catch(() => false);
     if (!ran) {
-      this._means.warn({
-        text: mended.raised(),
-        undo: () => {
-          mended.undo();
-          this._means.warn(null);
-        },
-      });
+      this._failed(mended);
       await this._tracer.refresh();
       if (this._tracer.inventory.failed) {
         await this._tracer.explain();
@@ -54,11 +48,27 @@ export class Mending {
       this._means.say(trans.__("The fixed cell ran without an error."));
       return;
     }
-    const { inventory, request } = this._tracer;
-    const chosen = madeBy(inventory, known, request.model);
     // The cell of the data makes no model anew.
-    const names = [listed(before.about?.data), request.data];
-    const data = inventory.data.find((entry) => !given.has(entry.key) && names.includes(entry.name));
+    const made = (): { chosen: ModelEntry | undefined; data: DataEntry | undefined } => {
+      const { inventory, request } = this._tracer;
+      const names = [listed(before.about?.data), request.data];
+      return {
+        chosen: madeBy(inventory, known, request.model),
+        data: inventory.data.find((entry) => !given.has(entry.key) && names.includes(entry.name)),
+      };
+    };
+    let { chosen, data } = made();
+    // A part of the model was created, such as its input: the cells that go on from there run, up to the one that trains.
+    const rest = chosen || data || later.length ? [] : mended.later.filter((id) => id !== before.about?.cell);
+    if (rest.length) {
+      const ended = await mended.runCells(rest).catch(() => false);
+      await this._tracer.refresh();
+      if (!ended) {
+        this._failed(mended);
+        return;
+      }
+      ({ chosen, data } = made());
+    }
     if (!chosen && !data && later.length) {
       this._means.forget();
       this._means.say(trans.__("The fixed cell and those after it ran without an error."));
@@ -66,7 +76,10 @@ export class Mending {
     }
     if (!chosen && !data) {
       this._means.say(
-        trans.__("The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.", request.model),
+        trans.__(
+          "The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.",
+          this._tracer.request.model,
+        ),
       );
       return;
     }
@@ -78,6 +91,16 @@ export class Mending {
     }
     await this._means.trace(before);
     this._offerAnew(before, mended);
+  }
+
+  private _failed(mended: Mended): void {
+    this._means.warn({
+      text: mended.raised(),
+      undo: () => {
+        mended.undo();
+        this._means.warn(null);
+      },
+    });
   }
 
   /** Where a fit that raised left the model half built, no fix of the data helps: its cells have to run again. */

@@ -6,6 +6,7 @@ import { frameOf, turnKeys } from "./frame";
 import { cannot, sidesAt } from "./merges";
 import { Minimap } from "./minimap";
 import { search } from "./search";
+import { changesOf } from "../changes";
 import { edge, node, report } from "./testing/flows";
 import { Viewport } from "./viewport";
 
@@ -152,4 +153,12 @@ test("what stands between backticks is code, and a single backtick is itself", (
   };
   expect(shown("Use `tf.shape(x)[0]`, or -1.")).toEqual(["Use tf.shape(x)[0], or -1.", ["tf.shape(x)[0]"]]);
   expect(shown("A ` alone, and a <b>")).toEqual(["A ` alone, and a <b>", []]);
+});
+
+test("what a fix changes is told by file or cell, and a snippet or an idea without code changes none", () => {
+  const also = [{ patch: "--- In[3]\n+++ In[3]\n@@ -1 +1 @@\n-c\n+d", cell: "two", execution: 3 }];
+  const first = "--- In[2]\n+++ In[2]\n@@ -1 +1 @@\n-a\n+b";
+  expect(changesOf({ title: "t", patch: first, cell: "one", also })).toEqual([{ patch: first, cell: "one" }, ...also]);
+  expect(changesOf({ title: "t", patch: first, file: "train.py" })).toEqual([{ patch: first, file: "train.py" }]);
+  expect(changesOf({ title: "t", reason: "not tried" })).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /** The problems in words: what was wanted, what came, why, and the fixes that were tried. */
 
 import { SEVERITY_SIGN, severityWord, type FlowDoc } from "./doc";
+import { changesOf } from "../changes";
 import { differing } from "../differing";
 import { breakable, button, copyText, h, unread } from "./dom";
 import { count, placeText, shapeText } from "./text";
@@ -229,15 +230,19 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow:
       effect ? h("span.muted", {}, ` · ${effect}`) : null,
     ),
   );
-  if (fix.patch) {
-    box.append(diff(fix.patch, narrow ? 1 : 3));
+  for (const { patch } of changesOf(fix)) {
+    const file = fix.also?.length ? /^\+\+\+ (.*)/m.exec(patch)?.[1] : null;
+    if (file) {
+      box.append(h("p.muted", {}, trans.__("in %1", file)));
+    }
+    box.append(diff(patch, narrow ? 1 : 3));
   }
   const actions = h("div.row", {});
   const { apply } = act;
   if (apply && fix.patch) {
     actions.append(
       button(
-        fix.cell ? trans.__("Apply to the cell") : trans.__("Apply"),
+        !fix.cell ? trans.__("Apply") : fix.also?.length ? trans.__("Apply to the cells") : trans.__("Apply to the cell"),
         { class: "primary", "aria-label": trans.__("Apply: %1", fix.title) },
         () => {
           apply(finding, i);
@@ -248,7 +253,12 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow:
   }
   if (fix.patch) {
     const copy = button(trans.__("Copy"), { "aria-label": trans.__("Copy: %1", fix.title) }, () => {
-      void copyText(insertable(fix.patch ?? ""), box).then((done) => {
+      void copyText(
+        changesOf(fix)
+          .map((one) => insertable(one.patch))
+          .join("\n"),
+        box,
+      ).then((done) => {
         copy.textContent = done ? trans.__("Copied") : trans.__("Not copied");
         act.say(done ? trans.__("Copied: %1", fix.title) : trans.__("The browser did not allow copying."));
         setTimeout(() => (copy.textContent = trans.__("Copy")), 1600);

@@ -137,6 +137,7 @@ export interface Fix {
   proof?: "" | "live" | "source";
   mends?: boolean;
   then?: string[];
+  also?: Patch[];
 }
 
 export interface Edit {
@@ -185,6 +186,13 @@ export interface AfterEdge {
   spec: number;
   label?: string;
   even?: boolean;
+}
+
+export interface Patch {
+  patch: string;
+  cell?: string;
+  file?: string;
+  execution?: number;
 }
 
 export interface Target {

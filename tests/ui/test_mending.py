@@ -110,6 +110,35 @@ def test_a_fix_of_the_data_goes_into_its_cell_and_the_same_model_is_traced_again
     assert "y_train = y[:64]" in window.source(1)
 
 
+def test_a_fix_of_several_cells_goes_into_each_of_them_and_is_taken_back_from_each(window: Window, lab: Lab) -> None:
+    cells = (
+        "left = keras.Input((28, 28), name='left')\na = layers.GlobalAveragePooling1D()(left)",
+        "right = keras.Input((20, 20), name='right')\nb = layers.GlobalAveragePooling1D()(right)",
+        "model = keras.Model([left, right], layers.Dense(1)(layers.concatenate([a, b])))\nmodel.compile('adam', 'mse')",
+    )
+    fit = "x = [np.zeros((16, 28, 30), 'float32'), np.zeros((16, 20, 24), 'float32')]\nmodel.fit(x, np.zeros((16, 1), 'float32'), verbose=0)"
+    window.open(lab.notebook("doors.ipynb", SETUP, *cells, fit))
+    window.run()
+    panel = window.panel
+    window.cell(4).locator(".tpushape-Hint").get_by_role("button", name="Explain").click()
+    expect(panel.locator(".card.verified").first).to_contain_text("in In[2]")
+    expect(panel.locator(".card.verified").first).to_contain_text("in In[3]")
+    expect(panel.get_by_role("button", name=re.compile("^Apply: ")).first).to_have_text("Apply to the cells")
+
+    # The other cell of the fix has changed since: what the panel shows is old.
+    window.write(2, cells[1].replace("20, 20", "20, 22"))
+    expect(panel.get_by_role("button", name=re.compile("^Apply: "))).to_have_count(0)
+    window.write(2, cells[1])
+
+    window.cell(4).locator(".tpushape-Hint").get_by_role("button", name="Apply the first fix").click()
+    dialog = window.page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("In[2], line 1")
+    expect(dialog).to_contain_text("In[3], line 1")
+    dialog.get_by_role("button", name="Apply, run and trace").click()
+    expect(panel.get_by_role("status")).to_contain_text(re.compile("ran without an error|No serious problem is left"))
+    assert "keras.Input((28, 30)" in window.source(1) and "keras.Input((20, 24)" in window.source(2)
+
+
 def test_an_edit_keeps_line_ends_and_blanks(window: Window, lab: Lab) -> None:
     # Trailing blanks in lines that the fix leaves alone, and lines that end as on Windows.
     cell = BROKEN.replace("layers.LSTM(16),", "layers.LSTM(16),   ").replace("\n", "\r\n")

@@ -62,6 +62,7 @@ def _mixes(scope: ast.AST, name: str) -> bool:
 def resized(evidence: Evidence, finding: Finding) -> Made:
     """Maps that came back a little smaller than those of the way down, brought to their size before they are joined."""
     node = evidence.failed
+    unpadded = getattr(getattr(finding.fact, "cause", None), "kind", "") == "unpadded"
     for line in lines_of(evidence) if node is not None and evidence.framework == "keras" else []:
         shapes = [(item, spec.shape or ()) for item in line.operands() if (spec := line.spec(item)) is not None]
         maps = [(item, shape) for item, shape in shapes if len(shape) == 4]
@@ -85,7 +86,7 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Resize {short(small)} to the size of {short(large)} at {line.at}",
             [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops")],
-            "An odd size that is halved and doubled again becomes smaller.",
+            "Windows without padding make a map smaller." if unpadded else "An odd size that is halved and doubled again becomes smaller.",
         )
 
 
