@@ -302,3 +302,13 @@ def test_a_fault_of_several_cells_is_fixed_in_each_of_them(run, lib, program, ch
     for place in range(max(changed) + 1, len(program) + 1):
         result, _, _ = run(program[place - 1], place)
     assert result.error_in_exec is None
+
+
+@BOTH
+def test_the_cell_that_loads_the_extension_can_be_fixed(run, lib):
+    run(START.format(lib=lib) + "\ndef tail(x):\n    return LSTM(8)(LSTM(8)(x))", 0)
+    result, _, _ = run("i = keras.Input((12, 3))\nmodel = keras.Model(i, tail(i))", 1)
+    assert result.error_in_exec is not None
+    run("%tpushape", 2)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell, fix.execution) == (True, "source", "cell-0", 1)

@@ -102,6 +102,7 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     mends: bool = False
     then: tuple[str, ...] = ()
     also: tuple[Patch, ...] = ()
+    execution: int = 0
 
     @property
     def diff(self) -> str:

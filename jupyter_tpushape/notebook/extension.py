@@ -61,14 +61,17 @@ class Extension:
         """Before a cell: installs the hooks of new imports, and stores which cell this is."""
         self.running = _running(self.shell)
         self.busy, self.displayed = info is not None, None
-        cell = getattr(info, "cell_id", None)
-        if cell:
-            cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
-            cells[self.running] = str(cell)
+        self._named(info)
         if timed.is_timed(getattr(info, "raw_cell", None) or ""):
             with _reported():
                 timed.watch(self.shell, self)
         self.hook()
+
+    def _named(self, info: Any) -> None:
+        """Stores the front end's name of the cell that runs."""
+        cell = getattr(info, "cell_id", None)
+        if cell:
+            self.shell.__dict__.setdefault("_tpushape_cells", {})[self.running] = str(cell)
 
     def hook(self) -> None:
         """Installs the hooks of the loaded frameworks, and stores their name counters at the start of the cell."""
@@ -87,6 +90,8 @@ class Extension:
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""
         self.busy = False
+        # The cell that loads the extension began before it.
+        self._named(getattr(result, "info", None))
         error: Any = getattr(result, "error_in_exec", None) or self.displayed
         self.displayed = None
         # A mistake in the line of a magic is no failure of the program: the one before it stays the last.

@@ -196,7 +196,7 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     if len(titles) > 3:
         titles = [titles[0], f"change {len(titles) - 1} more keys in the same way"]
     return Fix(
-        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=change.patch, file=change.file, cell=change.cell,
+        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=change.patch, file=change.file, cell=change.cell, execution=change.execution,
         proof="source" if ran else "live", reason="Every variable was laid out again with this change.",
     )  # fmt: skip
 
@@ -240,7 +240,7 @@ def _batch_named(seen: Examined, fact: IdleAxis, others: bool) -> Fix | None:
         edit = Edit("strategy", "layout", {"op": "layout", "batch": fact.axis})
         return Fix(
             f"Pass batch_dim_name={fact.axis!r} at line {calls[0].lineno}", (edit,), verified=not others, mends=True,
-            patch=change.patch, file=change.file, cell=change.cell,
+            patch=change.patch, file=change.file, cell=change.cell, execution=change.execution,
             proof="source", effect=Effect(text=f"the batch is sharded over {fact.axis!r} in {held.mesh.size(fact.axis)} parts"),
             reason="Weights keep their axis, and no device repeats the work of another.",
         )  # fmt: skip

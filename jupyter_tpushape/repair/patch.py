@@ -44,7 +44,7 @@ def changes_of(texts: dict[str, str]) -> list[Patch]:
 def put(fix: Fix, changes: list[Patch]) -> None:
     """Gives a fix the changes of its texts."""
     (first, *others) = changes
-    fix.patch, fix.file, fix.cell, fix.also = first.patch, first.file, first.cell, tuple(others)
+    fix.patch, fix.file, fix.cell, fix.execution, fix.also = first.patch, first.file, first.cell, first.execution, tuple(others)
 
 
 def _change(where: Location | None, before: str, after: str) -> Patch:

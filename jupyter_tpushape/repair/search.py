@@ -158,7 +158,10 @@ class Search:
             if more is None:
                 break
             after = self._try(after, more)
-            names = listed(tuple(dict.fromkeys(edit.target for edit in after.edits)))
+            targets = {edit.target for edit in after.edits}
+            # In the order of the flow, as far as the program comes now.
+            order = [node.name for node in after.seen.evidence.flow.nodes] if after.seen is not None else []
+            names = listed(tuple(sorted(targets, key=lambda name: order.index(name) if name in order else len(order))))
             done = Candidate(f"Set {', '.join(f'{key}={value!r}' for key, value in setting.items())} on {names}", (), candidate.reason)
         return (done, after) if after.holds else (candidate, trial)
 

@@ -303,12 +303,12 @@ export class Locator implements ILocator {
 }
 
 /** Where a fix goes: the cell or file it names, or else where its finding stands. */
-function placeOf(fix: Fix | Patch, location: Location | null | undefined): Location | null {
+function placeOf(fix: Patch | Fix, location: Location | null | undefined): Location | null {
   if (fix.cell) {
     return location?.cell === fix.cell ? location : { file: "", line: 1, cell: fix.cell };
   }
-  if ("execution" in fix) {
-    return { file: "", line: 1, execution: fix.execution ?? 0 };
+  if (fix.execution) {
+    return { file: "", line: 1, execution: fix.execution };
   }
   return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
 }

@@ -158,7 +158,10 @@ test("what stands between backticks is code, and a single backtick is itself", (
 test("what a fix changes is told by file or cell, and a snippet or an idea without code changes none", () => {
   const also = [{ patch: "--- In[3]\n+++ In[3]\n@@ -1 +1 @@\n-c\n+d", cell: "two", execution: 3 }];
   const first = "--- In[2]\n+++ In[2]\n@@ -1 +1 @@\n-a\n+b";
-  expect(changesOf({ title: "t", patch: first, cell: "one", also })).toEqual([{ patch: first, cell: "one" }, ...also]);
+  expect(changesOf({ title: "t", patch: first, cell: "one", execution: 2, also })).toEqual([
+    { patch: first, cell: "one", execution: 2 },
+    ...also,
+  ]);
   expect(changesOf({ title: "t", patch: first, file: "train.py" })).toEqual([{ patch: first, file: "train.py" }]);
   expect(changesOf({ title: "t", reason: "not tried" })).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { differing } from "../differing";
 import { breakable, button, copyText, h, unread } from "./dom";
 import { count, placeText, shapeText } from "./text";
 import { branchesOf, brings, cannot, impartial } from "./merges";
-import type { Finding, Fix, Location, Side } from "./wire";
+import type { Finding, Fix, Location, Patch, Side } from "./wire";
 import * as trans from "./words";
 
 export interface ProblemActions {
@@ -230,19 +230,16 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow:
       effect ? h("span.muted", {}, ` · ${effect}`) : null,
     ),
   );
-  for (const { patch } of changesOf(fix)) {
-    const file = fix.also?.length ? /^\+\+\+ (.*)/m.exec(patch)?.[1] : null;
-    if (file) {
-      box.append(h("p.muted", {}, trans.__("in %1", file)));
-    }
-    box.append(diff(patch, narrow ? 1 : 3));
+  const changes = changesOf(fix);
+  if (changes.length) {
+    box.append(diff(changes, narrow ? 1 : 3));
   }
   const actions = h("div.row", {});
   const { apply } = act;
   if (apply && fix.patch) {
     actions.append(
       button(
-        !fix.cell ? trans.__("Apply") : fix.also?.length ? trans.__("Apply to the cells") : trans.__("Apply to the cell"),
+        !fix.cell ? trans.__("Apply") : changes.length > 1 ? trans.__("Apply to the cells") : trans.__("Apply to the cell"),
         { class: "primary", "aria-label": trans.__("Apply: %1", fix.title) },
         () => {
           apply(finding, i);
@@ -303,16 +300,26 @@ export function closely(patch: string, context: number): string[] {
   });
 }
 
-function diff(patch: string, context: number): HTMLElement {
+function diff(changes: Patch[], context: number): HTMLElement {
   const box = h("div.diff", { tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
+  for (const { patch } of changes) {
+    box.append(...rows(patch, context, changes.length > 1 ? (/^\+\+\+ (.*)/m.exec(patch)?.[1] ?? "") : ""));
+  }
+  return box;
+}
+
+/** The lines of a patch; `label`: the file or cell that they are in, if it has to be said. */
+function rows(patch: string, context: number, label: string): HTMLElement[] {
   const lines = closely(patch, context);
   // What all lines are indented by says nothing here.
   const depths = lines.flatMap((line) => (/^[-+ ]\s*\S/.test(line) ? [line.slice(1).search(/\S/)] : []));
   const less = depths.length === lines.filter((line) => !line.startsWith("@@") && line.trim()).length ? Math.min(...depths) : 0;
   const shown = lines.map((full) => (less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full));
-  for (const [i, line] of shown.entries()) {
+  return shown.map((line, i) => {
     const kind = { "@": "hunk", "+": "add", "-": "del" }[line.slice(0, 1)] ?? "same";
-    const words = kind === "hunk" ? trans.__("line %1", /^@@ -(\d+)/.exec(line)?.[1] ?? "") : line || " ";
+    const number = /^@@ -(\d+)/.exec(line)?.[1] ?? "";
+    const place = label ? trans.__("%1, line %2", label, number) : trans.__("line %1", number);
+    const words = kind === "hunk" ? place : line || " ";
     const [from, to] = differing(shown, i);
     const [before, part, behind] = [words.slice(0, from), words.slice(from, to), words.slice(to)].map(breakable);
     const row = h("div", { class: kind }, ...before!, h("b", {}, ...part!), ...behind!);
@@ -320,9 +327,8 @@ function diff(patch: string, context: number): HTMLElement {
     const depth = kind === "hunk" ? 0 : Math.min(24, words.slice(1).search(/\S|$/) + 3);
     row.style.paddingLeft = `calc(10px + ${depth}ch)`;
     row.style.textIndent = `-${depth}ch`;
-    box.append(row);
-  }
-  return box;
+    return row;
+  });
 }
 
 function effectWords(fix: Fix): string {

@@ -138,6 +138,7 @@ export interface Fix {
   mends?: boolean;
   then?: string[];
   also?: Patch[];
+  execution?: number;
 }
 
 export interface Edit {

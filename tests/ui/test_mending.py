@@ -121,8 +121,8 @@ def test_a_fix_of_several_cells_goes_into_each_of_them_and_is_taken_back_from_ea
     window.run()
     panel = window.panel
     window.cell(4).locator(".tpushape-Hint").get_by_role("button", name="Explain").click()
-    expect(panel.locator(".card.verified").first).to_contain_text("in In[2]")
-    expect(panel.locator(".card.verified").first).to_contain_text("in In[3]")
+    expect(panel.locator(".card.verified").first).to_contain_text("In[2], line 1")
+    expect(panel.locator(".card.verified").first).to_contain_text("In[3], line 1")
     expect(panel.get_by_role("button", name=re.compile("^Apply: ")).first).to_have_text("Apply to the cells")
 
     # The other cell of the fix has changed since: what the panel shows is old.
