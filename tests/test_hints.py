@@ -231,3 +231,30 @@ def test_a_program_that_run_executes_has_a_hint_and_a_fix_in_its_file(run, lib, 
     assert fix.verified and fix.proof == "source" and fix.file == str(file)
     # What another cell then does well is no failure.
     assert "tpushape" not in run("1 + 1")[2]
+
+
+@BOTH
+def test_a_name_that_the_failed_cell_would_have_made_leads_back_to_that_cell(run, lib):
+    run(START.format(lib=lib))
+    first = hint_below(run, "i = keras.Input((6, 4))\nmodel = keras.Model(i, L.LSTM(3)(L.LSTM(3)(i)))")
+    assert hint_below(run, "model.compile('sgd', 'mse')") == (
+        "tpushape ▸ model does not exist: In[2], which defines it, raised an error. Run %tpushape to see where."
+    )
+    run("%tpushape")
+    assert run.shell.user_ns["_tpushape_report"].findings[0].message in first
+    # A name that no cell makes is a failure of its own, and the one before it stays known by its number.
+    result, _, said = run("modle.compile('sgd', 'mse')")
+    assert not result.success and "tpushape ▸" not in said
+
+
+@BOTH
+def test_a_call_in_a_callback_is_looked_at_in_place_of_the_fit_around_it(run, lib):
+    run(START.format(lib=lib))
+    run("model = keras.Sequential([keras.Input((10, 4)), L.LSTM(3), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx = np.zeros((8, 10, 4), 'float32')")
+    run(
+        "class Shown(keras.callbacks.Callback):\n    def on_epoch_end(self, epoch, logs=None):\n        print(self.model.predict(x[0], verbose=0))\n"
+        "class Fine(keras.callbacks.Callback):\n    def on_train_begin(self, logs=None):\n        self.model.predict(x, verbose=0)"
+    )
+    assert "is a single sample (10, 4)" in hint_below(run, "model.fit(x, np.zeros((8, 1)), verbose=0, callbacks=[Shown()])")
+    # One that runs does not hide what fit itself fails at.
+    assert "labels" in hint_below(run, "model.fit(x, np.zeros((8, 3, 2)), verbose=0, callbacks=[Fine()])")

@@ -106,6 +106,15 @@ class Extension:
         from ..views.naming import line_of_cell
         from .hint import hint_for
 
+        from .pairing import assigned_in
+
+        missing = getattr(error, "name", None) if type(error) is NameError else None
+        if missing and self.said and missing in assigned_in(self.source) and missing not in self.shell.user_ns:
+            # The cell that would have made it is what failed: that stays the last failure.
+            if self.hints:
+                said = f"{missing} does not exist: In[{self.count}], which defines it, raised an error."
+                tell(self.shell, said, todo="Run %tpushape to see where.", hint={"execution": self.count})
+            return
         # What failed is kept whatever it is: %tpushape shows it. A hint is for what shapes, dtypes or a framework have a part in.
         if self.said:
             self.earlier[self.count] = self.source, line_of_cell(self.error, self.shell.user_ns), self.failed_counters

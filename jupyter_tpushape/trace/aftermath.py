@@ -11,8 +11,10 @@ import re
 import sys
 import threading
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
+from . import turns
 from .build import history
 from .locations import Place, is_user_file
 from .recorder import Made, Recorder, caused, line_of
@@ -86,12 +88,19 @@ def kept(error: BaseException) -> Recorder | None:
 def forget() -> None:
     """Deletes what was stored, and with it every reference to the user's objects."""
     _LAST.kept = None
+    turns.forget()
 
 
 def attempted(error: BaseException) -> Attempt | None:
-    """The training call that an exception came from, read from Keras' own frames."""
+    """The training call that an exception came from, read from Keras' own frames; of two, the one that a callback of the user's makes."""
     from .frameworks import adapter_for
 
+    inner = turns.inner()
+    if inner is not None and (inner.error is error or caused(error, inner.error)) and is_user_file(inner.code.co_filename):
+        attempt = attempt_of(inner.method, (inner.model, *inner.args), inner.kwargs)
+        attempt.where = _place(inner.code, inner.line, inner.instruction, inner.names)
+        attempt.where.method = inner.method
+        return attempt
     trace, where = error.__traceback__, None
     while trace is not None:
         values, code = trace.tb_frame.f_locals, trace.tb_frame.f_code
@@ -134,8 +143,12 @@ def _has_symbolic(value: Any, depth: int = 3) -> bool:
 
 
 def _raised_at(trace: Any) -> Place:
-    place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-    place.code, place.instruction, place.names = trace.tb_frame.f_code, trace.tb_lasti, trace.tb_frame.f_globals
+    return _place(trace.tb_frame.f_code, trace.tb_lineno, trace.tb_lasti, trace.tb_frame.f_globals)
+
+
+def _place(code: CodeType, line: int, instruction: int, names: dict[str, Any]) -> Place:
+    place = Place(code.co_filename, line)
+    place.code, place.instruction, place.names = code, instruction, names
     return place
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ..sources.others import stacks
@@ -17,6 +20,32 @@ _traced: dict[int, tuple[int, frozenset[int]]] = {}
 # The models that each thread trains, by way of the doors.
 _training: dict[int, list[Any]] = {}
 _changed = threading.Condition()
+_last = threading.local()
+
+
+@dataclass
+class Inner:
+    """A call of a door inside another, as a callback makes it, that raised: what it was given, and the code of the caller."""
+
+    error: BaseException
+    model: Any
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    code: CodeType
+    line: int
+    instruction: int
+    names: dict[str, Any]
+
+
+def inner() -> Inner | None:
+    """The last one of this thread; of several in one another, the innermost."""
+    return getattr(_last, "inner", None)
+
+
+def forget() -> None:
+    """Deletes what was stored, and with it every reference to the user's objects."""
+    _last.inner = None
 
 
 class Training(Exception):
@@ -79,6 +108,11 @@ def waiting(original: Callable[..., Any]) -> Callable[..., Any]:
             if _traced:
                 _wait(self)
             return original(self, *args, **kwargs)
+        except Exception as error:
+            kept, frame = inner(), sys._getframe(1)
+            if len(models) > 1 and (kept is None or kept.error is not error):
+                _last.inner = Inner(error, self, original.__name__, args, kwargs, frame.f_code, frame.f_lineno, frame.f_lasti, frame.f_globals)
+            raise
         finally:
             models.pop()
             if not models:
