@@ -263,6 +263,11 @@ TWO_DOORS = (
     "model = keras.Model([left, right], Dense(1)(concatenate([a, b])))\nmodel.compile('adam', 'mse')",
     "model.fit([np.zeros((16, 28, 30), 'float32'), np.zeros((16, 20, 24), 'float32')], np.zeros((16, 1), 'float32'))",
 )
+NAMED = (
+    "import pandas as pd\nx, y = np.zeros((60, 6), 'float32'), pd.Series(['low', 'mid', 'high'] * 20)",
+    "model = keras.Sequential([keras.Input((6,)), Dense(3, activation='softmax')])\nmodel.compile('adam', 'categorical_crossentropy')",
+    "model.fit(x, y)",
+)
 UNET = (
     "def down(x, filters):\n    skip = Conv2D(filters, 3)(x)\n    return skip, MaxPooling2D()(skip)",
     "def up(x, skip):\n    return Conv2D(skip.shape[-1], 3)(concatenate([UpSampling2D()(x), skip]))",
@@ -275,6 +280,7 @@ UNET = (
     ("program", "changed"),
     [
         (TWO_DOORS, {1: 'left = keras.Input((28, 30), name="left")', 2: 'right = keras.Input((20, 24), name="right")'}),
+        (NAMED, {2: "model.compile('adam', 'sparse_categorical_crossentropy')", 3: "model.fit(x, np.searchsorted(['high', 'low', 'mid'], y))"}),
         (
             UNET,
             {

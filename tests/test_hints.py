@@ -258,3 +258,35 @@ def test_a_call_in_a_callback_is_looked_at_in_place_of_the_fit_around_it(run, li
     assert "is a single sample (10, 4)" in hint_below(run, "model.fit(x, np.zeros((8, 1)), verbose=0, callbacks=[Shown()])")
     # One that runs does not hide what fit itself fails at.
     assert "labels" in hint_below(run, "model.fit(x, np.zeros((8, 3, 2)), verbose=0, callbacks=[Fine()])")
+
+
+CAM = """i = keras.Input((8, 8, 3))
+model = keras.Model(i, L.Dense(2, activation='softmax')(L.GlobalAveragePooling2D()(L.Conv2D(4, 3, name='last')(i))))
+picture = np.ones((1, 8, 8, 3), 'float32')
+def heatmap(image, model):
+    both = keras.Model(model.inputs, [model.get_layer('last').output, model.output])
+    with tf.GradientTape() as tape:
+        maps, predictions = both(image)
+        score = predictions[:, 0]
+    weights = tf.reduce_mean(tape.gradient(score, maps), axis=(0, 1, 2))
+    return tf.squeeze(maps[0] @ weights)
+"""
+
+
+@BOTH
+def test_a_function_that_makes_a_model_of_layers_that_exist_creates_nothing_anew(run, lib):
+    run(START.format(lib=lib))
+    run(CAM)
+    assert "(6, 6, 4) and (4,)" in hint_below(run, "heatmap(picture, model)")
+    run("%tpushape")
+    (finding,) = [one for one in run.shell.user_ns["_tpushape_report"].findings if one.serious]
+    assert finding.rule == "op-shapes" and finding.fixes[0].verified and finding.fixes[0].proof == "source"
+    assert "+    return tf.squeeze(maps[0] @ weights[:, None])" in finding.fixes[0].patch.splitlines()
+
+
+def test_text_without_numbers_is_all_that_is_said_of_it(run):
+    run(START.format(lib="keras"))
+    run("model = keras.Sequential([L.Embedding(9, 4), L.Conv1D(4, 3), L.GlobalMaxPooling1D(), L.Dense(1)])\nmodel.compile('sgd', 'mse')")
+    assert "NumPy strings" in hint_below(run, "model.fit(np.array(['good film', 'bad one', 'so so'] * 4), np.zeros((12, 1)))")
+    run("%tpushape")
+    assert [one.rule for one in run.shell.user_ns["_tpushape_report"].findings if one.serious] == ["data-misfit"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -243,3 +245,33 @@ def test_a_class_that_the_labels_have_no_place_for_is_not_left_out(lib, depth):
     # With a row of zeros for each sample of class 4, the labels are what is wrong, and not the model.
     assert [fix.title for fix in fixes if "units=" in fix.title and fix.verified == (depth == 5)]
     assert any(fix.verified for fix in fixes) == (depth == 5)
+
+
+def test_steps_that_are_drawn_for_each_sample_are_no_positions():
+    def build():
+        class Net(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.maps, self.time, self.last = (
+                    keras.layers.Conv2D(16, 3, padding="same"),
+                    keras.layers.Embedding(50, 16),
+                    keras.layers.Conv2D(1, 3, padding="same"),
+                )
+
+            def call(self, inputs):
+                x, t = inputs
+                return self.last(self.maps(x) + self.time(t))
+
+            def train_step(self, data):
+                t = tf.random.uniform((tf.shape(data)[0],), 0, 50, dtype=tf.int32)
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(data - self((data, t), training=True)))
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True))
+                return {"loss": loss}
+
+        model = Net()
+        model.compile("sgd")
+        return model
+
+    fix = first_fixes(build, lambda: np.zeros((8, 12, 12, 1), "float32"))[0]
+    assert fix.verified and "self.time(t)[:, None, None" in fix.patch

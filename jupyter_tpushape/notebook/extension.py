@@ -105,7 +105,6 @@ class Extension:
     def _hint(self, error: BaseException, source: str) -> None:
         from ..views.naming import line_of_cell
         from .hint import hint_for
-
         from .pairing import assigned_in
 
         missing = getattr(error, "name", None) if type(error) is NameError else None

@@ -76,7 +76,7 @@ def in_graph(error: BaseException) -> bool:
 
 def hint_for(error: BaseException) -> str:
     """One sentence about an exception."""
-    if not is_ours(error) and not has_part(error):
+    if not is_ours(error) and not has_part(error) and not _in_step(error):
         return _of_message(error)
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
@@ -87,6 +87,14 @@ def hint_for(error: BaseException) -> str:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
     return _of_message(error) or _of_line(error)
+
+
+def _in_step(error: BaseException) -> bool:
+    """Whether a framework raised it in a function of the user's that was called with batches, which can be traced."""
+    from ..trace.recorder import unmasked
+
+    error = unmasked(error)
+    return "jupyter_tpushape.trace.hooks" in sys.modules and _by_framework(error) and not isinstance(error, _SLIPS) and stepped(error) is not None
 
 
 def _of_message(error: BaseException) -> str:

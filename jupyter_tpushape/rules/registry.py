@@ -116,7 +116,11 @@ def run_rules(evidence: Evidence, limits: list[str] | None = None) -> list[Findi
                 finding.docs = RULES[finding.rule].page
             if beyond.isdisjoint(finding.nodes) and not any(known.same(finding) for known in findings):
                 findings.append(finding)
-    if evidence.where in ("call", "loss", "metric") and any(spec.shape == (0,) for _, spec in (*evidence.x, *evidence.y)):
-        # An empty list: what its samples would be is not known, and what the model makes of it is no fault of the model.
+    problems = getattr(evidence.sample, "problems", ()) or ()
+    unread = {problem.path for problem in problems if problem.code == "text" and not problem.dtype} & {path for path, _ in evidence.x}
+    # Where the model reads text, its shapes are those of the program.
+    unread &= {finding.fact.path for finding in findings if getattr(finding.fact, "code", "") == "text"}  # type: ignore[union-attr]
+    if evidence.where in ("call", "loss", "metric") and (unread or any(spec.shape == (0,) for _, spec in (*evidence.x, *evidence.y))):
+        # An empty list, or text without numbers: what its samples would be is not known, and what the model makes of it is no fault of the model.
         findings = [finding for finding in findings if not finding.nodes] or findings
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

@@ -62,14 +62,28 @@ def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = F
     first = {place for obj, place in recorder.inside if _holds(obj)}
     if not first:
         return None
+    # A model of layers that are there already creates no variable.
+    held = {id(variable) for obj, _ in recorder.inside for variable in _variables(obj)}
     mark = len(recorder.inside)
     try:
         with recorder.unrecorded():
             again()
     except Exception:
         return None  # what a second call says is another matter
-    found = next(((obj, place) for obj, place in recorder.inside[mark:] if place in first and _holds(obj)), None)
+    found = next(((obj, place) for obj, place in recorder.inside[mark:] if place in first and _holds(obj) and not _only(held, obj)), None)
     return Anew(type(found[0]).__name__, found[1], in_loss, hasattr(found[0], "compute_output_shape")) if found is not None else None
+
+
+def _variables(obj: Any) -> list[Any]:
+    try:
+        return list(getattr(obj, "variables", None) or ())
+    except (TypeError, ValueError):  # tf_keras: not built; or not a list
+        return []
+
+
+def _only(held: set[int], obj: Any) -> bool:
+    own = _variables(obj)
+    return bool(own) and all(id(variable) in held for variable in own)
 
 
 def _holds(obj: Any) -> bool:
