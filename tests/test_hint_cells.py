@@ -318,3 +318,39 @@ def test_the_cell_that_loads_the_extension_can_be_fixed(run, lib):
     run("%tpushape", 2)
     (fix, *_) = run.report.findings[0].fixes
     assert (fix.verified, fix.proof, fix.cell, fix.execution) == (True, "source", "cell-0", 1)
+
+
+@BOTH
+def test_a_builder_of_an_object_that_a_cell_makes_is_fixed_in_its_class(run, lib):
+    run(START.format(lib=lib) + "\nsetting = dict(filters=[8, 12], kernel=3)", 0)
+    run(
+        """class Net:
+    def __init__(self, setting):
+        self.setting = setting
+        self.model = self.build()
+    def block(self, x, filters):
+        short = Conv1D(filters, 1)(x)
+        x = Conv1D(filters, self.setting["kernel"])(x)
+        return Add()([short, x])
+    def build(self):
+        i = x = keras.Input((50, 6))
+        for filters in self.setting["filters"]:
+            x = self.block(x, filters)
+        return keras.Model(i, x)""",
+        1,
+    )
+    assert run("net = Net(setting)", 2)[0].error_in_exec is not None
+    run("%tpushape", 3)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-1")
+    assert '+        x = Conv1D(filters, self.setting["kernel"], padding="same")(x)' in fix.patch.splitlines()
+
+
+@BOTH
+def test_what_is_to_be_done_at_each_step_needs_the_steps(run, lib):
+    run(START.format(lib=lib), 0)
+    run("i = keras.Input((20, 6))\nx = Dropout(0.2)(Bidirectional(LSTM(8))(i))", 1)
+    assert run("model = keras.Model(i, TimeDistributed(Dense(5))(x))", 2)[0].error_in_exec is not None
+    run("%tpushape", 3)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-1") and "return_sequences=True" in fix.patch

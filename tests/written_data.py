@@ -227,6 +227,14 @@ model = keras.Model(i, grid(i))
 """, f"{rows(4, 52, 52, 3)}, {rows(4, 13, 13, 2, 5)}", "boxes", head=_HOUSES), (
         ("    x = L.MaxPooling2D((2, 2))(x)", '    x = L.MaxPooling2D((2, 2), padding="same", strides=1)(x)'),
     ))),
+    "masks without a last axis for a map of half the size": ("output-size", Own(model_of("""
+i = keras.Input((32, 32, 3))
+x = L.Conv2D(4, 3, padding='same')(i)
+x = L.MaxPooling2D()(x)
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(x))
+""", f"{rows(4, 32, 32, 3)}, {rows(4, 32, 32)}", "'binary_crossentropy'"), (
+        ("    x = L.MaxPooling2D()(x)", '    x = L.MaxPooling2D(strides=1, padding="same")(x)'),
+    ))),
     "heads that the model does not return": ("output-names", Own(model_of("""
 i = keras.Input((6, 4))
 x = L.LSTM(5, return_sequences=True)(i)

@@ -82,6 +82,7 @@ class CellProgram:
 
     def build(self) -> Any:
         """The model that the cell trains, or else the last one that it leaves behind, or what it has begun of one."""
+        from ..repair.held import inside
         from ..trace.frameworks import adapter_for, loaded
 
         self.found.restore()
@@ -97,7 +98,9 @@ class CellProgram:
             self.lives = any(value is caught[-1].model for value in list(self.names.values()))
             return caught[-1].model
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
-        models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
+        # Such as the model of a trainer that the cell makes.
+        held = [one for value in made for one in inside(value)]
+        models = [value for value in (*held, *made) if (found := adapter_for(value)) is not None and found.is_model(value)]
         return models[-1] if models else begun(made)
 
 

@@ -52,6 +52,14 @@ def _parts(holder: Any) -> Iterator[tuple[Step, Any]]:
         yield from (((True, name), value) for name, value in list(vars(holder).items())[:100])
 
 
+def inside(holder: Any, depth: int = _DEPTH) -> Iterator[Any]:
+    """What an object of the program's own, or a container, holds."""
+    for _, value in _parts(holder):
+        yield value
+        if depth > 1:
+            yield from inside(value, depth - 1)
+
+
 def is_object(value: Any) -> bool:
     """Whether it is an instance of a plain class that the program defines, and no layer or model."""
     kind = type(value)

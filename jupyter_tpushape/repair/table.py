@@ -241,6 +241,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         sequences.repeated_code,
         sequences.loop_condition,
         layers.sequences_upstream,
+        layers.inner_alone,
         layers.other_order,
         layers.embed_ids,
         sequences.flat_frames,

@@ -383,6 +383,9 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
     # A loss of the user's own may read a sequence of labels against a longer one of predictions.
     if kind == "custom" and len(y) > 1 and y[-1] not in (1, p[-1]):
         return None
+    # Maps of one value for each position, without a last axis in the labels: what differs is their size.
+    if kind in ("regression", "binary") and p[-1] == 1 and len(p) == len(y) + 1 > 3 and None not in y[1:] and 1 not in y[1:]:
+        return None
     # One value for each step, of which the program writes down how many there are.
     if kind in ("regression", "binary") and p[-1] == 1 and len(p) == 3 == len(y) + 1 and y[-1] not in (None, 1):
         steps = evidence.origins.of(predictions)[1]

@@ -220,7 +220,15 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
 
 
 def without_time(evidence: Evidence, finding: Finding) -> Made:
-    """The inner layer by itself where there is no time axis left to share it over."""
+    """The inner layer by itself where there is no time axis left to share it over, and the labels have none, or no layer took it away."""
+    node = evidence.failed
+    last = any(recurs(above) and not above.config.get("return_sequences") for above in (upstream(evidence, node) if node is not None else ()))
+    if evidence.y or not last:
+        yield from inner_alone(evidence, finding)
+
+
+def inner_alone(evidence: Evidence, finding: Finding) -> Made:
+    """The inner layer by itself."""
     node = evidence.failed
     shape = given(evidence, node) if node is not None else None
     if node is None or node.op != "TimeDistributed" or not shape or len(shape) != 2 or node.config.get("layer") != "Dense":

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
-from ..words import because, count, many, named, pair, placed
+from ..words import because, count, differing, many, named, pair, placed
 
 Through = Literal["sequences", "tokens", "grid", "map", "product", "input"]
 
@@ -388,7 +388,12 @@ class GridApart(Fact, frozen=True):
         return because(self.cause, merged=False) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
-        return pair(self.labels, self.predictions, names=False)
+        labels, predictions = pair(self.labels, self.predictions, names=False)
+        if len(self.labels) == len(self.predictions) - 1:
+            # The labels have no axis for the one value of each position.
+            off = differing(self.labels, self.predictions[:-1])
+            return Side(labels.text, labels.axes, off), Side(predictions.text, predictions.axes, off)
+        return labels, predictions
 
 
 class WrongWeights(Fact, frozen=True):
