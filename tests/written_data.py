@@ -235,6 +235,14 @@ model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(x))
 """, f"{rows(4, 32, 32, 3)}, {rows(4, 32, 32)}", "'binary_crossentropy'"), (
         ("    x = L.MaxPooling2D()(x)", '    x = L.MaxPooling2D(strides=1, padding="same")(x)'),
     ))),
+    "a label for each step of the data, behind a pooling over steps": ("output-size", Own(model_of("""
+i = keras.Input((20, 4))
+x = L.LSTM(8, return_sequences=True)(i)
+x = L.MaxPooling1D(2)(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 20, 4)}, {rows(8, 20)}", "'mse'"), (
+        ("    x = L.MaxPooling1D(2)(x)", '    x = L.MaxPooling1D(2, strides=1, padding="same")(x)'),
+    ))),
     "heads that the model does not return": ("output-names", Own(model_of("""
 i = keras.Input((6, 4))
 x = L.LSTM(5, return_sequences=True)(i)

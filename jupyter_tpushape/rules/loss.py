@@ -13,6 +13,7 @@ from ..examine.heard_data import HeardClassRows, HeardCompared, HeardIncompatibl
 from ..examine.heard_lines import HeardTakes
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who, elements
 from ..flow.paths import show
+from ..graph import cause as cause_of
 from ..graph import instead, written
 from ..trace.locations import location
 from .calls import VECTOR, misdeclared, vector_added
@@ -389,7 +390,9 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
     # One value for each step, of which the program writes down how many there are.
     if kind in ("regression", "binary") and p[-1] == 1 and len(p) == 3 == len(y) + 1 and y[-1] not in (None, 1):
         steps = evidence.origins.of(predictions)[1]
-        if instead(steps, y[-1]) is not None:
+        # Or the data has as many, and a layer on the way changed them.
+        whole = any(len(spec.shape or ()) > 2 and (spec.shape or ())[1] == y[-1] for _, spec in evidence.x)
+        if instead(steps, y[-1]) is not None or (whole and cause_of(steps, y[-1]) is not None):
             return None
     giver = evidence.flow.node(predictions.source)
     if kind in ("regression", "binary") and len(p) == 3 and y == p[:-1] and not {1, p[-1]} & {y[-1]}:
