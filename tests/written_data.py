@@ -241,7 +241,7 @@ x = L.LSTM(8, return_sequences=True)(i)
 x = L.MaxPooling1D(2)(x)
 model = keras.Model(i, L.Dense(1)(x))
 """, f"{rows(8, 20, 4)}, {rows(8, 20)}", "'mse'"), (
-        ("    x = L.MaxPooling1D(2)(x)", '    x = L.MaxPooling1D(2, strides=1, padding="same")(x)'),
+        ("    x = L.MaxPooling1D(2)(x)", '    x = L.MaxPooling1D(2, padding="same", strides=1)(x)'),
     ))),
     "heads that the model does not return": ("output-names", Own(model_of("""
 i = keras.Input((6, 4))
