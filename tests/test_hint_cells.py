@@ -354,3 +354,12 @@ def test_what_is_to_be_done_at_each_step_needs_the_steps(run, lib):
     run("%tpushape", 3)
     (fix, *_) = run.report.findings[0].fixes
     assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-1") and "return_sequences=True" in fix.patch
+
+
+@BOTH
+def test_statements_on_one_line_are_read_in_their_order(run, lib):
+    run(START.format(lib=lib), 0)
+    assert run("i = keras.Input((12, 3)); model = keras.Model(i, LSTM(8)(LSTM(8)(i)))", 1)[0].error_in_exec is not None
+    run("%tpushape", 2)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-1")

@@ -78,9 +78,15 @@ def spent(source: str) -> bool:
         inner |= {id(one) for one in ast.walk(made) if isinstance(one, ast.Name) and one.id in taken}
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and id(one) not in inner]
     # The value of an assignment comes before its targets.
-    ends = {id(one): node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.Assign) for part in node.targets for one in ast.walk(part)}
+    ends = {
+        id(one): (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for part in node.targets
+        for one in ast.walk(part)
+    }
     first: dict[str, ast.Name] = {}
-    for name in sorted(names, key=lambda one: (ends.get(id(one)) or one.lineno, isinstance(one.ctx, ast.Store))):
+    for name in sorted(names, key=lambda one: ends.get(id(one)) or (one.lineno, one.col_offset)):
         first.setdefault(name.id, name)
     return any(isinstance(name.ctx, ast.Store) and not isinstance(first[name.id].ctx, ast.Store) for name in names)
 
