@@ -94,9 +94,9 @@ def _tensor_one_hot(x: str, spec: Spec | None, depth: int) -> str:
 
 
 def _numbered(argmax: str, array: str) -> Write:
-    def write(x: str, spec: Spec | None, classes: list[Any]) -> str:
-        if array == "np.array" and isinstance(classes[0], str):
-            # A column of pandas has no index for a new axis.
+    def write(x: str, spec: Spec | None, classes: list[Any], tensor: bool = False) -> str:
+        if array == "np.array" and isinstance(classes[0], str) and not tensor:
+            # A column of pandas has no index for a new axis. A tensor of texts holds bytes, which have no order among texts.
             return f"np.searchsorted({classes!r}, {x})"
         dtype = f', "{spec.dtype}"' if array == "tf.constant" and spec is not None and isinstance(classes[0], int) else ""
         same = f"{x if _column(spec) else atom(x) + '[..., None]'} == {array}({classes!r}{dtype})"

@@ -87,9 +87,12 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
     classes = sorted(texts)
     if len(classes) == (2 if width == 1 else width):
         shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
+        tensor = (
+            {"tensor": True} if any(array.dtype.kind == "O" and isinstance(array.flat[0], bytes) for array in seen_at(evidence, path) if array.size) else {}
+        )
         yield (
             f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in alphabetical order'}",
-            [transform(path, "class_numbers", classes=classes)],
+            [transform(path, "class_numbers", classes=classes, **tensor)],
             "A loss needs numbers.",
         )
 
