@@ -363,3 +363,25 @@ def test_statements_on_one_line_are_read_in_their_order(run, lib):
     run("%tpushape", 2)
     (fix, *_) = run.report.findings[0].fixes
     assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-1")
+
+
+@BOTH
+def test_a_cell_that_freezes_what_it_makes_may_run_again(run, lib):
+    run(START.format(lib=lib), 0)
+    run("disc = keras.Sequential([keras.Input((8, 8, 1)), Conv2D(4, 3), Flatten(), Dense(1)])\ndisc.compile('sgd', 'mse')", 1)
+    cell = (
+        "base = keras.Sequential([keras.Input((16, 16, 3)), Conv2D(4, 3), Conv2D(8, 3)])\nbase.trainable = True\n"
+        "for layer in base.layers[:-1]:\n    layer.trainable = False\n"
+        "i = keras.Input((16, 16, 3))\nmodel = keras.Model(i, LSTM(4)(base(i)))"
+    )
+    assert run(cell, 2)[0].error_in_exec is not None
+    run("%tpushape", 3)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell) == (True, "source", "cell-2")
+
+    # What an earlier cell made is made again with it, and the user's own stays as it is.
+    assert run("disc.trainable = False\nj = keras.Input((8, 8, 1))\nboth = keras.Model(j, disc(Conv2D(1, 3)(j)))", 4)[0].error_in_exec is not None
+    run("disc.trainable = True", 5)
+    run("%tpushape", 6)
+    assert run.report.findings[0].fixes[0].proof == "source" and run.shell.user_ns["disc"].trainable is True
+    assert all(layer.trainable for layer in run.shell.user_ns["disc"].layers)

@@ -21,6 +21,7 @@ from ..flow import syntax
 from ..trace.caught import Caught, catching
 from ..trace.restore import Memento
 from .earlier import earlier, quiet, spent
+from .pairing import assigned_in
 
 if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
@@ -189,13 +190,17 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
 
     shell = extension.shell
     source, _, counters_then = extension.earlier.get(execution) or (extension.source, 0, extension.failed_counters)
-    if not source.strip() or not is_pure(quiet(shell, source), shell.user_ns):
-        return None
     front = earlier(shell, quiet(shell, source), execution or extension.count)
-    if all(is_pure(quiet(shell, text), shell.user_ns) for _, text in front):
+    # What the cells in front make again is theirs to change.
+    anew = frozenset().union(*(assigned_in(text) for _, text in front))
+    if not source.strip() or not is_pure(quiet(shell, source), shell.user_ns, anew=anew):
+        return None
+    if all(is_pure(quiet(shell, text), shell.user_ns, anew=anew) for _, text in front):
         counters_then = extension.started.get(front[0][0], counters_then) if front else counters_then
     else:
         front = []
+        if not is_pure(quiet(shell, source), shell.user_ns):
+            return None
     if not front and spent(quiet(shell, source)):
         return None
     now = [(adapter, adapter.globals()) for adapter, _ in counters_then]
@@ -211,10 +216,10 @@ def rerun_report(extension: Any, chosen: dict[str, Any], execution: int = 0) -> 
     return report if report is not None and raises(report) else None
 
 
-def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset()) -> bool:
+def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset(), anew: frozenset[str] = frozenset()) -> bool:
     """Whether a cell only imports, defines, and calls Keras, TensorFlow, NumPy, its own definitions, and those of other cells that are like it.
 
-    ``seen``: definitions that are being looked at already.
+    ``seen``: definitions that are being looked at already. ``anew``: names whose objects are made again before it runs.
     """
     try:
         tree = syntax.parse(source)
@@ -232,7 +237,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
             read = {item.id for item in ast.walk(node.iter) if isinstance(item, ast.Name)}
             if all(name in own or name in _BUILT_IN or _of_libraries(names.get(name)) for name in read):
                 own |= {item.id for item in ast.walk(node.target) if isinstance(item, ast.Name)}
-    new = _new(tree)
+    new, made = _new(tree), _constructed(tree, own, names) | anew
     for node in ast.walk(tree):
         if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AsyncWith, ast.Await)):
             return False
@@ -246,7 +251,7 @@ def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset
             if any(module.split(".")[0] not in _LIBRARIES for module in modules):
                 return False
         stored = [target for target in node.targets if isinstance(target, (ast.Subscript, ast.Attribute))] if isinstance(node, ast.Assign) else []
-        if any(_root(target) != "self" and not (isinstance(target, ast.Subscript) and _root(target) in new) for target in stored):
+        if any(_root(target) != "self" and _root(target) not in (new if isinstance(target, ast.Subscript) else made) for target in stored):
             return False
         if isinstance(node, ast.Call) and (syntax.writes(syntax.called(node)) or not _allowed(node.func, own, names, seen)):
             return False
@@ -261,6 +266,22 @@ def _new(tree: ast.AST) -> set[str]:
     made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Dict, ast.List, ast.DictComp, ast.ListComp))]
     new = {target for node in made for target in node.targets if isinstance(target, ast.Name)}
     return {one.id for one in new} - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in new}
+
+
+def _constructed(tree: ast.AST, own: set[str], names: dict[str, Any]) -> set[str]:
+    """The names that a cell gives nothing but what a library's or its own class or function returns, and those of loops over their layers."""
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and (root := _root(node.value.func)) is not None
+        and (root in own or inspect.ismodule(value := names.get(root)) or inspect.isclass(value) or inspect.isfunction(value))
+    ]  # fmt: skip
+    made = {target for node in calls for target in node.targets if isinstance(target, ast.Name)}
+    found = {one.id for one in made} - {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in made
+    }
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and _root(node.iter) in found]
+    return found | {node.target.id for node in loops if isinstance(node.target, ast.Name)}
 
 
 def _replaced(value: Any) -> bool:
