@@ -276,3 +276,24 @@ def test_a_convolution_over_further_axes_of_samples_is_followed() -> None:
     data = [np.zeros((4, 2, 8, 8, 1), "float32"), np.zeros((4, 2, 8, 8, 4), "float32")]
     finding = tpushape.trace(build, data, tpu=None, fixes=False).findings[0]
     assert finding.rule == "merge-shapes" and "(?, 2, 6, 6, 4)" in finding.message and "(?, 2, 3, 3, 4)" in finding.message
+
+
+@pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_generator_is_looked_into_also_where_it_is_a_model_around_a_model(lib, wrapped):
+    keras = importlib.import_module(lib)
+    layers, models = keras.layers, keras.models
+
+    def build():
+        generator = models.Sequential([keras.Input((100,)), layers.Dense(392), layers.Reshape((7, 7, 8)), layers.UpSampling2D(), layers.UpSampling2D()])
+        if wrapped:
+            noise = layers.Input((100,))
+            generator = models.Model(noise, generator(noise))
+        pictures = layers.Input((32, 32, 8))
+        discriminator = models.Model(pictures, layers.Dense(1)(layers.Flatten()(pictures)))
+        start = layers.Input((100,))
+        return models.Model(start, discriminator(generator(start)))
+
+    finding = tpushape.trace(build, tpu=None).findings[0]
+    assert finding.rule == "input-axis" and "reshape has target_shape 7" in finding.why
+    assert finding.fixes[0].verified and finding.fixes[0].title.startswith("Start from (8, 8, 8) in reshape")

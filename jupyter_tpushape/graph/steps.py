@@ -217,10 +217,14 @@ class Origins:
         assert edge.spec.shape is not None
         if node.kind in ("input", "stage", "split"):
             return tuple(Axis(self._part(edge, node), axis, n) for axis, n in enumerate(edge.spec.shape))
+        return self.given_by(node, edge.spec.shape)
+
+    def given_by(self, node: Node, shape: Shape) -> tuple[Size, ...]:
+        """The same for what a node returns, also where no edge leads from it."""
         node = self._inside(node)
         given = [self.of(item) for item in self.flow.into(node.id) if item.label not in _ASIDE and item.spec.shape is not None]
         arguments = self.arguments(node.id) if node.kind == "layer" else {}
-        return step(node.name, arguments, given, edge.spec.shape)
+        return step(node.name, arguments, given, shape)
 
     def _inside(self, node: Node) -> Node:
         """The last layer of a model that no edge leads into: it was built from within, and its layers are all that is known of it."""

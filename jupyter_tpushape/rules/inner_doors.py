@@ -41,15 +41,20 @@ def let_in(evidence: Evidence, node: Node) -> Finding | None:
         return None
     model = evidence.flow.node(door.node)
     edges = [edge for edge in evidence.flow.edges if edge.source == door.giver and edge.spec.shape == door.given][:1]
-    fact = _told(evidence, model, door.wanted, door.given, edges, door.built)
+    giver = evidence.flow.node(door.giver) if door.giver is not None else None
+    fact = _told(evidence, model, door.wanted, door.given, edges, door.built, giver)
     if not edges and door.giver is not None:
         fact = msgspec.structs.replace(fact, givers=(evidence.flow.node(door.giver).name,))
     return Finding.of("input-axis", "error", fact, (model.id, node.id), tuple(edge.id for edge in edges), model.called or model.location)
 
 
-def _told(evidence: Evidence, node: Node, wanted: Shape, shape: Shape, edges: list[Edge], built: bool) -> InnerDoor:
-    """With the argument of a layer before the model that would give it what it declares, or the layer that is the cause, where there is one."""
-    sizes = evidence.origins.of(edges[0]) if edges and not built and len(wanted) == len(shape) else ()
+def _told(evidence: Evidence, node: Node, wanted: Shape, shape: Shape, edges: list[Edge], built: bool, giver: Node | None = None) -> InnerDoor:
+    """With the argument of a layer before the model that would give it what it declares, or the layer that is the cause, where there is one.
+
+    ``giver``: what returned the tensor, where no edge leads from it.
+    """
+    sizes = evidence.origins.of(edges[0]) if edges else evidence.origins.given_by(giver, shape) if giver is not None else ()
+    sizes = sizes if not built and len(wanted) == len(shape) else ()
     apart = [(size, want) for size, want in zip(sizes[1:], wanted[1:], strict=False) if want is not None and value(size) not in (None, want)]
     source = next((found for size, want in apart if (found := instead(size, want)) is not None), None)
     cause = next((one for size, want in apart if (one := cause_of(size, want)) is not None), None) if source is None else None

@@ -190,16 +190,27 @@ def size_arguments(obj: Any) -> dict[str, Any]:
 
 
 def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]:
-    """The layers of a Sequential that is used as a layer, in order: name, arguments that decide sizes, and what each gives."""
-    if not any(base.__name__ == "Sequential" for base in type(obj).__mro__):
-        return []
+    """The layers of a model that is used as a layer, if they stand in a row: name, arguments that decide sizes, and what each gives."""
     found = []
-    for layer in getattr(obj, "layers", ()):
+    for layer in _row(obj):
         try:
-            found.append((str(layer.name), size_arguments(layer), tuple(layer.output.shape)))
+            # tf_keras calls the layers of a model again where the model is called.
+            output = layer.get_output_at(0) if hasattr(layer, "get_output_at") else layer.output
+            found.append((str(layer.name), size_arguments(layer), tuple(output.shape)))
         except (AttributeError, ValueError, RuntimeError):
             return []  # not built, or used in several places
     return found
+
+
+def _row(obj: Any) -> list[Any]:
+    """The layers of a Sequential, or of a functional model in which each reads only the one before it."""
+    if any(base.__name__ == "Sequential" for base in type(obj).__mro__):
+        return list(getattr(obj, "layers", ()))
+    depths = getattr(obj, "_nodes_by_depth", None)
+    if not isinstance(depths, dict) or any(len(nodes) != 1 for nodes in depths.values()):
+        return []
+    row = [getattr(node, "operation", None) or getattr(node, "layer", None) for _, (node,) in sorted(depths.items(), reverse=True)]
+    return row if len(set(map(id, row))) == len(row) else []
 
 
 def _flat(sizes: Any) -> Iterator[Any]:

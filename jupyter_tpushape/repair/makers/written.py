@@ -162,19 +162,25 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
     it fills it."""
     labels, predictions = ends_of(evidence, finding)
     y, meant = labels.spec.shape if labels is not None else None, "the labels"
+    giver = None
     if isinstance(finding.fact, InnerDoor):
         failed = evidence.failed
         behind = failed is not None and failed.name != finding.fact.layer.name  # a layer inside of it raised
         given = from_outside(evidence, failed.parent) if failed is not None and failed.parent and behind else received(evidence)
         predictions, y, meant = given[0] if len(given) == 1 else None, finding.fact.wanted, f"the input of {finding.fact.layer.name}"
+        # A model that no edge leads from.
+        giver = _node(evidence, finding.fact.givers[0]) if predictions is None and len(finding.fact.givers) == 1 else None
     elif isinstance(finding.fact, WrongWidth):
         predictions, y = _called_before(evidence)
         meant = "what the model was called on before"
-    if predictions is None or not y:
+    if (predictions is None and giver is None) or not y:
         return
+    made = evidence.origins.of(predictions) if predictions is not None else ()
+    if giver is not None and isinstance(finding.fact, InnerDoor):
+        made = evidence.origins.given_by(giver, finding.fact.shape)
     new: dict[int, int] = {}
     names = set()
-    for axis, (size, wanted) in enumerate(zip(evidence.origins.of(predictions)[:-1], y, strict=False)):
+    for axis, (size, wanted) in enumerate(zip(made[:-1], y, strict=False)):
         if axis and wanted is not None and value(size) != wanted:
             found = instead(size, wanted)
             if found is None or found[1] != "target_shape":
