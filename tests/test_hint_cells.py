@@ -385,3 +385,20 @@ def test_a_cell_that_freezes_what_it_makes_may_run_again(run, lib):
     run("%tpushape", 6)
     assert run.report.findings[0].fixes[0].proof == "source" and run.shell.user_ns["disc"].trainable is True
     assert all(layer.trainable for layer in run.shell.user_ns["disc"].layers)
+
+
+def test_a_cell_of_a_pipeline_has_a_fix_that_gives_an_element(run):
+    run(START.format(lib="keras") + "\nimport tensorflow as tf", 0)
+    run("x, y = np.zeros((16, 4), 'float32'), np.eye(3)[np.arange(16) % 3]", 1)
+    run("def mixed(a, b):\n    part = tf.random.uniform((3,))\n    return a, b * 0.9 + part * 0.1", 2)
+    assert run("ds = tf.data.Dataset.from_tensor_slices((x, y)).map(mixed).batch(4)", 3)[0].error_in_exec is not None
+    run("%tpushape", 4)
+    (fix, *_) = run.report.findings[0].fixes
+    assert (fix.verified, fix.proof, fix.cell, fix.effect.text) == (True, "source", "cell-2", "the cell runs to its end")
+    assert fix.after is None and "tf.cast(b * 0.9, part.dtype)" in fix.patch
+
+    # What breaks only when the pipeline runs is no fix.
+    run("def weighted(a, b):\n    part = tf.random.uniform((tf.shape(a)[0],))\n    return a * part, b * part", 5)
+    assert run("pairs = tf.data.Dataset.from_tensor_slices((x, y)).batch(8).map(weighted)", 6)[0].error_in_exec is not None
+    run("%tpushape", 7)
+    assert not any(fix.verified for fix in run.report.findings[0].fixes)

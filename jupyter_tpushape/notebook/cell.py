@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ..flow import syntax
+from ..flow import Spec, syntax
 from ..trace.caught import Caught, catching
 from ..trace.restore import Memento
 from .earlier import earlier, quiet, spent
@@ -53,6 +53,8 @@ class CellProgram:
         self.batch_size: int | None = None
         #: Whether the model that the cell trains is one of an earlier cell.
         self.lives = False
+        #: Whether a fix is tried in it; and whether it then ran to its end, without a model.
+        self.changed = self.ended = False
 
     def _named(self) -> set[str]:
         pending = list(self.codes.values())
@@ -72,6 +74,7 @@ class CellProgram:
         """The same cells, some with another text and the name that it is looked up under, or in another namespace."""
         made = object.__new__(CellProgram)
         made._start(self.shell, self.source)
+        made.changed = True
         made.found = self.found
         made.names = self.names if names is None else names
         made.name = texts[self.name][1] if self.name in texts else self.name
@@ -102,7 +105,17 @@ class CellProgram:
         # Such as the model of a trainer that the cell makes.
         held = [one for value in made for one in inside(value)]
         models = [value for value in (*held, *made) if (found := adapter_for(value)) is not None and found.is_model(value)]
-        return models[-1] if models else begun(made)
+        found_one = models[-1] if models else begun(made)
+        if found_one is None and self.changed:
+            # Such as a pipeline: that it ends without an error, and gives an element, is all there is to see.
+            for value in made:
+                if hasattr(value, "element_spec") and hasattr(value, "take"):
+                    next(iter(value.take(1)), None)
+            adapter = loaded()[0]
+            self.ended = True
+            empty = adapter.input_layer(Spec((None, 1), "float32"), "nothing").output
+            return adapter.Model(empty, empty)
+        return found_one
 
 
 def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:
@@ -134,14 +147,14 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
     from ..examine import BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
-    from .hint import has_part, is_ours
+    from .hint import has_part, is_ours, of_message
 
     program, recorder = CellProgram(shell, source, count, front), Recorder()
     try:
         model, error = build(program.build, recorder)
         if error is None and model is None:
             raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
-        if error is not None and not is_ours(error) and not has_part(error, recorder):
+        if error is not None and not is_ours(error) and not has_part(error, recorder) and not of_message(error):
             return None, program
         if callable(chosen.get("strategy")):
             chosen = {**chosen, "strategy": chosen["strategy"](program.made)}

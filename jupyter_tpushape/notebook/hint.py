@@ -77,7 +77,7 @@ def in_graph(error: BaseException) -> bool:
 def hint_for(error: BaseException) -> str:
     """One sentence about an exception."""
     if not is_ours(error) and not has_part(error) and not _in_step(error):
-        return _of_message(error)
+        return of_message(error)
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None and report is not None and not finding.nodes and finding.rule == "code-raises":
@@ -86,7 +86,7 @@ def hint_for(error: BaseException) -> str:
     if finding is not None:
         where = "" if finding.location is None or str(finding.location) in str(finding) else f" ({finding.location})"
         return f"{finding}{where}"
-    return _of_message(error) or _of_line(error)
+    return of_message(error) or _of_line(error)
 
 
 def _in_step(error: BaseException) -> bool:
@@ -97,7 +97,7 @@ def _in_step(error: BaseException) -> bool:
     return "jupyter_tpushape.trace.hooks" in sys.modules and _by_framework(error) and not isinstance(error, _SLIPS) and stepped(error) is not None
 
 
-def _of_message(error: BaseException) -> str:
+def of_message(error: BaseException) -> str:
     """What a framework's message alone tells, where no layer, loss or operation was called, such as that of weights which do not fit."""
     if not _by_framework(error) or isinstance(error, _SLIPS) or "jupyter_tpushape.trace.hooks" not in sys.modules:
         return ""

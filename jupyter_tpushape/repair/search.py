@@ -15,7 +15,7 @@ import msgspec
 
 from ..examine import Examined
 from ..flow import Edit as Value
-from ..flow import Fact, Finding, Fix
+from ..flow import Effect, Fact, Finding, Fix
 from ..rules import RULES
 from ..rules.facts.layers import OperationRaised, WrongParts
 from ..rules.facts.loss import StepsReduced
@@ -323,9 +323,14 @@ class Search:
         assert trial.seen is not None
         values = tuple(edit.value for edit in trial.edits)
         reason = " ".join(filter(None, [candidate.reason, *dict.fromkeys(trial.remarks)]))
-        fix = Fix(candidate.title, values, trial.holds, effect_of(self.seen, trial.seen), reason=reason, proof=trial.proof, mends=True)
+        fix = Fix(candidate.title, values, trial.holds, reason=reason, proof=trial.proof, mends=True)
         fix.then = tuple(finding.rule for finding in trial.left)
-        fix.after = after_of(self.seen.evidence.flow, trial.seen.evidence.flow)
+        if getattr(getattr(trial.seen.program.model, "__self__", None), "ended", False):
+            # A cell that makes no model, such as one of a pipeline.
+            fix.effect = Effect(text="the cell runs to its end")
+        else:
+            fix.effect = effect_of(self.seen, trial.seen)
+            fix.after = after_of(self.seen.evidence.flow, trial.seen.evidence.flow)
         try:
             put(fix, changes_of(trial.texts))
         except NoPlace:

@@ -231,6 +231,16 @@ def cast(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
             "Both operands then have the same dtype.",
         )
+    # Several operands of one dtype beside one of another.
+    for line, other in {(id(line), ast.unparse(other)): (line, other) for line, _, other in pairs}.values():
+        names = {ast.unparse(node): node for one, node, its in pairs if one is line and ast.unparse(its) == ast.unparse(other) and isinstance(node, ast.Name)}
+        apart = {spec.dtype for node in names.values() if (spec := line.spec(node)) is not None}
+        if len(names) > 1 and len(apart) == 1 and all(line.spec(node) is not None for node in names.values()):
+            yield (
+                f"Cast {in_words(tuple(sorted(names)))} to the dtype of {short(other)} at {line.at}",
+                [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module()) for node in names.values()],
+                "All operands then have the same dtype.",
+            )
     told = hear(evidence.failure, HeardDtypes)
     for mine, wanted in [(told.first, told.second), (told.second, told.first)] if told is not None and not pairs else []:
         for line in lines if wanted.startswith(_FLOATS) and mine.startswith(("int", "uint", "bool")) else ():
