@@ -69,6 +69,9 @@ def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
                 with contextlib.suppress(NoPlace):
                     # What they change has not run again, so that both are edits of the original text.
                     return _in_text(first(start.root), (*start.edits, *edits))
+                with contextlib.suppress(NoPlace):
+                    # What they change is there only after the first edits.
+                    return _in_text(start, edits, elsewhere=True)
                 return _in_whole_text(start, edits)
             if is_step(start.seen.program.model):
                 # A step is its text: there is no object to build once more.
@@ -84,7 +87,8 @@ def first(seen: Examined) -> Trial:
 # -- in the text
 
 
-def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
+def _in_text(start: Trial, edits: tuple[Edit, ...], *, elsewhere: bool = False) -> Trial:
+    """``elsewhere``: edits on top of others may be of a file that those leave alone."""
     assert start.seen is not None
     text = Text(start.seen, (edit.target for edit in edits))
     for edit in _outside_first(edits):
@@ -96,7 +100,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
             # An unexpected way of writing the source: there is no place for the edit, but the program is fine.
             raise NoPlace from error
     texts = {**start.texts, **{origin(file)[0]: source.text for file, source in text.sources.items() if source.changed}}
-    if not texts:
+    if not texts or (start.texts and len(texts) > len(start.texts) and not elsewhere):
         raise NoPlace
     # All edits together are one change of the original program.
     root = start.root or start.seen
