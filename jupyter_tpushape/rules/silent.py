@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..sources.stats import stats_of
 from ..trace.axes import RECURRENT
-from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of, seen_at
+from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of, of_sequences, seen_at
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
 from .contracted import softmax_axis, summed_with
 from .examples import sequential
@@ -204,7 +204,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding.of(PROBABILITIES.id, "note", LogitsMissing(Who.of(giver), node.name), (giver.id, node.id), (predictions.id,), giver.location)
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(ONE_UNIT.id, "note", SingleUnit(Who.of(giver), activation == "softmax"), (giver.id, node.id), (predictions.id,), giver.location)
-        if kind == "sparse" and labels is not None and last:
+        if (kind == "sparse" or of_sequences(node)) and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels)
         if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):
             yield from _label_scale(evidence, node, labels)
@@ -372,9 +372,10 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
         lowest, highest = int(stats.minimum), int(stats.maximum)
         outside = highest >= classes or lowest < 0
         if outside or not stats.whole:
-            zero = evidence.backend == "jax"
-            fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole)
-            yield Finding.of(LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location)
+            zero, blank = evidence.backend == "jax", of_sequences(node)
+            fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole, blank)
+            raises = outside and not zero and not blank
+            yield Finding.of(LABEL_RANGE.id, "error" if raises else "silent", fact, (giver.id, node.id), location=giver.location)
 
 
 @check(order=47)

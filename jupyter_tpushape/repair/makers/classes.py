@@ -13,7 +13,7 @@ from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
+from ...rules.facts.ranges import LabelOutOfRange, LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import ClassIndices, PerClass
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
@@ -91,6 +91,18 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
                 "As many as the sampled labels need; a softmax makes one probability of each, and they sum to 1.",
             )
+        if isinstance(finding.fact, LabelOutOfRange) and finding.fact.blank:
+            yield more  # labels minus 1 would make the first one the blank
+            return
+        tables = [
+            node for node in evidence.flow.nodes if highest == head.config[key] == node.config.get("input_dim") and node.op == "Embedding" and node.kind == "layer"
+        ]
+        if tables:
+            # The labels are ids of the model's own vocabulary, and have to stay those that it reads.
+            names = listed([f"{key}={highest + 1} on {head.name}", *(f"input_dim={highest + 1} on {table.name}" for table in tables)])
+            both = [configure(head.name, **{key: highest + 1}), *(configure(table.name, input_dim=highest + 1) for table in tables)]
+            yield f"Set {names}, for ids 0 to {highest}", both, "The labels are ids of the same vocabulary, so it needs one entry more in both places."
+            return
         from_one = ("Number the classes from 0: labels minus 1", [transform(("y",), "shift", by=-1)], "Use this if your labels start at 1.")
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
