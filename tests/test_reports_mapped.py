@@ -103,3 +103,140 @@ def data():
     gone, new = lines(fix)
     assert (found.rule, fix.proof) == ("scaled-twice", "source")
     assert all("255" in line for line in gone) and all("255" not in line for line in new)
+
+
+DENSE = """
+def build():
+    model = keras.Sequential([L.Input({shape}), L.Flatten(), L.Dense(3, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+"""
+
+
+@BOTH
+def test_text_is_vectorized_a_batch_at_a_time(framework, tmp_path):
+    text = """
+texts = ["a b", "c", "a c b", "b"] * 4
+vectorize = L.TextVectorization(max_tokens=9)
+vectorize.adapt(texts)
+def ids(text, label):
+    return vectorize(tf.expand_dims(text, -1)), label
+def build():
+    model = keras.Sequential([L.Embedding(9, 4), L.GlobalAveragePooling1D(), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices((texts, np.zeros(16, "float32"))).map(ids).batch(4)
+"""
+    report = tpushape.trace(*written(tmp_path, framework, text), tpu=None)
+    found = [one for one in report.findings if one.rule == "data-raises"]
+    assert [lines(fix)[1] for fix in found[0].fixes if fix.verified] == [
+        ['return tf.data.Dataset.from_tensor_slices((texts, np.zeros(16, "float32"))).batch(4).map(ids)']
+    ]
+
+
+def test_samples_of_different_lengths_that_are_no_text_stay_before_batch(tmp_path):
+    text = """
+def pairs(x, y):
+    return tf.reshape(x[: 2 * (y + 1)], (-1, 2)), y
+def build():
+    model = keras.Sequential([L.Input((None, 2)), L.LSTM(3), L.Dense(3, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.zeros((12, 8), "float32"), np.arange(12) % 3)).map(pairs).batch(4)
+"""
+    found = first(*written(tmp_path, keras, text))
+    assert not any(fix.verified and "Move batch" in fix.title for fix in found.fixes)
+
+
+@BOTH
+@pytest.mark.parametrize(("axis", "new"), [(", 1", "tf.signal.stft(tf.squeeze(wave, axis=-1), 64, 64)"), ("", "")])
+def test_frames_are_cut_from_the_axis_of_the_samples(framework, axis, new, tmp_path):
+    text = (
+        DENSE.format(shape="(5, 33, 1)")
+        + f"""
+def spectrogram(wave, label):
+    return tf.abs(tf.signal.stft(wave, 64, 64))[..., None], label
+def data():
+    x = rng.random((12, 320{axis})).astype("float32")
+    return tf.data.Dataset.from_tensor_slices((x, np.arange(12) % 3)).map(spectrogram).batch(4)
+"""
+    )
+    build, data = written(tmp_path, framework, text)
+    report = tpushape.trace(build, data, tpu=None)
+    if not axis:
+        assert report.ok
+        return
+    found = next(one for one in report.findings if one.serious)
+    assert (found.fact.function, found.fact.after, found.fact.alone) == ("spectrogram", (320, 0, 33, 1), True)
+    assert found.fixes[0].verified and new in lines(found.fixes[0])[1][0]
+
+
+@BOTH
+@pytest.mark.parametrize(("begin", "ok"), [(1, False), (0, True)])
+def test_classes_from_1_are_no_rows_of_a_table(framework, begin, ok, tmp_path):
+    text = (
+        DENSE.format(shape="(4, 4, 1)")
+        + f"""
+def weighted(x, label):
+    return x, label, tf.gather(tf.constant([1.0, 2.0, 3.0]), tf.cast(label, tf.int32))
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.zeros((12, 4, 4, 1), "float32"), np.arange(12) % 3 + {begin})).batch(4).map(weighted)
+"""
+    )
+    build, data = written(tmp_path, framework, text)
+    if ok:
+        assert tpushape.trace(build, data, tpu=None, fixes=False).ok
+        return
+    found = first(build, data)
+    assert (found.fact.function, found.fact.index, found.fact.size) == ("weighted", 3, 3)
+    assert found.fixes[0].verified and lines(found.fixes[0])[1] == ["label = label - 1"]
+
+
+@BOTH
+@pytest.mark.parametrize(("side", "ok"), [(10, False), (16, True)])
+def test_a_crop_that_is_larger_than_its_picture(framework, side, ok, tmp_path):
+    text = (
+        DENSE.format(shape="(12, 12, 3)")
+        + f"""
+SIDE = 12
+def crop(image, label):
+    return tf.image.random_crop(image, [SIDE, SIDE, 3]), label
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.zeros((12, {side}, 14, 3), "float32"), np.arange(12) % 3)).map(crop).batch(4)
+"""
+    )
+    build, data = written(tmp_path, framework, text)
+    if ok:
+        assert tpushape.trace(build, data, tpu=None, fixes=False).ok
+        return
+    found = first(build, data)
+    assert (found.fact.given, found.fact.wanted) == ((10, 14, 3), (12, 12, 3))
+    assert "resize_with_crop_or_pad(image, SIDE, 14)" in lines(found.fixes[0])[1][0]
+
+
+@BOTH
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_confusion_matrix_counts_class_indices(framework, sparse, tmp_path):
+    text = f"""
+class Matrix(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="matrix")
+        self.counts = self.add_weight(name="counts", shape=(3, 3), initializer="zeros")
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.counts.assign_add(tf.math.confusion_matrix(y_true, y_pred, num_classes=3, dtype="float32"))
+    def result(self):
+        return tf.reduce_sum(self.counts)
+def build():
+    model = keras.Sequential([L.Input((4,)), L.Dense(3, activation="softmax")])
+    model.compile("sgd", "{"sparse_" * sparse}categorical_crossentropy", metrics=[Matrix()])
+    return model
+def data():
+    y = np.arange(12) % 3
+    return np.zeros((12, 4), "float32"), {"y[:, None]" if sparse else "np.eye(3)[y]"}
+"""
+    found = first(*written(tmp_path, framework, text))
+    assert found.rule == "metric-raises" and found.fixes[0].verified
+    labels = "tf.reshape(y_true, [-1])" if sparse else "tf.argmax(y_true, axis=-1)"
+    assert f"confusion_matrix({labels}, tf.argmax(y_pred, axis=-1)" in lines(found.fixes[0])[1][0]

@@ -39,6 +39,7 @@ from .makers import (
     layers,
     loops,
     mapped,
+    mapped_values,
     masks,
     meant_values,
     merging,
@@ -138,6 +139,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "input-patches": (pictures.returned_whole,),
     "input-structure": (data.yield_arrays, inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
     "data-misfit": (
+        mapped_values.squeezed_series,
         rows.slice_of_batch,
         data.pad_rows,
         data.as_numbers,
@@ -159,6 +161,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "data-raises": (
         data.recount,
+        mapped_values.squeezed_series,
+        mapped_values.counted_from_0,
+        mapped_values.padded_picture,
         mapped.as_declared,
         padded.rank_of_part,
         padded.parts_in_tuple,
@@ -698,6 +703,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operand_axes.samples_kept,
     ),
     "metric-raises": (
+        classes.counted_classes,
         other_axes.over_classes,
         labels.values_for_metric,
         tables.summed_metric,

@@ -15,9 +15,10 @@ from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import ClassIndices, PerClass
+from ...rules.facts.reasons_read import VectorsCounted
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
-from ..edits import Loss, ReplaceLayer
+from ..edits import Edit, Loss, ReplaceLayer
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
@@ -107,6 +108,24 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
         yield from ([from_one, more] if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1 else [more, from_one] if fits else [more])
+
+
+def counted_classes(evidence: Evidence, finding: Finding) -> Made:
+    """Class indices, each sample's own, for a function that counts pairs of them."""
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    for line in lines_of(evidence)[:1] if isinstance(reason, VectorsCounted) else ():
+        call = line.call("confusion_matrix")
+        edits: list[Edit] = []
+        for place, name in enumerate(("labels", "predictions")) if call is not None else ():
+            given = argument(call, name, ["labels", "predictions"][: place + 1]) if call is not None else None
+            shape = line.shape(given) if given is not None else None
+            if given is None or not shape or len(shape) == 1:
+                continue
+            new = f"{MODULE}.argmax({IT}, axis=-1)" if (shape[-1] or 0) > 1 else IT
+            rank = len(shape) - (new != IT)
+            edits.append(line.edit(given, new if rank == 1 else f"{MODULE}.reshape({new}, [-1])", "tensorflow"))
+        if edits:
+            yield f"Count class indices at {line.at}: argmax along the last axis", edits, "confusion_matrix expects one class index per sample."
 
 
 @of(LabelScale)
