@@ -240,3 +240,61 @@ def data():
     assert found.rule == "metric-raises" and found.fixes[0].verified
     labels = "tf.reshape(y_true, [-1])" if sparse else "tf.argmax(y_true, axis=-1)"
     assert f"confusion_matrix({labels}, tf.argmax(y_pred, axis=-1)" in lines(found.fixes[0])[1][0]
+
+
+DISTILLER = """
+class Distiller(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.student, self.teacher = (keras.Sequential([L.Input((6,)), L.Dense(4)]) for _ in "st")
+        self.compare = keras.losses.KLDivergence()
+    def call(self, x):
+        return self.student(x)
+    def train_step(self, data):
+        x, y = data
+        goal = self.teacher(x)
+        with tf.GradientTape() as tape:
+            loss = self.compare(tf.nn.softmax(goal / 3.0{axis}), tf.nn.softmax(self.student(x) / 3.0{axis}))
+        variables = self.student.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return {{"loss": loss}}
+def build():
+    model = Distiller()
+    model.compile("sgd")
+    return model
+def data():
+    return rng.random((16, 6)).astype("float32"), np.zeros(16, "int32")
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(("axis", "out"), [(", axis=0", True), (", axis=1", False), ("", False)])
+def test_a_loss_compares_probabilities_of_classes(framework, axis, out, tmp_path):
+    build, data = written(tmp_path, framework, DISTILLER.format(axis=axis))
+    if not out:
+        assert tpushape.trace(build, data, tpu=None, fixes=False).ok
+        return
+    found = first(build, data)
+    assert (found.rule, len(found.fact.softmaxes), found.fact.shape[-1]) == ("softmax-over-batch", 2, 4)
+    assert found.fixes[0].verified and lines(found.fixes[0])[1][0].count("axis=-1") == 2
+
+
+@BOTH
+@pytest.mark.parametrize("target", ["(6, 64)", "(64, 6)"])
+def test_a_permute_tells_that_channels_were_meant(framework, target, tmp_path):
+    text = f"""
+def build():
+    end = [L.Permute((2, 1))] if {target}[0] == 6 else []
+    model = keras.Sequential([L.Input((8, 8, 3)), L.Conv2D(6, 1), L.Reshape({target}), *end, L.Activation("softmax")])
+    model.compile("sgd", "categorical_crossentropy")
+    return model
+def data():
+    return rng.random((8, 8, 8, 3)).astype("float32"), np.eye(6)[np.arange(8 * 64).reshape(8, 64) % 6]
+"""
+    build, data = written(tmp_path, framework, text)
+    if target == "(64, 6)":
+        assert tpushape.trace(build, data, tpu=None, fixes=False).ok
+        return
+    found = first(build, data)
+    assert found.rule == "reshape-interleaves" and found.fixes[0].verified
+    assert found.fixes[0].title.startswith("Reshape to (64, 6)")

@@ -802,7 +802,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "softmax-axis": (other_axes.along_sum,),
     "einsum-alone": (einsums.product_of_matrices,),
     "normalized-over-batch": (operations.features_axis, other_axes.along_features),
-    "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
+    "softmax-over-batch": (layers.steps_for_attention, each_sample.softmax_of_samples, operations.softmax_axis),
     "code-raises": (
         forms.returned,
         forms.object_of,
