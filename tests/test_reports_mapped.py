@@ -298,3 +298,54 @@ def data():
     found = first(build, data)
     assert found.rule == "reshape-interleaves" and found.fixes[0].verified
     assert found.fixes[0].title.startswith("Reshape to (64, 6)")
+
+
+@BOTH
+@pytest.mark.parametrize(("labels", "out"), [("classes, boxes", True), ("boxes, classes", False)])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_labels_of_two_outputs_in_each_others_place(framework, labels, out, keyed, tmp_path):
+    given = "(" + labels + ")" if not keyed else "{'box': %s, 'label': %s}" % tuple(labels.split(", "))
+    text = f"""
+boxes, classes = rng.random((16, 4)).astype("float32"), np.eye(4, dtype="float32")[np.arange(16) % 4]
+def build():
+    i = keras.Input((6,))
+    model = keras.Model(i, [L.Dense(4, name="box")(i), L.Dense(4, activation="softmax", name="label")(i)])
+    model.compile("sgd", {{"box": "mse", "label": "categorical_crossentropy"}})
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices((np.zeros((16, 6), "float32"), {given})).batch(8)
+"""
+    build, data = written(tmp_path, framework, text)
+    if not out:
+        assert tpushape.trace(build, data, tpu=None, fixes=False).ok
+        return
+    found = first(build, data)
+    assert (found.rule, found.fact.classes.name, found.fact.numbers.name) == ("labels-exchanged", "label", "box")
+    assert found.fixes[0].verified
+
+
+@BOTH
+def test_a_layer_that_two_losses_read_is_told_once(framework, tmp_path):
+    text = """
+class Twice(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.judge = keras.Sequential([L.Input((4,)), L.Dense(1, activation="sigmoid")])
+        self.compare = keras.losses.BinaryCrossentropy(from_logits=True)
+    def call(self, x):
+        return self.judge(x)
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            one, other = self.judge(data), self.judge(-data)
+            loss = self.compare(tf.ones_like(one), one) + self.compare(tf.zeros_like(other), other)
+        variables = self.judge.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return {"loss": loss}
+def build():
+    model = Twice()
+    model.compile("sgd")
+    return model
+def data():
+    return tf.data.Dataset.from_tensor_slices(rng.random((16, 4)).astype("float32")).batch(8)
+"""
+    assert first(*written(tmp_path, framework, text), fixes=False).rule == "logits-twice"

@@ -739,6 +739,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "labels-not-inputs": (meant_values.inputs_as_labels,),
     "data-axes-mixed": (arrays.windows_as_made, arrays.turned_pictures, arrays.moved_instead),
     "zipped-batches": (batching.batched_parts,),
+    "labels-exchanged": (names.exchanged_pair,),
     "label-range": (names.exchanged_labels, names.exchanged_losses, labels.numbered, classes.more_units),
     "label-scale": (names.exchanged_labels, names.exchanged_losses, labels.between_0_and_1, classes.one_unit_per_class),
     "embedding-range": (columns.exchanged, labels.more_rows, meant_values.as_they_are, meant_values.turned_table, meant_values.taken_along),

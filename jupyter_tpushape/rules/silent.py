@@ -185,6 +185,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
     """Logits and probabilities, single units, and labels out of range of the output."""
     if evidence.where:
         return
+    told: set[tuple[str, str]] = set()
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)
         if predictions is None or not predictions.spec.shape:
@@ -194,7 +195,11 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         activation = str(giver.config.get("activation") or (giver.op.lower() if giver.op == "Softmax" else ""))
         if kind in ("sparse", "categorical", "binary"):
             logits = bool(node.config.get("from_logits"))
-            if logits and activation in ("softmax", "sigmoid"):
+            first = (giver.name, node.op) not in told  # a step may call one layer for several losses
+            told.add((giver.name, node.op))
+            if not first:
+                pass
+            elif logits and activation in ("softmax", "sigmoid"):
                 # A tensor of TensorFlow that comes from an activation keeps what went in, and the loss takes that; a cast loses it.
                 kept = evidence.backend == "tensorflow" and (evidence.framework == "tf_keras" or predictions.spec.dtype == "float32")
                 yield Finding.of(
