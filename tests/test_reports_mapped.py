@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import keras
-import numpy as np
 import pytest
-import tensorflow as tf
 import tf_keras
-from test_reports_of_others import first, floats, program
+from test_reports_of_others import first, program
 
 import jupyter_tpushape as tpushape
 
@@ -304,7 +302,8 @@ def data():
 @pytest.mark.parametrize(("labels", "out"), [("classes, boxes", True), ("boxes, classes", False)])
 @pytest.mark.parametrize("keyed", [False, True])
 def test_labels_of_two_outputs_in_each_others_place(framework, labels, out, keyed, tmp_path):
-    given = "(" + labels + ")" if not keyed else "{'box': %s, 'label': %s}" % tuple(labels.split(", "))
+    box, label = labels.split(", ")
+    given = f"{{'box': {box}, 'label': {label}}}" if keyed else f"({labels})"
     text = f"""
 boxes, classes = rng.random((16, 4)).astype("float32"), np.eye(4, dtype="float32")[np.arange(16) % 4]
 def build():
@@ -349,3 +348,49 @@ def data():
     return tf.data.Dataset.from_tensor_slices(rng.random((16, 4)).astype("float32")).batch(8)
 """
     assert first(*written(tmp_path, framework, text), fixes=False).rule == "logits-twice"
+
+
+TRANSLATE = """
+def build():
+    source, target = keras.Input((None, 5)), keras.Input((None, 6))
+    read, *states = L.LSTM(8, return_state=True{steps})(source)
+    spoken = L.LSTM(8, return_sequences=True)(target, initial_state=states)
+    found = L.Attention()([{first}])
+    joined = L.Concatenate(axis={axis})([spoken, found])
+    model = keras.Model([source, target], L.Dense(6, activation="softmax")(joined))
+    model.compile("sgd", "categorical_crossentropy")
+    return model
+def data():
+    words = np.eye(6, dtype="float32")[np.arange(8 * 8).reshape(8, 8) % 6]
+    return [rng.random((8, 4, 5)).astype("float32"), words[:, :-1]], words[:, 1:]
+"""
+STEPS = ", return_sequences=True"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("steps", "first_given", "axis"),
+    [
+        ("", "read, spoken", 1),
+        ("", "spoken, read", 1),
+        ("", "read, spoken", -1),
+        (STEPS, "spoken, read", 1),
+        (STEPS, "read, spoken", 1),
+        (STEPS, "spoken, read", -1),
+    ],
+)
+def test_a_decoder_attends_to_the_steps_of_the_encoder(framework, steps, first_given, axis, tmp_path):
+    build, data = written(tmp_path, framework, TRANSLATE.format(steps=steps, first=first_given, axis=axis))
+    report = tpushape.trace(build, data, tpu=None)
+    if (steps, first_given, axis) == (STEPS, "spoken, read", -1):
+        assert report.ok
+        return
+    found = next(one for one in report.findings if one.serious)
+    fix = found.fixes[0]
+    assert fix.verified
+    new = "\n".join(lines(fix)[1])
+    assert "return_sequences=True)(source)" in new or steps
+    assert ("L.Attention()([spoken, read])" in new) is (first_given != "spoken, read")
+    assert ("Concatenate(axis=-1)" in new) is (axis == 1)
+    if not steps and first_given == "read, spoken" and framework is keras:
+        assert found.rule == "softmax-over-batch"

@@ -629,6 +629,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "output-size": (
         names.reordered_labels,
+        merging.joined_features,
         transposed.turned_at_end,
         transposed.label_channels,
         transposed.unmoved,

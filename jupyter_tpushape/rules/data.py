@@ -123,9 +123,11 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", found[0], location=found[1])
         return
     emptied, kernel = emptied_stage(evidence), refused_by_kernels(evidence, said)
-    if emptied is not None or kernel is not None:
-        place = emptied[1] if emptied is not None else where
-        yield Finding.of(DATA_RAISES.id, "error", emptied[0] if emptied is not None else kernel, nodes, location=place)
+    if emptied is not None:
+        yield Finding.of(DATA_RAISES.id, "error", emptied[0], nodes, location=emptied[1])
+        return
+    if kernel is not None:
+        yield Finding.of(DATA_RAISES.id, "error", kernel, nodes, location=where)
         return
     reshape = hear(said, HeardReshape)
     unlike, operation = hear(said, HeardUnlike), hear(said, HeardOperation)

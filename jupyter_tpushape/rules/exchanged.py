@@ -51,4 +51,3 @@ def _read(evidence: Evidence, node: Node) -> tuple[KeyPath | None, Node | None]:
 
 def _shape(evidence: Evidence, path: KeyPath) -> Shape:
     return next((spec.shape or () for at, spec in evidence.y if at == path), ())
-

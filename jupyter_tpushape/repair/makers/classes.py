@@ -96,11 +96,13 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
             yield more  # labels minus 1 would make the first one the blank
             return
         tables = [
-            node for node in evidence.flow.nodes if highest == head.config[key] == node.config.get("input_dim") and node.op == "Embedding" and node.kind == "layer"
+            node
+            for node in evidence.flow.nodes
+            if highest == head.config[key] == node.config.get("input_dim") and node.op == "Embedding" and node.kind == "layer"
         ]
         if tables:
             # The labels are ids of the model's own vocabulary, and have to stay those that it reads.
-            names = listed([f"{key}={highest + 1} on {head.name}", *(f"input_dim={highest + 1} on {table.name}" for table in tables)])
+            names = listed((f"{key}={highest + 1} on {head.name}", *(f"input_dim={highest + 1} on {table.name}" for table in tables)))
             both = [configure(head.name, **{key: highest + 1}), *(configure(table.name, input_dim=highest + 1) for table in tables)]
             yield f"Set {names}, for ids 0 to {highest}", both, "The labels are ids of the same vocabulary, so it needs one entry more in both places."
             return

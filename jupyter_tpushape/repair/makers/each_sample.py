@@ -208,7 +208,11 @@ def softmax_of_samples(evidence: Evidence, finding: Finding, fact: SharesOfSampl
                 edits[axis] = line.edit(axis, "-1")
     if edits:
         at = list(dict.fromkeys(str(axis.lineno) for axis in edits))
-        yield f"Use axis=-1 instead of axis=0 in the softmax at line{'s' * (len(at) > 1)} {' and '.join(at)}", list(edits.values()), "The values of each sample are then probabilities of classes."
+        yield (
+            f"Use axis=-1 instead of axis=0 in the softmax at line{'s' * (len(at) > 1)} {' and '.join(at)}",
+            list(edits.values()),
+            "The values of each sample are then probabilities of classes.",
+        )
 
 
 _SUMMARIES = frozenset({"sum", "mean", "max", "min", "std", "var", "norm", "logsumexp", "reduce_sum", "reduce_mean", "reduce_max"})

@@ -167,6 +167,6 @@ class VectorsCounted(Reason, frozen=True):
 
     def words(self) -> str:
         return (
-            f"{self.function} counts class indices, but {listed([show_shape(one) for one in self.vectors])} "
+            f"{self.function} counts class indices, but {listed(tuple(show_shape(one) for one in self.vectors))} "
             f"{'has' if len(self.vectors) == 1 else 'have'} one value for each class. Take the argmax along the last axis first."
         )
