@@ -267,7 +267,7 @@ def exchanged_pair(evidence: Evidence, finding: Finding, fact: LabelsExchanged) 
         new = {key: {fact.path[1]: fact.beside[1], fact.beside[1]: fact.path[1]}.get(key, key) for key in keys}
         order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
         names = f"{fact.classes.name} and {fact.numbers.name}"
-        yield f"Swap the labels of {names}", [ExchangeInputs("y", order)], "Each loss then reads labels of its own kind."
+        yield f"Swap the labels of {names}", [ExchangeInputs("y", order)], "Each loss then reads the kind of labels that it compares."
 
 
 def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
