@@ -265,7 +265,8 @@ def _changed(one: Any, other: Any) -> bool:
     if one is other:
         return False
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
-    return bool((np.abs(one - other) > 1e-5 * np.maximum(np.abs(one), np.abs(other)) + 1e-7).any())
+    with np.errstate(invalid="ignore"):  # a loss may be infinite
+        return bool((np.abs(one - other) > 1e-5 * np.maximum(np.abs(one), np.abs(other)) + 1e-7).any())
 
 
 def _differ(one: Any, other: Any) -> bool:

@@ -39,6 +39,7 @@ from .makers import (
     layers,
     loops,
     mapped,
+    mapped_values,
     masks,
     meant_values,
     merging,
@@ -138,6 +139,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "input-patches": (pictures.returned_whole,),
     "input-structure": (data.yield_arrays, inputs.stacked, inputs.yielded_by_input, inputs.by_input, inputs.unstacked, inputs.side_by_side),
     "data-misfit": (
+        mapped_values.squeezed_series,
         rows.slice_of_batch,
         data.pad_rows,
         data.as_numbers,
@@ -159,6 +161,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "data-raises": (
         data.recount,
+        mapped_values.squeezed_series,
+        mapped_values.counted_from_0,
+        mapped_values.padded_picture,
         mapped.as_declared,
         padded.rank_of_part,
         padded.parts_in_tuple,
@@ -625,6 +630,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "output-size": (
         names.reordered_labels,
+        merging.joined_features,
         transposed.turned_at_end,
         transposed.label_channels,
         transposed.unmoved,
@@ -699,6 +705,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operand_axes.samples_kept,
     ),
     "metric-raises": (
+        classes.counted_classes,
         other_axes.over_classes,
         labels.values_for_metric,
         tables.summed_metric,
@@ -734,6 +741,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "labels-not-inputs": (meant_values.inputs_as_labels,),
     "data-axes-mixed": (arrays.windows_as_made, arrays.turned_pictures, arrays.moved_instead),
     "zipped-batches": (batching.batched_parts,),
+    "labels-exchanged": (names.exchanged_pair,),
     "label-range": (names.exchanged_labels, names.exchanged_losses, labels.numbered, classes.more_units),
     "label-scale": (names.exchanged_labels, names.exchanged_losses, labels.between_0_and_1, classes.one_unit_per_class),
     "embedding-range": (columns.exchanged, labels.more_rows, meant_values.as_they_are, meant_values.turned_table, meant_values.taken_along),
@@ -797,7 +805,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "softmax-axis": (other_axes.along_sum,),
     "einsum-alone": (einsums.product_of_matrices,),
     "normalized-over-batch": (operations.features_axis, other_axes.along_features),
-    "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
+    "softmax-over-batch": (layers.steps_for_attention, each_sample.softmax_of_samples, operations.softmax_axis),
     "code-raises": (
         forms.returned,
         forms.object_of,

@@ -8,6 +8,7 @@ from . import (  # noqa: F401 - each registers its rules
     data,
     emptied,
     entry,
+    exchanged,
     fixed_rows,
     half_built,
     ids,

@@ -9,10 +9,10 @@ from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Axis, Cause, Size, cause, odd, unlike, value, written
 from ..graph import axes as axes_of
 from .facts.branches import Branch, DotAxes, SwappedBranch, UnlikeBranches
-from .facts.mixing import BatchLost
+from .facts.mixing import AttentionOverBatch, BatchLost
 from .reasons import exchanged
 from .registry import rule
-from .upstream import ancestors
+from .upstream import ancestors, without_steps
 from .words import MERGES
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
@@ -40,6 +40,12 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     lost = _lost(evidence, edges)
     if lost is not None:
         return "batch-axis-lost", BatchLost(Who.of(lost[0]), lost[1].spec.shape or (), None, Who.of(node))
+    ranks = [len(edge.spec.shape or ()) for edge in edges]
+    for edge, rank in zip(edges, ranks, strict=True):
+        giver = evidence.flow.node(edge.source)
+        vectors = [one.spec.shape for one in evidence.flow.into(giver.id) if one.source in {given.id for given in without_steps(evidence.flow, giver)}]
+        if vectors and rank < max(ranks):
+            return "softmax-over-batch", AttentionOverBatch(Who.of(giver), vectors[0] or ())  # it lacks the steps that the others have
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     swapped = next(filter(None, (swapped_axes(evidence, *both) for both in itertools.permutations(edges, 2))), None) if len(edges) == 2 else None

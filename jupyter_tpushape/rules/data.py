@@ -43,6 +43,7 @@ from .facts.data import (
 )
 from .facts.layers import ArraysApart
 from .facts.padded import PaddedApart
+from .mapped import emptied_stage, refused_by_kernels
 from .reasons_read import flattened_rows
 from .registry import check, rule
 from .tpu_types import TEXT_LAYERS
@@ -117,6 +118,16 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     elif error is not None:
         said, where, nodes = failure(error, "data").said, error_line(error), ()
     else:
+        found = emptied_stage(evidence) if evidence.where else None
+        if found is not None:
+            yield Finding.of(DATA_MISFIT.id, "error", found[0], location=found[1])
+        return
+    emptied, kernel = emptied_stage(evidence), refused_by_kernels(evidence, said)
+    if emptied is not None:
+        yield Finding.of(DATA_RAISES.id, "error", emptied[0], nodes, location=emptied[1])
+        return
+    if kernel is not None:
+        yield Finding.of(DATA_RAISES.id, "error", kernel, nodes, location=where)
         return
     reshape = hear(said, HeardReshape)
     unlike, operation = hear(said, HeardUnlike), hear(said, HeardOperation)

@@ -60,6 +60,7 @@ from .mixing import LOOKUPS, lookup_of_all
 from .moved import crossed_before, rows_behind
 from .own_code import labels_refused
 from .reasons import operands, reason
+from .reasons_read import counted_vectors
 from .registry import check
 from .restored import RESTORED, classless, labels_not_inputs
 from .shapeless import label_rank, no_number, shape_lost
@@ -437,7 +438,7 @@ def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, intege
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     own = kind == "custom" or (kind == "metric" and evidence.failed is not None and evidence.failed.kind == "op")
-    if own and evidence.failed is not None and not widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
+    if own and evidence.failed is not None and (not widths_met(evidence, evidence.failed, {y[-1], p[-1]}) or counted_vectors(evidence) is not None):
         return None
     giver = evidence.flow.node(predictions.source)
     stats = observed_labels(evidence, labels)

@@ -375,8 +375,11 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             batch = _moved(evidence, node, edge, after)
             heads = heads_apart(given, after) or heads_apart(after, given)
-            block = _block(given, after) if not heads else 0
-            across = _across_samples(evidence, edge, after) if not heads and not block else 0
+            turned = swapped_after(evidence, node) is not None
+            # A transpose behind it tells that positions and channels were meant, whatever their sizes are.
+            ahead = turned and channels_ahead(given[1:], after[1:], turned)
+            block = _block(given, after) if not heads and not ahead else 0
+            across = _across_samples(evidence, edge, after) if not heads and not block and not ahead else 0
             block = block or across
             if block and not cut and not _shifted(evidence, edge):
                 cut = True  # what comes behind it is cut unevenly for the same reason
@@ -395,7 +398,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 or bool(groups)
                 or bool(put_back(evidence, node, given, after) or pixels_moved(evidence, node, given, after))
             )
-            moved = moved or channels_ahead(given[1:], after[1:], swapped_after(evidence, node) is not None)
+            moved = moved or channels_ahead(given[1:], after[1:], turned)
             place = (given, after, node.called and (node.called.file, node.called.line))
             if heads and place in seen:
                 continue

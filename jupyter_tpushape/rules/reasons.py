@@ -51,7 +51,7 @@ from .facts.reasons import (
 )
 from .facts.reasons_read import Multiples, Unsqueezed
 from .moved import turned_around
-from .reasons_read import dims_dropped, letters, multiples, read, samples_reduced
+from .reasons_read import counted_vectors, dims_dropped, letters, multiples, read, samples_reduced
 from .upstream import ancestors, cause_of_axes, made_by, steps_of
 from .words import PAIRING, SLICES, STACKS, placed
 
@@ -98,7 +98,7 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     plain = joins or node.op.lower().startswith("select")
     operands = [one for one in evidence.given if one.spec.shape is not None and not (plain and one.spec.shape == ())]
     uneven = hear(node.failure, HeardUneven)
-    gone = emptied(evidence) or multiples(evidence, node, operands) or letters(evidence, node, operands)
+    gone = emptied(evidence) or multiples(evidence, node, operands) or letters(evidence, node, operands) or counted_vectors(evidence)
     if gone is not None:
         return gone
     reduced = samples_reduced(evidence, operands, uneven.target if uneven is not None else ())

@@ -12,8 +12,9 @@ from ..examine.heard import hear
 from ..examine.heard_data import HeardEntries
 from ..examine.written_slices import shifted, unindexed
 from ..flow import KeyPath, Node, Shape, Who, elements, syntax
+from ..flow.syntax import called
 from .facts.reasons import InARow, Reason, SamplesReduced
-from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Letters, Multiples, StepMore, Unindexed
+from .facts.reasons_read import AxisInFront, CountsSamples, DimsDropped, Letters, Multiples, StepMore, Unindexed, VectorsCounted
 from .upstream import ancestors
 
 
@@ -51,6 +52,20 @@ def _counts_samples(evidence: Evidence, one: Shape, other: Shape) -> CountsSampl
     for raised in (evidence.raised,) if evidence.raised is not None and batch and len(meets) == 1 else ():
         for found in counted(raised, batch, meets[0]):
             return CountsSamples(ast.unparse(found.node), found.node.lineno, batch, found.array, found.axis, meets[0])
+    return None
+
+
+def counted_vectors(evidence: Evidence) -> VectorsCounted | None:
+    """What a function that counts pairs of classes was given in place of class indices."""
+    raised = evidence.raised
+    tree = syntax.parsed(raised.text.strip()) if raised is not None and "confusion_matrix(" in raised.text else None
+    calls = [call for call in ast.walk(tree) if isinstance(call, ast.Call) and called(call) == "confusion_matrix"] if tree is not None else []
+    shapes = {name: spec.shape or () for name, spec in raised.tensors} if raised is not None else {}
+    for call in calls[:1]:
+        given = [shapes.get(ast.unparse(one), ()) for one in (*call.args[:2], *(word.value for word in call.keywords if word.arg in ("labels", "predictions")))]
+        vectors = tuple(shape for shape in given if len(shape) > 1 and (shape[-1] or 0) > 1)
+        if vectors:
+            return VectorsCounted("confusion_matrix", vectors)
     return None
 
 

@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who, elements
 from ..sources.stats import stats_of
 from ..trace.axes import RECURRENT
-from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of, seen_at
+from .compared import as_it_came, class_labels, classes_counted, cut_sequence, ends, kind_of, of_sequences, seen_at
 from .compiled import METRIC_LABELS, labels_in_one, unread_labels
 from .contracted import softmax_axis, summed_with
 from .examples import sequential
@@ -185,6 +185,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
     """Logits and probabilities, single units, and labels out of range of the output."""
     if evidence.where:
         return
+    told: set[tuple[str, str]] = set()
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)
         if predictions is None or not predictions.spec.shape:
@@ -194,7 +195,11 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         activation = str(giver.config.get("activation") or (giver.op.lower() if giver.op == "Softmax" else ""))
         if kind in ("sparse", "categorical", "binary"):
             logits = bool(node.config.get("from_logits"))
-            if logits and activation in ("softmax", "sigmoid"):
+            first = (giver.name, node.op) not in told  # a step may call one layer for several losses
+            told.add((giver.name, node.op))
+            if not first:
+                pass
+            elif logits and activation in ("softmax", "sigmoid"):
                 # A tensor of TensorFlow that comes from an activation keeps what went in, and the loss takes that; a cast loses it.
                 kept = evidence.backend == "tensorflow" and (evidence.framework == "tf_keras" or predictions.spec.dtype == "float32")
                 yield Finding.of(
@@ -204,7 +209,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 yield Finding.of(PROBABILITIES.id, "note", LogitsMissing(Who.of(giver), node.name), (giver.id, node.id), (predictions.id,), giver.location)
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(ONE_UNIT.id, "note", SingleUnit(Who.of(giver), activation == "softmax"), (giver.id, node.id), (predictions.id,), giver.location)
-        if kind == "sparse" and labels is not None and last:
+        if (kind == "sparse" or of_sequences(node)) and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels)
         if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):
             yield from _label_scale(evidence, node, labels)
@@ -372,9 +377,10 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
         lowest, highest = int(stats.minimum), int(stats.maximum)
         outside = highest >= classes or lowest < 0
         if outside or not stats.whole:
-            zero = evidence.backend == "jax"
-            fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole)
-            yield Finding.of(LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location)
+            zero, blank = evidence.backend == "jax", of_sequences(node)
+            fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole, blank)
+            raises = outside and not zero and not blank
+            yield Finding.of(LABEL_RANGE.id, "error" if raises else "silent", fact, (giver.id, node.id), location=giver.location)
 
 
 @check(order=47)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, KeyPath, Node, Who
+from ..flow import Edge, Finding, KeyPath, Node, Shape, Who
 from .compared import ends, kind_of, seen_at
 from .contracted import meant, softmax_axis, summed_with
 from .examples import sequential
 from .facts.mixing import AttentionOverBatch, SoftmaxOverBatch
 from .facts.other_axes import PositionsAveraged, WeightsAcross
-from .facts.scores import LogitsCut, PickedElsewhere, SeveralMarked
+from .facts.scores import LogitsCut, PickedElsewhere, SeveralMarked, SharesOfSamples
 from .mixing import SOURCE, above, carried, of_a_loss
 from .registry import check, rule
 from .upstream import ancestors
@@ -122,7 +122,8 @@ SOFTMAX = rule(
     fails=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=0)"),
     passes=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
     doc="""Reported inside a model if a softmax sums over the batch axis and no other axis carries the batch. A matrix of every sample against every other
-(contrastive learning) has two such axes and is not reported. Neither is a softmax in a loss.""",
+(contrastive learning) has two such axes and is not reported. A softmax in a loss is reported only if a loss of Keras compares its values as probabilities
+of classes, along the last axis.""",
 )  # fmt: skip
 
 
@@ -146,6 +147,41 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             where = next((item for item in [node, *above(evidence, node)] if item.kind == "layer"), node)
             fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+# Losses of two distributions, which add up along the last axis.
+_DIVERGENCES = ("kldivergence", "kullbackleiblerdivergence", "kld")
+
+
+@check(order=43)
+def shares_of_samples(evidence: Evidence) -> Iterator[Finding]:
+    """Losses of Keras that compare probabilities of classes which a softmax made along the samples, as in a distillation."""
+    for node in evidence.losses() if not evidence.where else ():
+        if kind_of(node) != "categorical" and node.op.lower().replace("_", "") not in _DIVERGENCES:
+            continue
+        found = [pair for edge in ends(evidence, node) if edge is not None and (pair := _over_samples(evidence, edge)) is not None]
+        if found:
+            fact = SharesOfSamples(tuple(Who.of(softmax) for softmax, _ in found), found[0][1], node.name)
+            softmax = found[0][0]
+            yield Finding.of(SOFTMAX.id, "silent", fact, (softmax.id, node.id), (), softmax.called or softmax.location)
+
+
+def _over_samples(evidence: Evidence, edge: Edge) -> tuple[Node, Shape] | None:
+    """The softmax over the samples that gave a loss a row of several values for each of them."""
+    shape = edge.spec.shape or ()
+    if len(shape) < 2 or shape[-1] in (None, 1) or carried(evidence, edge) != {0: 1.0}:
+        return None
+    for _ in range(6):
+        node = evidence.flow.node(edge.source)
+        given = evidence.flow.into(node.id)
+        if node.op in ("Softmax", "LogSoftmax") and node.kind == "op" and given:
+            axis, rank = softmax_axis(evidence, node, given[0]), len(given[0].spec.shape or ())
+            over = isinstance(axis, int) and rank > 0 and axis % rank in (carried(evidence, given[0]) or {})
+            return (node, shape) if over else None
+        if (node.op not in _EACH and not _order(node)) or len(given) != 1:
+            return None
+        edge = given[0]
+    return None
 
 
 def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:

@@ -13,11 +13,12 @@ from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.lines import LossCalled
 from ...rules.facts.loss import LossRaised
-from ...rules.facts.ranges import LabelScale, OutOfRange, RowsAsIndices
+from ...rules.facts.ranges import LabelOutOfRange, LabelScale, OutOfRange, RowsAsIndices
 from ...rules.facts.reasons import ClassIndices, PerClass
+from ...rules.facts.reasons_read import VectorsCounted
 from ...rules.facts.scores import ScoresOfOne, SeveralMarked
 from ...rules.words import listed
-from ..edits import Loss, ReplaceLayer
+from ..edits import Edit, Loss, ReplaceLayer
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import given_to, nodes, parents
@@ -91,10 +92,42 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
                 "As many as the sampled labels need; a softmax makes one probability of each, and they sum to 1.",
             )
+        if isinstance(finding.fact, LabelOutOfRange) and finding.fact.blank:
+            yield more  # labels minus 1 would make the first one the blank
+            return
+        tables = [
+            node
+            for node in evidence.flow.nodes
+            if highest == head.config[key] == node.config.get("input_dim") and node.op == "Embedding" and node.kind == "layer"
+        ]
+        if tables:
+            # The labels are ids of the model's own vocabulary, and have to stay those that it reads.
+            names = listed((f"{key}={highest + 1} on {head.name}", *(f"input_dim={highest + 1} on {table.name}" for table in tables)))
+            both = [configure(head.name, **{key: highest + 1}), *(configure(table.name, input_dim=highest + 1) for table in tables)]
+            yield f"Set {names}, for ids 0 to {highest}", both, "The labels are ids of the same vocabulary, so it needs one entry more in both places."
+            return
         from_one = ("Number the classes from 0: labels minus 1", [transform(("y",), "shift", by=-1)], "Use this if your labels start at 1.")
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
         yield from ([from_one, more] if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1 else [more, from_one] if fits else [more])
+
+
+def counted_classes(evidence: Evidence, finding: Finding) -> Made:
+    """Class indices, each sample's own, for a function that counts pairs of them."""
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    for line in lines_of(evidence)[:1] if isinstance(reason, VectorsCounted) else ():
+        call = line.call("confusion_matrix")
+        edits: list[Edit] = []
+        for place, name in enumerate(("labels", "predictions")) if call is not None else ():
+            given = argument(call, name, ["labels", "predictions"][: place + 1]) if call is not None else None
+            shape = line.shape(given) if given is not None else None
+            if given is None or not shape or len(shape) == 1:
+                continue
+            new = f"{MODULE}.argmax({IT}, axis=-1)" if (shape[-1] or 0) > 1 else IT
+            rank = len(shape) - (new != IT)
+            edits.append(line.edit(given, new if rank == 1 else f"{MODULE}.reshape({new}, [-1])", "tensorflow"))
+        if edits:
+            yield f"Count class indices at {line.at}: argmax along the last axis", edits, "confusion_matrix expects one class index per sample."
 
 
 @of(LabelScale)

@@ -14,7 +14,7 @@ from ...rules.facts.loss import LossRaised
 from ...rules.facts.loss_silent import MarginOfSums, RowsLost
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair, SamplesReturn
-from ...rules.facts.scores import PickedElsewhere
+from ...rules.facts.scores import PickedElsewhere, SharesOfSamples
 from ...rules.words import STACKS
 from ..edits import Edit, code
 from ..edits.expression import MODULE
@@ -195,6 +195,24 @@ def softmax_of_classes(evidence: Evidence, finding: Finding, fact: PickedElsewhe
                     [line.edit(axis, str(new))],
                     "The probabilities of the classes then sum to 1.",
                 )
+
+
+@of(SharesOfSamples)
+def softmax_of_samples(evidence: Evidence, finding: Finding, fact: SharesOfSamples) -> Made:
+    """All softmaxes that a loss compares, along the last axis."""
+    edits: dict[ast.expr, Edit] = {}
+    for place in dict.fromkeys(one.called for one in fact.softmaxes):
+        for line, call in calls_at(evidence, place, "softmax", "log_softmax"):
+            axis = argument(call, "axis", ["x", "axis"])
+            if axis is not None and whole_number(axis) == 0:
+                edits[axis] = line.edit(axis, "-1")
+    if edits:
+        at = list(dict.fromkeys(str(axis.lineno) for axis in edits))
+        yield (
+            f"Use axis=-1 instead of axis=0 in the softmax at line{'s' * (len(at) > 1)} {' and '.join(at)}",
+            list(edits.values()),
+            "The values of each sample are then probabilities of classes.",
+        )
 
 
 _SUMMARIES = frozenset({"sum", "mean", "max", "min", "std", "var", "norm", "logsumexp", "reduce_sum", "reduce_mean", "reduce_max"})

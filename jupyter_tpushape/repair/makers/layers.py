@@ -87,7 +87,7 @@ def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(fact, WrongRank) and fact.attention:
         node = next(item for item in evidence.flow.nodes if item.name == fact.attention)
     elif isinstance(fact, AttentionOverBatch):
-        node = evidence.flow.node(finding.nodes[0])
+        node = next(item for item in evidence.flow.nodes if item.name == fact.layer.name)
     elif isinstance(fact, WrongParts) and evidence.failed is not None:
         node = evidence.failed
     else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardReshape, hear
 from ...flow import Fact, Finding, elements, show_shape
+from ...flow.paths import flatten
 from ...flow.syntax import Function, called
 from ...rules.facts.data import DataRaised, MappedParts, MappedValue, PipelineShapes, ShortWindows, Unbatchable, Unfilled, WindowsAsDatasets
 from ...rules.facts.loss_silent import NoLabels
@@ -57,9 +59,14 @@ def _behind(call: ast.Call) -> list[ast.Call]:
     return found
 
 
-@of(DataRaised, Unfilled, PipelineShapes)
+@of(DataRaised, Unfilled, PipelineShapes, Unbatchable)
 def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
-    """``batch`` on the other side of the function that raised: it is written for one sample, or for a whole batch."""
+    """``batch`` on the other side of the function that raised: it is written for one sample, or for a whole batch.
+
+    What gives samples of different lengths is called on batches only if it reads text, which is filled up to one length there.
+    """
+    if isinstance(fact, Unbatchable) and not any(_reads_text(evidence, stage) for stage in evidence.stages if stage.op == "map"):
+        return
     for line, call in _stages(evidence):
         source, name = line.source, short(call.args[0]) if not isinstance(call.args[0], ast.Lambda) else "the lambda"
         above = parents(source.tree)
@@ -90,6 +97,11 @@ def other_side_of_batch(evidence: Evidence, finding: Finding, fact: Fact) -> Mad
                 [line.edit(call, f"{end}.batch(32){_suffix(source, call)}")],
                 "The pipeline has no batch(). Choose a batch size that suits your training.",
             )
+
+
+def _reads_text(evidence: Evidence, stage: Any) -> bool:
+    given = [one.spec for one in evidence.stages if one.name in stage.inputs]
+    return any(leaf is not None and leaf.dtype == "string" for spec in given for _, leaf in flatten(spec))
 
 
 def _moved(line: Line, call: ast.Call) -> list[Edit]:

@@ -40,11 +40,37 @@ def as_they_are(evidence: Evidence, finding: Finding, fact: DecimalIds) -> Made:
 
 @of(ScaledTwice)
 def scaled_once(evidence: Evidence, finding: Finding, fact: ScaledTwice) -> Made:
-    """The layer left out; where it also moves the values, with a scale for those that it gets."""
+    """The layer left out; where it also moves the values, with a scale for those that it gets. A layer of a library's model is to stay."""
+    written = {called(call) for line in lines_at(evidence, finding.location)[:1] for call in line.around(ast.Call)}
+    if fact.before is None and evidence.flow.node(finding.nodes[0]).op not in written:
+        found = list(_undivided(evidence, fact))
+        yield from found
+        if found:
+            return
     if not fact.offset:
         yield f"Remove {fact.layer.name}", [RemoveLayer(fact.layer.name)], "The values are scaled before it."
     elif fact.lowest >= 0 and fact.before is None:
         yield setting(fact.layer, "scale", 2 * abs(fact.offset), "", "It then maps values from 0 to 1 to the range that it is made for.")
+
+
+def _undivided(evidence: Evidence, fact: ScaledTwice) -> Made:
+    """The division of pixels by the largest one, where the functions of the pipeline have one."""
+    for stage in evidence.stages:
+        for line in lines_at(evidence, stage.location)[:1] if stage.op == "map" and stage.function else ():
+            parts: list[ast.expr | ast.AugAssign] = [
+                node
+                for node in nodes(line.scope, (ast.BinOp, ast.AugAssign))
+                if isinstance(node.op, ast.Div) and isinstance(by := node.right if isinstance(node, ast.BinOp) else node.value, ast.Constant)
+                if by.value == 255 and fact.lowest >= 0
+            ]
+            node = parts[0] if len(parts) == 1 else None
+            if node is not None:
+                whole = next((one for one in nodes(line.scope, ast.Assign) if one.value is node), None)
+                left = ast.unparse(node.left) if isinstance(node, ast.BinOp) else ""
+                alone = whole is not None and [ast.unparse(target) for target in whole.targets] == [left]
+                gone: ast.AST | None = whole if alone else node if isinstance(node, ast.AugAssign) else None
+                edit = line.removed(gone) if gone is not None else line.edit(node, left)
+                yield f"Remove the division by 255 at line {node.lineno}", [edit], f"{fact.layer.name} is part of a finished model, and scales the values."
 
 
 @of(LabelsInterpolated)

@@ -12,6 +12,7 @@ from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...flow.syntax import called
 from ...graph import chain
 from ...rules.facts.branches import UnlikeBranches
+from ...rules.facts.loss import GridApart
 from ...rules.reasons import one_step
 from ...rules.upstream import ancestors, maker_of
 from ...rules.words import MERGES
@@ -354,6 +355,18 @@ def joined_along_last(evidence: Evidence, finding: Finding, fact: UnlikeBranches
                     [configure(node.name, axis=-1)],
                     f"Axis {node.config.get('axis')} is one that the other branch keeps.",
                 )
+
+
+@of(GridApart)
+def joined_features(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """The last axis for a Concatenate of a sequence of the labels' length and another one, which made the steps more."""
+    for node in evidence.flow.nodes if 0 < fact.axis < len(fact.predictions) - 1 else ():
+        shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id)] if node.op == "Concatenate" else []
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None) or ()
+        along = node.config.get("axis") in (fact.axis, fact.axis - len(made)) and len(made) == len(fact.predictions)
+        if along and made[fact.axis] == fact.predictions[fact.axis] and fact.labels[fact.axis] in [shape[fact.axis] for shape in shapes]:
+            title = f"Concatenate along the last axis: Concatenate(axis=-1) instead of {node.name}"
+            yield title, [configure(node.name, axis=-1)], f"There is one label for each of {fact.labels[fact.axis]} steps, and {node.name} joins more to them."
 
 
 def _concat_axis(node: Node, shapes: list[Shape]) -> Made:

@@ -13,6 +13,7 @@ from ...flow import Edge, Finding, Node, Shape, Spec
 from ...flow.syntax import called
 from ...rules.compared import ends, kind_of, seen_at
 from ...rules.facts.compiled import LabelsInDict, LossesSorted, LossWeightsApart, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, WrongNumber
+from ...rules.facts.exchanged import LabelsExchanged
 from ...rules.facts.ranges import LabelOutOfRange, LabelScale
 from ..edits import ExchangeInputs, Keyed, Listed, MoreLosses, OneTrained, RenamedKeys, Reordered
 from ..text.source import nodes
@@ -256,6 +257,17 @@ def keyed_losses(evidence: Evidence, finding: Finding, fact: LossesSorted) -> Ma
     edits = [Keyed("model", argument, names) for argument in ("loss", "loss_weights")[: 2 if fact.weights else 1]]
     said = "losses and their weights" if fact.weights else "losses"
     yield f"Pass the {said} in a dict by output name", edits, "Dicts with the same keys are matched by key."
+
+
+@of(LabelsExchanged)
+def exchanged_pair(evidence: Evidence, finding: Finding, fact: LabelsExchanged) -> Made:
+    """The labels of two outputs in each other's place."""
+    keys = [path[1] for path, _ in evidence.y if len(path) == 2]
+    if len(keys) == len(evidence.y) and len(fact.path) == len(fact.beside) == 2:
+        new = {key: {fact.path[1]: fact.beside[1], fact.beside[1]: fact.path[1]}.get(key, key) for key in keys}
+        order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
+        names = f"{fact.classes.name} and {fact.numbers.name}"
+        yield f"Swap the labels of {names}", [ExchangeInputs("y", order)], "Each loss then reads the kind of labels that it compares."
 
 
 def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:

@@ -11,6 +11,7 @@ from ...flow import Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
+from ...rules.facts.scores import SharesOfSamples
 from ..edits import Edit, HostLayer, Loss, code
 from ..text.keras_ops import spelled
 from ..text.source import words_of
@@ -200,7 +201,7 @@ def _within(evidence: Evidence, node: Node) -> str | None:
 def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     """The softmax along another axis than the batch."""
     node = evidence.flow.node(finding.nodes[0])
-    if isinstance(finding.fact, AttentionOverBatch):
+    if isinstance(finding.fact, (AttentionOverBatch, SharesOfSamples)):
         return
     if node.kind == "layer":
         yield setting(node, "axis", 1, "", "Axis 1 is the first axis of a sample.")

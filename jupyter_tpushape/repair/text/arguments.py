@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from ...flow.syntax import called
 from ...trace.locations import Place
 from .names import Names, arguments_of, literal, positions_of
 from .program import Text, Where
@@ -96,7 +97,9 @@ def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: d
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
     changes = [
-        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order), order) for key, value in config.items() if key in takes
+        with_argument(source, names, call, key, _spelled(source, names, call, key, value, order, (was or {}).get(key)), order)
+        for key, value in config.items()
+        if key in takes
     ]
     if len(changes) > 1 and not call.args and not call.keywords:
         changes = [(*changes[0][:2], ", ".join(text for _, _, text in changes))]
@@ -110,11 +113,11 @@ def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: d
     return changes
 
 
-def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any, order: list[str]) -> str:
+def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any, order: list[str], was: Any = None) -> str:
     """A value as it is written.
 
     By the name that the old one was computed from, or that a call beside this one gives for the same argument; else with another number where
-    the old one was computed with one.
+    the old one was computed with one, or as one more than what was counted.
     """
     if type(value) is not int:
         return literal(value)
@@ -130,7 +133,19 @@ def _spelled(source: Source, names: Names, call: ast.Call, key: str, value: Any,
         fit = [name for name in sorted(found) if _number(names, name, call) == value]
         if len(fit) == 1:
             return fit[0]
-    return (_recomputed(source, names, known, value, call) if own and known is not None else "") or literal(value)
+    if own and known is not None:
+        if type(was) is int and value == was + 1 and _counts(source, known):
+            return f"{source.of(known)} + 1"
+        return _recomputed(source, names, known, value, call) or literal(value)
+    return literal(value)
+
+
+def _counts(source: Source, known: ast.expr) -> bool:
+    """Whether it is ``len(...)``, or a name that only this is assigned to."""
+    if isinstance(known, ast.Name):
+        made = [node.value for node in nodes(source.tree, ast.Assign) if known.id in [ast.unparse(target) for target in node.targets]]
+        return len(made) == 1 and isinstance(made[0], ast.Call) and _counts(source, made[0])
+    return isinstance(known, ast.Call) and called(known) == "len"
 
 
 def _recomputed(source: Source, names: Names, known: ast.expr, value: int, at: ast.AST) -> str:

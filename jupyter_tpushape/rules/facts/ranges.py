@@ -22,13 +22,14 @@ class OutOfRange(Fact, frozen=True):
 class LabelOutOfRange(OutOfRange, frozen=True):
     """Class indices without a unit in the last layer; ``zero``: the backend makes a one-hot vector of zeros of one, and raises nothing.
 
-    ``whole``: the labels are whole numbers; otherwise they are no class indices at all.
+    ``whole``: the labels are whole numbers; otherwise they are no class indices at all. ``blank``: class 0 is the blank of CTC, which raises nothing.
     """
 
     loss: str = ""
     path: KeyPath = ("y",)
     zero: bool = False
     whole: bool = True
+    blank: bool = False
 
     def message(self) -> str:
         if not self.whole:
@@ -42,6 +43,11 @@ class LabelOutOfRange(OutOfRange, frozen=True):
     def why(self) -> str:
         if not self.whole:
             return "The loss cuts off the decimals. Check which labels belong to this output; for free numbers use a loss such as mse."
+        if self.blank:
+            return (
+                f"No error is raised, but {self.loss} is wrong for every sequence with that label. Class 0 is the blank, so labels from 1 to n need "
+                f"n + 1 units. Observed values of {show(self.path)}: {self.lowest} to {self.highest}."
+            )
         what = (
             "No error is raised: JAX makes a one-hot vector of zeros of such a label, so the model learns nothing from that sample."
             if self.zero

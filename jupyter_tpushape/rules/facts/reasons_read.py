@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import count, placed
+from ..words import count, listed, placed
 from .reasons import Reason
 
 
@@ -157,3 +157,16 @@ class EmptySlice(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"an axis of size {self.slice.stop} or more"), Side(f"an axis of size {self.slice.size}")
+
+
+class VectorsCounted(Reason, frozen=True):
+    """``function`` counts class indices, but gets ``vectors``, shapes with one value for each class on their last axis."""
+
+    function: str
+    vectors: tuple[Shape, ...]
+
+    def words(self) -> str:
+        return (
+            f"{self.function} counts class indices, but {listed(tuple(show_shape(one) for one in self.vectors))} "
+            f"{'has' if len(self.vectors) == 1 else 'have'} one value for each class. Take the argmax along the last axis first."
+        )

@@ -176,6 +176,27 @@ class PickedElsewhere(Fact, frozen=True):
         return f"The values along axis {self.along} do not sum to 1, so they are no probabilities of classes. Compute the softmax along axis {self.along}."
 
 
+class SharesOfSamples(Fact, frozen=True):
+    """``softmaxes`` over the samples of ``shape``, whose results ``loss`` compares as probabilities of classes."""
+
+    softmaxes: tuple[Who, ...]
+    shape: Shape
+    loss: str
+
+    def message(self) -> str:
+        first = self.softmaxes[0]
+        return f"{first.op}{placed(first)} runs over the batch axis of {show_shape(self.shape)}, but {self.loss} compares the values on the last axis."
+
+    def why(self) -> str:
+        return (
+            f"Its values sum to 1 over the samples of a batch, so the {self.shape[-1]} values of a sample are no probabilities of classes. "
+            "Compute the softmax along the last axis."
+        )
+
+    def sides(self) -> Sides:
+        return Side("the last axis"), Side("the batch axis")
+
+
 class SeveralMarked(Fact, frozen=True):
     """``head`` ends in a softmax over ``classes``, and ``loss`` compares it with labels that mark several classes of a sample.
 
