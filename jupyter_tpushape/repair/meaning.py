@@ -367,6 +367,11 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
+def _never_seen(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    if isinstance(edit, Transform) and edit.operation == "first_rows":
+        yield "Can the last samples be left out of training, the same ones in every epoch? Otherwise add samples, or use a batch size that divides their number."
+
+
 def _filled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """Features that are filled up with zeros, or cut off; ids have a length. The fourth channel of a picture is its transparency."""
     if not isinstance(edit, Transform) or edit.operation != "pad_axis" or edit.role != "x":
@@ -401,4 +406,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)
+_CHECKS: tuple[Check, ...] = (*ROLES, _classes, _numbers, _calculated, _rows, _never_seen, _filled, _batched, _taken, *CROPPED, _left_out, _parts_of_label)
