@@ -414,6 +414,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "op-shapes": (
         known_sizes.odd_signal,
         known_sizes.half_spectrum,
+        masks.for_every_query,
         read_sizes.counted_along_steps,
         turned.rows_in_pairs,
         turned.for_each_pair,
