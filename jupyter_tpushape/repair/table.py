@@ -775,7 +775,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "backward-raises": (traps.gradient_of_each,),
     "shift-across-samples": (traps.along_an_axis,),
     "key-in-loop": (traps.key_for_each_step,),
-    "unsigned-difference": (traps.as_floats,),
+    "unsigned-difference": (traps.as_floats, traps.array_as_floats),
     "ids-rounded": (traps.whole_numbers,),
     "fixed-random": (places.seeded_anew, places.on_device),
     "reshape-interleaves": (
