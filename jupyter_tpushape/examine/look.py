@@ -319,7 +319,7 @@ def _look_at_break(seen: Examined) -> None:
     with_growth(seen)
     evidence.facts["added"] = [
         (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))
-        for call, layer, spec, place in seen.recorder.added
+        for call, layer, spec, place, _ in seen.recorder.added
     ]
     evidence.facts["claims"] = claims(seen)
     if evidence.where == "call" and (found := uncalled(adapter, seen.recorder, seen.run.error)) is not None:

@@ -104,7 +104,7 @@ def _sums(code: CodeType) -> Iterator[tuple[int, list[ast.BinOp]]]:
 
 
 def _begins(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int:
-    return min([scope.lineno, *(one.lineno for one in getattr(scope, "decorator_list", ()))])
+    return min([scope.lineno, *(int(one.lineno) for one in getattr(scope, "decorator_list", ()))])
 
 
 def _statements(scope: ast.AST) -> Iterator[ast.stmt]:

@@ -557,6 +557,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         label_columns.as_columns,
     ),
     "add-loss-vector": (expressions.scalar_loss,),
+    "add-loss-summed": (expressions.averaged_loss,),
     "metric-labels": (trackers.sparse_metric, labels.one_hot_for_metric, labels.classes_for_metric),
     "colour-masks": (labels.classes_of_colors,),
     "string-labels": (labels.class_numbers,),

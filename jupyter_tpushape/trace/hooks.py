@@ -108,7 +108,7 @@ class Hooks:
                 call = recorder.stack[-1] if recorder.stack else None
                 for _, tensor in self.framework.tensors_of(args[:1], kwargs):
                     recorder.lost.add(self.framework.key(tensor))
-                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame()))
+                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame(), self.framework.key(tensor)))
             return original(layer, *args, **kwargs)
 
         return add_loss
