@@ -308,7 +308,7 @@ class Search:
         beside = [left for left in trial.left if left.fact in self._beside] if trial.seen is not None and trial.seen.error is None else []
         if beside:
             trial.left = [left for left in trial.left if left not in beside]
-            trial.remarks = (*dict.fromkeys((*trial.remarks, *(f"It leaves another finding as it is: {left.message}" for left in beside))),)
+            trial.remarks = (*dict.fromkeys((*trial.remarks, *(f"It leaves another finding as it is: {left}" for left in beside))),)
         return trial
 
     def _fix(self, candidate: Candidate, trial: Trial) -> Fix:
