@@ -441,6 +441,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         windows.even_blocks,
         reshapes.width_of_part,
         reshapes.created_for_size,
+        loops.state_of_step,
         jax_arrays.carried,
         jax_arrays.carried_dtype,
         jax_arrays.branch_dtype,
