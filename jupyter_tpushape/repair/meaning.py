@@ -17,6 +17,7 @@ from ..flow.observed import around
 from ..rules.compared import as_it_came, kind_of
 from ..rules.entry import batched_twice
 from ..rules.mixing import carried
+from ..rules.places_counted import made_of_counts
 from ..rules.upstream import takes_one, unrelated
 from ..rules.words import PAIRING
 from .cropped import CROPPED
@@ -112,24 +113,9 @@ def _counted_along(evidence: Evidence) -> int:
         edges = evidence.flow.into(node.id) if node.kind == "op" and node.status == "ok" and node.op in PAIRING else []
         alone = len(edges) == 1 and node.config.get("positions") == 0
         made = evidence.flow.out_of(node.id)[:1] if alone else edges if len(edges) == 2 else []
-        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or _counts(evidence.flow, edge)))
+        of_counts = (edge for edge in made if set(carried(evidence, edge) or {}) == {0} and (alone or made_of_counts(evidence.flow, edge)))
         found += next(of_counts, None) is not None
     return found
-
-
-def _counts(flow: Flow, edge: Edge) -> bool:
-    """Whether a tensor with axes of size 1 is made of counted numbers alone; random numbers, and a state that begins with zeros, are no counts."""
-    pending, seen = [edge.source], {edge.source}
-    while pending and 1 in (edge.spec.shape or ())[1:]:
-        node = flow.node(pending.pop())
-        given = [one.source for one in flow.into(node.id) if flow.node(one.source).op != "Shape"]
-        if not given and node.op not in ("Embedding", "Range"):
-            return False
-        pending += [one for one in given if one not in seen]
-        seen.update(given)
-        if not pending:
-            return True
-    return False
 
 
 def _widened_again(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> Iterator[Question]:

@@ -795,7 +795,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         operations.transpose_for_reshape,
     ),
     "rows-regrouped": (other_axes.side_by_side, other_axes.in_their_order, other_axes.in_one_order),
-    "samples-in-order": (other_axes.batch_first, other_axes.along_steps, reduced.transformed, other_axes.loop_through_steps),
+    "samples-in-order": (read_sizes.positions_of_steps, other_axes.batch_first, other_axes.along_steps, reduced.transformed, other_axes.loop_through_steps),
     "shuffled-apart": (arrays.one_order, batching.shuffled_pairs, mapped.drawn_once),
     "pixels-apart": (mapped.drawn_once,),
     "softmax-axis": (other_axes.along_sum,),
