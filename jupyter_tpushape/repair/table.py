@@ -745,6 +745,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "logits-twice": (classes.no_logits,),
     "one-unit-softmax": (classes.over_positions,),
     "step-without-state": (
+        step_state.groups_apart,
         trackers.state_in_order,
         trackers.names_in_order,
         steps.split_as_held,

@@ -42,7 +42,12 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
         said = [
             new
             for i in range(len(terms))
-            for new in (*_other_letter(terms, shapes, i, parts[2]), *_without_batch(terms, shapes, i), *_with_batch(terms, shapes, i, parts[2]), *_with_summed(terms, shapes, i, parts[2]))
+            for new in (
+                *_other_letter(terms, shapes, i, parts[2]),
+                *_without_batch(terms, shapes, i),
+                *_with_batch(terms, shapes, i, parts[2]),
+                *_with_summed(terms, shapes, i, parts[2]),
+            )
             # The samples keep the letter with which the result begins.
             if i >= len(batch) or terms[i][batch[i] :][:1] != parts[2][:1] or new[1][batch[i] :][:1] == parts[2][:1]
         ]
