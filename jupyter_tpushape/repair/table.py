@@ -597,7 +597,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "weights-outside": (training.function_itself, training.held_as_well),
     "unused-result": (unread.use_result,),
     "steps-reversed": (arrays.turned_back,),
-    "next-steps-seen": (sequences.past_alone,),
+    "next-steps-seen": (masks.at_the_diagonal, sequences.past_alone),
     "rows-against-columns": (other_axes.axis_kept,),
     "channels-reduced": (other_axes.over_the_image,),
     "ctc-lengths": (read_sizes.steps_of_logits,),

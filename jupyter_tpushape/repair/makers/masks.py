@@ -11,6 +11,7 @@ from ...flow.observed import around
 from ...flow.syntax import called, is_new_axis
 from ...rules.facts.layers import MaskAlone, OperationRaised
 from ...rules.facts.masks import MaskAdded, MaskApart, MaskInverted, MaskUnseen
+from ...rules.facts.orders import StepsSeen
 from ..edits.expression import IT
 from ..text.source import class_of, is_atom, method_of, nodes, words_of
 from .edits import Made, of
@@ -245,3 +246,19 @@ def for_every_query(evidence: Evidence, finding: Finding, fact: OperationRaised)
 
 def _size(size: int | None) -> str:
     return "?" if size is None else str(size)
+
+
+@of(StepsSeen)
+def at_the_diagonal(evidence: Evidence, finding: Finding, fact: StepsSeen) -> Made:
+    """A triangle that ends at its diagonal, for a mask that shows the next step as well."""
+    for node in (evidence.flow.node(one) for one in finding.nodes[:-1]):
+        for line in lines_at(evidence, node.called)[:1] if node.config.get("ahead") else ():
+            cuts = [call for call in nodes(line.scope, ast.Call) if called(call) in ("tril", "tri")]
+            words = [word for call in cuts for word in call.keywords if word.arg == "k" and whole_number(word.value) == 1]
+            if len(cuts) == len(words) == 1:
+                yield (
+                    f"Let the triangle end at its diagonal at line {cuts[0].lineno}: k=0",
+                    [line.edit(words[0].value, "0")],
+                    "Each step then reads itself and those before it.",
+                )
+                return
