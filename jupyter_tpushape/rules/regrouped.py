@@ -89,7 +89,7 @@ def put_back(evidence: Evidence, node: Node, given: Shape, after: Shape) -> tupl
     """
     split = evidence.flow.node(evidence.flow.into(node.id)[0].source) if len(given) == 6 else None
     if split is not None and split.op.lower() == "reshape":
-        node, given = split, next((edge.spec.shape for edge in evidence.flow.into(split.id)), None) or ()
+        node, given = split, next((edge.spec.shape or () for edge in evidence.flow.into(split.id)), ())
     if len(given) != 3 or len(after) != 4 or given[-1] != after[-1]:
         return ()
     for cut in ancestors(evidence, node.id):
